@@ -24,13 +24,14 @@ from broker.sql import partitions, vacuum
 
 BATCH = 500
 BEAT_S = 1.0
-LOOKS = 4  # checks for bloated tables a second
-PACED_S = 0.1  # between the steps of operations with a rate limit
+LOOKS = 4  # checks for bloated tables in each second
+PACED_S = 0.1  # pause between the steps of operations with a rate limit
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def release_due() -> None:
-    """Make delayed entries ready when they are due. Every second, for one second."""
+    """Make delayed entries ready when they are due. Runs every second, for one
+    second."""
     ends = time.monotonic() + BEAT_S
     while True:
         while delayed.wake_due(limit=BATCH):
@@ -102,14 +103,15 @@ def vacuum_bloated() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=280, time_limit=300)
 def tend_partitions() -> None:
-    """Create partitions ahead, drop those past retention. Every minute."""
+    """Create partitions ahead of time, drop partitions past retention. Every minute."""
     partitions.make_ahead()
     partitions.drop_old()
     until_short(rules.forget_gone)
 
 
 def until_short(batch: Callable[..., int]) -> None:
-    """Repeat a batch until it is not full, each in its own transaction."""
+    """Repeat a batch, each time in a transaction of its own, until a batch is not
+    full."""
     while batch(limit=BATCH) == BATCH:
         pass
 
@@ -117,7 +119,7 @@ def until_short(batch: Callable[..., int]) -> None:
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def step_operations() -> None:
     """Make steps of all running operations in turn, and look up outcomes of their
-    copies. Every second; for one second if an operation has a rate limit."""
+    copies. Runs every second; for one second if an operation has a rate limit."""
     ends = time.monotonic() + BEAT_S
     left = operations.running()
     while left:

@@ -63,8 +63,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Number of deaths by hour, the oldest hour first; the last value is the hour up to
-    now."""
+    """Deaths by hour, the oldest hour first; the last value is the hour up to now."""
 
     hours: tuple[int, ...] = (0,) * HOURS
 
@@ -301,8 +300,8 @@ def trends(
 
 
 def consumers_of(fingerprint: str, within: Iterable[int]) -> list[tuple[str, int]]:
-    """The consumers that had the newest letters of a group when they died, by the
-    journal; the most frequent first. An empty name: no consumer is known."""
+    """The consumers that had the newest letters when they died, by the journal; the
+    most frequent first. An empty name: no consumer is known."""
     letters = newest(fingerprint, within)
     return journalled("died_with", [origin for _, origin, _ in letters], None)
 
@@ -322,8 +321,7 @@ def last_resubmit(fingerprint: str, within: Iterable[int]) -> LastResubmit | Non
 
 
 def archived(fingerprint: str, within: Iterable[int]) -> Archived:
-    """The letters of a group that are in the discard bin, from which they can be
-    restored."""
+    """The letters of a group that are in the discard bin, and can be restored."""
     asked = {"fingerprint": fingerprint, "within": list(within)}
     return Archived(*sql.fetch_one("archived_of_group", **asked))
 

@@ -19,8 +19,8 @@ def note(
     by: Any = None,
     **detail: Any,
 ) -> None:
-    """Record an act on an operation in the audit, in the transaction of the act. The
-    default reason is that of the operation."""
+    """Record an act on an operation in the audit, in the transaction of the act. If no
+    reason is given, the reason of the operation is recorded."""
     audit.record(
         act,
         Thing("operation", operation.pk, f"{operation.kind} {operation.pk}"),
@@ -39,7 +39,8 @@ def note(
 
 
 def by_queue(operation: Operation) -> dict[str, int]:
-    """Number of its messages by queue name; a deleted queue is named by its number."""
+    """The number of an operation's messages, by queue name; a deleted queue is named by
+    its id."""
     counted = operation.items.values_list("queue_id").annotate(Count("pk")).order_by()
     rows = dict(counted)
     names = dict(Queue.objects.filter(pk__in=rows).values_list("pk", "name"))

@@ -28,10 +28,10 @@ class ItemBatch:
 
     operation: Operation
     queue_id: int
-    target: str  # the queue they go to, if the item names one
+    target: str  # name of the target queue, if the items have one
     items: list[Item]
     now: datetime | None
-    done: dict[int, Done] = field(default_factory=dict)  # by message
+    done: dict[int, Done] = field(default_factory=dict)  # results by message id
     skipped: dict[int, Outcome] = field(default_factory=dict)
     known: dict[int, Outcome] = field(default_factory=dict)
     repairs: Repairs = field(default_factory=dict)
@@ -53,7 +53,7 @@ class ItemBatch:
 
     @cached_property
     def goal(self) -> Queue | None:
-        """The target queue; None if there is no such queue."""
+        """The target queue; None if the target is not a queue or does not exist."""
         queues = Queue.objects.select_related("address")
         return queues.filter(name=self.target).first()
 
@@ -64,7 +64,8 @@ class ItemBatch:
 
     @cached_property
     def address(self) -> str:
-        """The address the entries go to; empty if they are deleted or stay."""
+        """The address to which the entries are sent; empty if they are deleted or
+        stay."""
         match self.operation.kind:
             case Operation.Kind.EXPIRE:
                 return expiry_address(self.queue, self.rule) if self.queue else ""
@@ -74,7 +75,7 @@ class ItemBatch:
 
     @property
     def obstacle(self) -> Outcome | None:
-        """Why none of the items can be processed; None if they can.
+        """The reason why none of the items can be processed; None if they can.
 
         Source:
             ActiveMQ Artemis: a message on its own dead letter address stays there.
@@ -97,7 +98,7 @@ class ItemBatch:
         return Record(kind, place, None, actor, detail, self.now)
 
     def taken(self) -> Iterator[tuple[Place, list[Taken]]]:
-        """Take the entries: first the ready ones, then the delayed ones."""
+        """Take the entries: ready entries first, then delayed entries."""
         ready = self.reach.ready(self.ids)
         missing = sorted(set(self.ids).difference(one.id for one in ready))
         there = [
@@ -114,7 +115,7 @@ class ItemBatch:
         )
 
     def became(self, entries: Sequence[Taken], copies: Sequence[Copy] = ()) -> None:
-        """Record entries as done: their state before, and their copies."""
+        """Record entries as done: their earlier state, and their copies."""
         copy_ids = {one.id: one.copy_id for one in copies}
         for entry in entries:
             self.done[entry.id] = Done(entry, copy_ids.get(entry.id))
@@ -123,7 +124,7 @@ class ItemBatch:
         self.skipped.update(dict.fromkeys(ids, why))
 
     def look(self, ids: Sequence[int]) -> list[Found]:
-        """Read the state of entries; store the outcome of each in ``known``."""
+        """Read the state of entries; store the outcome of each entry in ``known``."""
         if not ids:
             return []
         found = self.reach.find(ids)
@@ -132,7 +133,8 @@ class ItemBatch:
         return found
 
     def states(self, ids: Sequence[int]) -> dict[int, Outcome]:
-        """The outcome that each entry would have, as last read: WILL_GO, or why not."""
+        """The outcome that each entry would have, as last read: WILL_GO, or the reason
+        why not."""
         if self.obstacle is not None:
             return dict.fromkeys(ids, self.obstacle)
         self.look([one for one in ids if one not in self.known])

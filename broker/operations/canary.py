@@ -23,32 +23,32 @@ from broker.operations import copy_outcomes, error_history
 
 Status, Fate = OperationItem.Status, OperationItem.Fate
 
-USUAL = 10  # messages of a canary
-LARGE = 100  # messages; a larger operation has a canary, if consumers get them
-WATCHED = 1000  # messages that can be watched at most
-GROWTH = 3  # factor from one part to the next
-REPEATS = 3  # deaths of one known error at which it stops
+USUAL = 10  # default number of messages in a canary
+LARGE = 100  # an operation on more messages gets a canary, if consumers get its copies
+WATCHED = 1000  # most messages that can be watched
+GROWTH = 3  # factor by which each part of the ramp is larger than the part before
+REPEATS = 3  # deaths of one known error at which the operation stops itself
 TRIED_FIRST = {Operation.Kind.RESUBMIT, Operation.Kind.MOVE}
 
 
 class StopReason(StrEnum):
-    """Why an operation stopped itself."""
+    """The reason why an operation stopped itself."""
 
-    AGAIN = "again"  # messages die of a known error
-    NEW = "new"  # messages die of another error
-    EXPIRED = "expired"  # all expired before a consumer got them
-    UNTAKEN = "untaken"  # no consumer got them
+    AGAIN = "again"  # messages died of a known error
+    NEW = "new"  # messages died of a new error
+    EXPIRED = "expired"  # all messages expired before a consumer got them
+    UNTAKEN = "untaken"  # no consumer got the messages
 
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """Why an operation stopped itself, with numbers."""
+    """The reason why an operation stopped itself, with numbers."""
 
     why: StopReason
-    messages: int  # for which the reason holds
-    tried: int  # that were watched
+    messages: int  # number of messages that died, expired or were not taken
+    tried: int  # number of messages that were watched
     fingerprint: str = ""
-    pattern: str = ""  # of the error, as text
+    pattern: str = ""  # the error as text, without its numbers and names
 
     def stored(self) -> dict[str, Any]:
         return asdict(self)
@@ -62,12 +62,12 @@ def read(stored: Mapping[str, Any]) -> Halt:
 class Watch:
     """The outcomes of the messages of a trial, so far."""
 
-    untouched: int  # on their queue, never delivered
+    untouched: int  # still on their queue, never delivered
     under_way: int  # claimed by a consumer, or waiting for redelivery
     processed: int
     expired: int
     others: int  # moved or removed by an operator, or unknown
-    deaths: Mapping[str, int]  # by fingerprint
+    deaths: Mapping[str, int]  # number of deaths by fingerprint
 
     @property
     def total(self) -> int:
@@ -102,7 +102,7 @@ def judge(
 
 
 def too_deadly(watch: Watch, known: Collection[str]) -> Halt | None:
-    """The error of which too many messages died; a new error takes precedence."""
+    """The error that too many messages died of; a new error takes precedence."""
     deaths = sorted(watch.deaths.items(), key=lambda death: (death[0] in known, death))
     for fingerprint, messages in deaths:
         if fingerprint not in known:
@@ -127,7 +127,7 @@ def check(canaries: int) -> None:
     """Refuse a canary that is too large to be watched.
 
     Raises:
-        InvalidCanary: it is not from 0 to ``WATCHED``.
+        InvalidCanary: the number of messages is not from 0 to ``WATCHED``.
     """
     if not 0 <= canaries <= WATCHED:
         raise InvalidCanary(canaries, WATCHED)
@@ -148,7 +148,8 @@ def usual(operation: Operation, messages: int, *, has_consumers: bool) -> int:
 
 
 def pick(course: Course) -> None:
-    """Choose the canary, and the errors that its messages had died of. Not saved."""
+    """Choose the messages of the canary, and collect the errors that they died of. The
+    result is not saved."""
     course.chosen = sql.fetch(
         "pick_canaries", int, operation_id=course.pk, limit=course.canaries
     )
@@ -185,7 +186,7 @@ def watched(operation: Operation, course: Course, now: datetime | None) -> Watch
 
 
 def verdict(operation: Operation, course: Course, now: datetime) -> Halt | bool:
-    """Whether the operation may go on after its trial; see ``judge``."""
+    """Whether the operation may continue after its trial; see ``judge``."""
     assert course.watched_since is not None
     watch = watched(operation, course, now)
     patience = timedelta(seconds=settings.BROKER_CANARY_PATIENCE_S)

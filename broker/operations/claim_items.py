@@ -14,9 +14,9 @@ from broker.queueing.transfer import Record, TakenEntry, columns
 
 @dataclass(slots=True)
 class Taken(TakenEntry):
-    """An entry as it was when it was taken."""
+    """An entry in the state in which it was taken."""
 
-    due_at: datetime | None = None  # None if it was ready
+    due_at: datetime | None = None  # None: the entry was ready
 
     @property
     def place(self) -> Place:
@@ -25,9 +25,9 @@ class Taken(TakenEntry):
 
 @dataclass(slots=True)
 class Found:
-    """An entry as it is now."""
+    """An entry in its present state."""
 
-    id: int  # of its message
+    id: int  # id of the entry's message
     place: int
     priority: int
     backout_count: int
@@ -72,7 +72,7 @@ class Reach:
 
 
 def reinstate(entries: Sequence[Taken], record: Record) -> None:
-    """Put entries back on their queues: ready ones at the head, or delayed."""
+    """Put entries back on their queues: ready entries at the head, others delayed."""
     if not entries:
         return
     parameters = record.parameters()

@@ -1,4 +1,4 @@
-"""The command of an operation, and the selection of its entries."""
+"""The command of an operation: the action, and the selection of its entries."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from broker.formats.filters.values import Is
 from broker.models import Operation, Place
 from broker.monitoring.dead_letters import Selection
 
-Entry = tuple[int, int]  # message and queue
+Entry = tuple[int, int]  # message id and queue id
 
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """A limit on the selection: only so many entries, the first or a random sample."""
+    """A limit of a selection: a number of entries, either the first or a random
+    sample."""
 
-    messages: int  # from 1
-    sampled: bool = False  # a random sample
+    messages: int  # number of entries, from 1
+    sampled: bool = False  # True: a random sample; False: the first entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Order:
     """What to do with the selected entries."""
 
     kind: Operation.Kind
-    argument: str = ""  # the queue of a move or a copy, or the new priority, "0" to "9"
+    argument: str = ""  # the queue of a move or a copy; or the new priority, "0" to "9"
     only: Only | None = None  # None: all selected entries
 
 
@@ -36,13 +37,13 @@ class Chosen:
     """A selection of entries by all of these conditions. A field that is None or empty
     is no condition. A queue, messages or dead letters must be given.
 
-    It selects only ready and delayed entries, never claimed ones.
+    It selects only ready and delayed entries, never claimed entries.
     """
 
-    queue: str | None = None  # the name of the queue of the entries
+    queue: str | None = None  # name of the queue of the entries
     place: Place | None = None  # only READY, or only DELAYED
-    selector: str = ""  # of JMS
-    ids: tuple[int, ...] = ()  # of messages, on any queue
+    selector: str = ""  # a JMS selector
+    ids: tuple[int, ...] = ()  # ids of messages, on any queue
     letters: Selection | None = None  # dead letters that are ready
 
 
@@ -51,8 +52,9 @@ class Sought:
     """A selection of the entries that match a filter and are ready or delayed."""
 
     filter: Filter
-    within: Mapping[int, str] = field(hash=False)  # queues: their names, by id
-    only: frozenset[Entry] | None = None  # restricts it to these
+    # names of the queues to search, by id
+    within: Mapping[int, str] = field(hash=False)
+    only: frozenset[Entry] | None = None  # restricts the selection to these entries
 
     @classmethod
     def named(cls, entries: Iterable[Entry], names: Mapping[int, str]) -> Self:
@@ -70,7 +72,7 @@ class Sought:
 
     @classmethod
     def numbered(cls, message_ids: Iterable[int], names: Mapping[int, str]) -> Self:
-        """These messages, on the given queues."""
+        """The selection of messages with these ids, on the given queues."""
         ids = tuple(map(Is, sorted(set(message_ids))))
         return cls(Filter((Term(KEYS["id"], ids),)), names)
 

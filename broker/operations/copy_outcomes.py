@@ -1,7 +1,9 @@
-"""Outcomes of the copies that an operation made: looked up, and recorded in the ledger.
+"""Outcomes of the copies that an operation made: found in the journal, and recorded in
+the ledger.
 
 A look-up is bounded: it reads a fixed number of items, by the numbers of their copies.
-Open items are read again later; the interval grows while nothing happens.
+Items without an outcome are read again later; the interval grows while no outcome
+comes.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ Fate = OperationItem.Fate
 FOLLOWED = (Operation.Kind.RESUBMIT, Operation.Kind.MOVE, Operation.Kind.COPY)
 SWEEP = 500  # items that one call reads
 LONGEST_REST_S = 60
-GIVEN_UP = timedelta(days=1)  # after the end of an operation
+# time after the end of an operation when the search for outcomes ends
+GIVEN_UP = timedelta(days=1)
 BAD_ENDS = {Kind.DEAD_LETTER, Kind.DISCARD}
 WORST = [Fate.PROCESSED, Fate.TAKEN, Fate.UNKNOWN, Fate.EXPIRED, Fate.DEAD]
 
@@ -38,16 +41,19 @@ class CopyOutcome:
     """The outcome of the copy of one item."""
 
     fate: OperationItem.Fate
-    died_of: str = ""  # the fingerprint of its error, if it died
+    died_of: str = ""  # fingerprint of the copy's error, if it is dead again
 
 
 @dataclass(slots=True)
 class OutcomeCheck:
     """The state of the copies of some items."""
 
-    ends: dict[int, CopyOutcome] = field(default_factory=dict)  # by item
-    untouched: set[int] = field(default_factory=set)  # items never delivered
-    under_way: set[int] = field(default_factory=set)  # items delivered, still open
+    # known outcomes, by item id
+    ends: dict[int, CopyOutcome] = field(default_factory=dict)
+    # ids of items whose copies were never delivered
+    untouched: set[int] = field(default_factory=set)
+    # ids of items whose copies were delivered and have no outcome yet
+    under_way: set[int] = field(default_factory=set)
 
 
 def follows(operation: Operation) -> bool:
@@ -84,7 +90,7 @@ def look(items: Iterable[Item], now: datetime | None = None) -> OutcomeCheck:
 def waiting(
     parts: Sequence[ItemEntry], now: datetime | None
 ) -> dict[item_state.Spot, bool]:
-    """The entries still on their queue, and whether each was ever delivered."""
+    """The entries still on their queue, and whether each entry was ever delivered."""
     by_queue: dict[int, list[int]] = defaultdict(list)
     for part in parts:
         by_queue[part.queue_id].append(part.message_id)
@@ -96,7 +102,8 @@ def waiting(
 
 
 def ends_of(parts: Sequence[ItemEntry]) -> dict[int, CopyOutcome]:
-    """The outcome of each item's copies; the worst if it has several."""
+    """The outcome of each item's copies; the worst outcome if there are several
+    copies."""
     items = {part.spot: part.item.pk for part in parts}
     rows = [
         row
@@ -137,8 +144,8 @@ def end_of(
 
 
 def note(operation: Operation, seen: OutcomeCheck, now: datetime | None) -> int:
-    """Record outcomes in the ledger; return how many. The caller has locked the
-    course."""
+    """Record outcomes in the ledger; return the number of items. The caller has locked
+    the course."""
     if not seen.ends:
         return 0
     ids = sorted(seen.ends)
@@ -166,10 +173,11 @@ def unsettled(now: datetime | None = None) -> list[int]:
 def settle(
     operation_id: int, *, limit: int = SWEEP, now: datetime | None = None
 ) -> int:
-    """Look up outcomes of some copies of an operation and record them; return how
-    many. Zero while another process does so.
+    """Look up outcomes of some copies of an operation and record them; return the
+    number of outcomes. Zero while another process does the same.
 
-    Each call reads the next items, and starts again after the last, until none is open.
+    Each call reads the next items, and starts again after the last item, until all
+    items have an outcome.
     """
     courses = Course.objects.select_for_update(skip_locked=True, of=("self",))
     course = courses.select_related("operation").filter(pk=operation_id).first()
@@ -198,6 +206,7 @@ def settle(
 
 
 def rest(course: Course, now: datetime, *, is_idle: bool) -> None:
-    """Set the time of the next look-up: later the longer there was no outcome."""
+    """Set the time of the next look-up; the longer there is no outcome, the later it
+    is."""
     course.idle_s = min(course.idle_s * 2 or 1, LONGEST_REST_S) if is_idle else 0
     course.look_at = now + timedelta(seconds=course.idle_s)

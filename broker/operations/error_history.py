@@ -1,4 +1,5 @@
-"""The errors of an operation's messages, and results of earlier resubmits of these."""
+"""The errors of an operation's messages, and results of earlier resubmits of such
+errors."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from datetime import datetime
 
 from broker import sql
 
-MOST = 1000  # errors of one operation that are counted separately
+MOST = 1000  # most errors of one operation that are counted separately
 SHOWN = 5
 
 
@@ -17,13 +18,13 @@ class Cause:
 
     fingerprint: str
     pattern: str  # the error as text
-    messages: int  # of the operation
-    again: int  # those of them that were resubmitted before
+    messages: int  # number of messages of the operation with this error
+    again: int  # number of these messages that were resubmitted before
 
-    # Of all operations until now.
+    # Results of all operations until now.
     processed: int
     died: int
-    since: datetime | None  # time of the first result; None: there is none
+    since: datetime | None  # time of the first result; None: there is no result
 
     @property
     def attempts(self) -> int:

@@ -69,7 +69,7 @@ def move(batch: ItemBatch) -> None:
 def send_bare(
     batch: ItemBatch, entries: Sequence[Taken], record: Record, only: str | None
 ) -> None:
-    """Copy entries to the batch's address. Dead letters by IBM MQ's rules are sent
+    """Copy entries to the batch's address. Dead letters made by IBM MQ's rules are sent
     without the MQDLH that those rules added."""
     dressed = by_ibm(entries)
     send(batch, [one for one in entries if one.id not in dressed], record, only)

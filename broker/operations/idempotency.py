@@ -59,7 +59,8 @@ def keep(asker: str, key: str, answer: Answer) -> None:
 
 
 def forget_old(*, limit: int, now: datetime | None = None) -> int:
-    """Delete responses past their retention; return how many, at most ``limit``."""
+    """Delete responses past their retention, at most ``limit``; return the number
+    deleted."""
     kept_for = timedelta(hours=settings.BACKOUT_ANSWERS_KEPT_HOURS)
     old = KeptAnswer.objects.filter(asked_at__lte=(now or database_now()) - kept_for)
     ids = old.order_by("asked_at").values_list("pk", flat=True)[:limit]

@@ -1,4 +1,5 @@
-"""State of the entries that an operation left: whether each is unchanged since."""
+"""The state of the entries that an operation left: whether each is unchanged since
+then."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from broker.operations.ledger import Item
 from broker.operations.outcomes import Outcome
 from broker.sql.clock import database_now
 
-Spot = tuple[int, int]  # a queue, and a message on it
+Spot = tuple[int, int]  # queue id and message id
 
 # An item with entries on several queues has the outcome that is last in this list.
 WEIGHTS = [
@@ -33,7 +34,7 @@ ENDS = {Kind.ACCEPT: Outcome.PROCESSED, Kind.EXPIRE: Outcome.EXPIRED}
 
 @dataclass(slots=True)
 class ItemEntry:
-    """An entry as the operation left it: the item's own, or a copy."""
+    """An entry as the operation left it: the item's own entry, or a copy."""
 
     item: Item
     queue_id: int
@@ -47,7 +48,7 @@ class ItemEntry:
 
 
 def copies_of(items: Iterable[Item]) -> list[ItemEntry]:
-    """The entries of the copies of items, on all queues, as never delivered."""
+    """The entries that copies of items had on all queues before any delivery."""
     by_copy = {item.copy_id: item for item in items if item.copy_id is not None}
     return [
         ItemEntry(
@@ -89,7 +90,8 @@ def as_it_was(item: Item) -> Taken:
 def obstacles(
     operation: Operation, items: Iterable[Item], now: datetime | None
 ) -> dict[int, Outcome]:
-    """Why items cannot be undone, whatever the state of their copies; by item."""
+    """Reasons why items cannot be undone, whatever the state of their copies; by item
+    id."""
     items, now = list(items), now or database_now()
     if operation.kind == Operation.Kind.DELIVER:
         due = [item for item in items if not (item.due_at and item.due_at > now)]
@@ -111,7 +113,8 @@ def obstacles(
 
 
 def differences(parts: Sequence[ItemEntry], now: datetime | None) -> dict[int, Outcome]:
-    """How entries differ from what the operation left, by item; BUSY if they do not."""
+    """How entries differ from the state that the operation left, by item; BUSY if they
+    are unchanged but cannot be taken."""
     by_queue: dict[int, list[int]] = defaultdict(list)
     for part in parts:
         by_queue[part.queue_id].append(part.message_id)

@@ -12,16 +12,17 @@ from broker.operations.claim_items import Taken
 from broker.operations.outcomes import Outcome
 
 
-@dataclass(slots=True)  # not frozen: creating a frozen one takes five times as long
+@dataclass(slots=True)  # not frozen: creating a frozen object takes five times as long
 class Item:
     """An item that is not processed yet."""
 
     pk: int
     queue_id: int
     message_id: int
-    target: str  # the queue it goes to, as planned
+    target: str  # name of the planned target queue
 
-    # Only of an undo: the copy of its message, and the entry before the operation.
+    # Only for an undo: the copy to remove, and the state of the entry before the
+    # operation.
     copy_id: int | None
     priority: int | None
     backout_count: int | None
@@ -34,8 +35,8 @@ class Item:
 class Done:
     """The result of one processed entry."""
 
-    before: Taken | None  # the entry before; None: it is in the ledger already
-    copy_id: int | None = None  # the message that is its copy
+    before: Taken | None  # the entry before; None: the ledger already has it
+    copy_id: int | None = None  # message id of the copy
 
 
 def planned(operation_id: int, *, limit: int, after: int = 0) -> list[Item]:
@@ -46,7 +47,7 @@ def planned(operation_id: int, *, limit: int, after: int = 0) -> list[Item]:
 
 
 def named(ids: Sequence[int], *, limit: int) -> list[Item]:
-    """The next of these items that are not processed yet."""
+    """Those of these items that are not processed yet, in their order."""
     return sql.fetch("named_items", Item, ids=list(ids), limit=limit)
 
 
@@ -86,10 +87,10 @@ def columns(done: Mapping[int, Done]) -> dict[str, Any]:
 
 
 def column(values: Sequence[Any]) -> Sequence[Any] | None:
-    """The values; None if no item has one."""
+    """The values of a field; None if no item has a value."""
     return None if values.count(None) == len(values) else values
 
 
 def agreed(values: Sequence[Any]) -> Sequence[Any]:
-    """The values; only the first if all are equal."""
+    """The values; only the first value if all are equal."""
     return values[:1] if len(set(values)) == 1 else values

@@ -19,7 +19,7 @@ from broker.sql.clock import database_now
 
 State = Operation.State
 
-BATCH = 500  # items of one transaction
+BATCH = 500  # most items of one transaction
 
 
 def start(
@@ -50,7 +50,7 @@ def cancel(operation_id: int) -> None:
     """Cancel an operation: processed items stay processed, the rest is not touched.
 
     Raises:
-        OperationNotPlanned: it had ended before.
+        OperationNotPlanned: the operation had ended before.
     """
     try:
         change(operation_id, State.PLANNED, state=State.CANCELLED, ended_at=Now())

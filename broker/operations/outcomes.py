@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """The outcome of an item, or the one it would have now."""
+    """The outcome of an item, or the outcome it would have now."""
 
     WILL_GO = "will_go"
     GONE = "gone"
@@ -24,7 +24,8 @@ class Outcome(StrEnum):
     NOT_STORED = "not_stored"
     NOT_IN_BIN = "not_in_bin"
 
-    # The patch does not apply to it; values of ``broker.formats.patches.Misfit``.
+    # The patch cannot be applied to the message; values of
+    # ``broker.formats.patches.Misfit``.
     UNCHANGED = "unchanged"
     GUARD_FAILED = "guard_failed"
     NO_SUCH_PATH = "no_such_path"

@@ -30,11 +30,13 @@ from broker.security.authorities import Principal
 
 Kind, State, Status = Operation.Kind, Operation.State, OperationItem.Status
 PATCHABLE = (Kind.RESUBMIT, Kind.MOVE)
-CHUNK = 100  # items on which one transaction tests a patch
-CHUNK_BYTES = 4 * 2**20  # of bodies in one transaction: seconds of JSON processing
+CHUNK = 100  # most items on which one transaction tests a patch
+# most bytes of bodies in one transaction: this is seconds of JSON processing
+CHUNK_BYTES = 4 * 2**20
 SIZE = Func(F("body"), function="octet_length", output_field=IntegerField())
-DIFFERENT = 20  # different sets of changes for which an example is stored
-DESCRIBED = {  # fields of a message descriptor that repeat a header
+# at most so many groups of messages are stored, each with its own kinds of change
+DIFFERENT = 20
+DESCRIBED = {  # fields of a message descriptor that repeat a header's value
     "correl_id": "correlation-id",
     "group_id": "group-id",
     "format": "content-type",
@@ -78,7 +80,7 @@ def drop_patch(operation_id: int) -> None:
     """Remove the patch of a plan; skipped items are planned again.
 
     Raises:
-        OperationNotPlanned: it was started or cancelled before.
+        OperationNotPlanned: the operation was started or cancelled before.
     """
     operation = require_plan(operation_id)
     take_off(operation)
@@ -102,9 +104,9 @@ def require_plan(operation_id: int) -> Operation:
 
 @transaction.atomic
 def look(operation_id: int, *, limit: int = CHUNK) -> int:
-    """Test the patch of a plan on its next items; return how many.
+    """Test the patch of a plan on its next items; return the number of items.
 
-    Zero if it was tested on all items, or while another process tests it.
+    Zero if all items were tested, or while another process tests the patch.
     """
     found = (
         OperationPatch.objects.select_for_update(skip_locked=True)
@@ -167,20 +169,21 @@ def require_looked(operation_id: int) -> None:
     """Refuse an operation with a patch that is not fully tested.
 
     Raises:
-        PatchNotLooked: it was not yet tested on all items.
+        PatchNotLooked: the patch was not yet tested on all items.
     """
     if OperationPatch.objects.filter(pk=operation_id, is_looked=False).exists():
         raise PatchNotLooked(operation_id)
 
 
 def at_once(operation_id: int, limit: int) -> int:
-    """How many items one step may process: fewer if it has a patch."""
+    """How many items one step may process: fewer if the operation has a patch."""
     has_patch = OperationPatch.objects.filter(pk=operation_id).exists()
     return few(operation_id, limit) if has_patch else limit
 
 
 def few(operation_id: int, limit: int, *, after: int = 0) -> int:
-    """How many of the next items fit into ``CHUNK_BYTES``; at least one."""
+    """How many of the next items have bodies that fit into ``CHUNK_BYTES``; at least
+    one."""
     limit = min(limit, CHUNK)
     items = planned(operation_id, limit=limit, after=after)
     rows = Message.objects.filter(pk__in=[item.message_id for item in items])
@@ -195,8 +198,8 @@ def few(operation_id: int, limit: int, *, after: int = 0) -> int:
 
 
 def fit(batch: ItemBatch) -> None:
-    """Apply the patch of the operation to a batch: store the repairs, and skip the
-    items to which it does not apply. Without a patch it does nothing."""
+    """Apply the patch of the operation to a batch: store the repairs, and skip items to
+    which the patch cannot be applied. Without a patch it does nothing."""
     found = OperationPatch.objects.filter(pk=batch.operation.pk).first()
     if found is None:
         return
@@ -211,18 +214,20 @@ def fit(batch: ItemBatch) -> None:
 
 
 def read(found: OperationPatch) -> Patch:
-    """The stored patch."""
+    """The parsed patch of an operation."""
     if found.body is None and found.document:
         return patches.parse(found.document)
     headers = patches.parse(found.document).headers if found.document else ()
     return Patch(headers, None if found.body is None else Whole(bytes(found.body)))
 
 
-Result = tuple[int, Subject | None, Repair | Outcome]  # of a message, by its id
+# message id, message, and the repair or the reason why there is none
+Result = tuple[int, Subject | None, Repair | Outcome]
 
 
 def results(patch: Patch, ids: Sequence[int]) -> Iterator[Result]:
-    """The result of a patch for each message: a repair, or why it does not apply."""
+    """The result of a patch for each message: a repair, or the reason why it cannot be
+    applied."""
     subjects = subjects_of(ids)
     for message_id in ids:
         subject = subjects.get(message_id)
@@ -236,7 +241,8 @@ def results(patch: Patch, ids: Sequence[int]) -> Iterator[Result]:
 
 
 def subjects_of(ids: Sequence[int]) -> dict[int, Subject]:
-    """Messages as patches read them; a body too long to be patched is not loaded."""
+    """Messages as patches see them; a body that is too long to be patched is not
+    loaded."""
     rows = Message.objects.filter(pk__in=ids).annotate(
         size=SIZE, document=Cast("properties", TextField())
     )
@@ -246,10 +252,10 @@ def subjects_of(ids: Sequence[int]) -> dict[int, Subject]:
 
 
 def subject_of(row: Message) -> Subject:
-    """A message as a patch reads it.
+    """A message as a patch sees it.
 
-    A header that IBM MQ's headers repeat is locked: a patch would change only one of
-    the two places.
+    A header whose value is repeated in IBM MQ's headers is locked: a patch would change
+    only one of the two places.
     """
     columns = {name: getattr(row, column) for name, column in FIELDS.items()}
     said = {name: value for name, value in columns.items() if value is not None}

@@ -26,9 +26,10 @@ from broker.security import redaction
 Kind, Status = Operation.Kind, OperationItem.Status
 
 PRIORITIES = frozenset("0123456789")
-CHOOSABLE = filters.parse("state:ready,delayed,dead")  # on a queue and not claimed
-SCAN = 2000  # items that one statement reads
-MOST_NAMED = 2000  # entries of messages that were selected one by one
+# states of entries that an operation can take
+CHOOSABLE = filters.parse("state:ready,delayed,dead")
+SCAN = 2000  # most items that one statement reads
+MOST_NAMED = 2000  # most entries of messages that were selected one by one
 
 
 @transaction.atomic
@@ -164,7 +165,7 @@ def take_in(operation_id: int, reason: str) -> int:
 def freeze_chosen(
     parameters: dict[str, Any], chosen: Chosen, now: datetime | None
 ) -> int:
-    """Create the items of a selection; return how many."""
+    """Create the items of a selection; return the number of items."""
     selector = parse(chosen.selector) if chosen.selector else None
     (planned,) = sql.fetch_one("plan_items", **parameters, **choice(chosen))
     if planned and selector:
@@ -176,7 +177,8 @@ def freeze_chosen(
 def freeze_found(
     parameters: dict[str, Any], sought: Sought, now: datetime | None
 ) -> int:
-    """Create the items of the entries that match a filter now; return how many."""
+    """Create the items of the entries that match a filter now; return the number of
+    items."""
     wanted = choosable(sought)
     planned = 0
     with search.patiently(search.PATIENCE):
@@ -197,8 +199,8 @@ class PlanCount:
     """How many messages a plan would have."""
 
     messages: int
-    is_exact: bool  # otherwise there may be more
-    states: frozenset[str]  # that they can have
+    is_exact: bool  # False: there may be more messages
+    states: frozenset[str]  # states that the entries can have
 
     @property
     def in_words(self) -> str:
@@ -239,7 +241,7 @@ def choosable(sought: Sought) -> Filter:
 
 
 def check(order: Order) -> None:
-    """Refuse an order that could be executed for no entry."""
+    """Refuse an order that is invalid for every entry."""
     if order.kind == Kind.PRIORITY and order.argument not in PRIORITIES:
         raise InvalidPriority(order.argument)
     if order.kind in (Kind.MOVE, Kind.COPY):
@@ -278,7 +280,7 @@ def leave_out(
     selector: Selector,
     now: datetime | None,
 ) -> int:
-    """Delete items that a selector does not match; return how many."""
+    """Delete items that a selector does not match; return the number deleted."""
     looked_at: dict[str, Any] = {
         "operation_id": operation_id,
         "status": status,

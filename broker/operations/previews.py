@@ -16,8 +16,8 @@ from broker.operations.ledger import Item, planned
 from broker.operations.outcomes import Outcome
 from broker.operations.undoing import IN_PLACE
 
-SCAN = 2000  # items that are read at once
-Look = tuple[Outcome, int, str]  # of an item: expected outcome, queue and target
+SCAN = 2000  # most items that are read at once
+Look = tuple[Outcome, int, str]  # expected outcome, queue and target of an item
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class PreviewPart:
     """Items with the same expected outcome, queue and target."""
 
     outcome: Outcome
-    queue: str  # the queue they are on or, for an undo, return to
-    target: str  # the queue or address they go to; empty if they are deleted or stay
+    queue: str  # the present queue; for an undo, the queue that the items return to
+    target: str  # the target queue or address; empty if the items are deleted or stay
     messages: int
 
 
@@ -35,7 +35,7 @@ class OperationPreview:
     """The expected outcomes of the items that are still planned."""
 
     operation_id: int
-    parts: list[PreviewPart]  # the largest first
+    parts: list[PreviewPart]  # the part with the most messages first
 
     @property
     def total(self) -> int:
@@ -43,7 +43,7 @@ class OperationPreview:
 
     @property
     def counts(self) -> Counter[Outcome]:
-        """How many items have each expected outcome."""
+        """The number of items with each expected outcome."""
         counts: Counter[Outcome] = Counter()
         for part in self.parts:
             counts[part.outcome] += part.messages
@@ -104,7 +104,9 @@ def outlook_of_ended(
     operation: Operation, items: Sequence[Item], now: datetime | None
 ) -> dict[int, Outcome]:
     """The expected outcome of items without a copy: they return from the discard bin.
-    An expired item returns without it."""
+
+    An expired item was never in the discard bin, and returns, too.
+    """
     if operation.kind == Operation.Kind.EXPIRE:
         return {item.pk: Outcome.WILL_GO for item in items}
     ids = [item.message_id for item in items]

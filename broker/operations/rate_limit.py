@@ -1,6 +1,6 @@
-"""Rate limit of an operation: messages a second, by the database's clock.
+"""Rate limit of an operation: messages per second, by the database's clock.
 
-The state is one time: the whole allowance up to it is used. Unused allowance is lost
+The state is one time: the allowance up to this time is used. Unused allowance is lost
 after one second, so a late worker does not send a burst.
 """
 
@@ -10,15 +10,15 @@ from datetime import datetime, timedelta
 
 from broker.errors.operations import InvalidPace
 
-FASTEST = 100_000  # messages a second
+FASTEST = 100_000  # highest rate, in messages per second
 SECOND = timedelta(seconds=1)
 
 
 def check(pace: int | None) -> None:
-    """Refuse a rate out of range. None is no limit.
+    """Refuse a rate out of range. None means no limit.
 
     Raises:
-        InvalidPace: it is not from 1 to ``FASTEST``.
+        InvalidPace: the rate is not from 1 to ``FASTEST``.
     """
     if pace is not None and not 1 <= pace <= FASTEST:
         raise InvalidPace(pace)
@@ -39,7 +39,7 @@ def allowed(pace: int, free_at: datetime | None, now: datetime) -> int:
 def spent(
     pace: int, free_at: datetime | None, sent: int, now: datetime
 ) -> datetime | None:
-    """The new ``free_at`` after ``sent`` messages."""
+    """The new value of ``free_at`` after ``sent`` messages."""
     if not sent:
         return free_at
     return begins(pace, free_at, now) + sent * SECOND / pace

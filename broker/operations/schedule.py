@@ -1,4 +1,4 @@
-"""Schedule of an operation: how many items it may process now, and changes of that.
+"""Schedule of an operation: how many items it may process now, and how that changes.
 
 Lock order, also for a step: the operation, then its course.
 """
@@ -28,7 +28,7 @@ def hold(operation_id: int, *states: Operation.State) -> Operation:
     """Lock an operation in one of these states, so that no step runs.
 
     Raises:
-        OperationNotPlanned: it is in another state.
+        OperationNotPlanned: the operation is in another state.
     """
     operation = Operation.objects.select_for_update().get(pk=operation_id)
     if operation.state not in states:
@@ -37,7 +37,7 @@ def hold(operation_id: int, *states: Operation.State) -> Operation:
 
 
 def course_of(operation_id: int) -> Course:
-    """The course of an operation, locked. The caller has a transaction."""
+    """The course of an operation, locked. The caller has opened a transaction."""
     courses = Course.objects.select_for_update()
     found = courses.filter(pk=operation_id).first()
     if found is None:
@@ -48,7 +48,7 @@ def course_of(operation_id: int) -> Course:
 
 def begin(operation_id: int) -> Course:
     """Begin the course of an operation, with its canary if it has one. The caller has
-    a transaction."""
+    opened a transaction."""
     course = course_of(operation_id)
     course.paused_at = course.free_at = course.settled_at = None
     if course.canaries:
@@ -102,7 +102,7 @@ def pause(operation_id: int) -> None:
     """Pause a running operation until ``carry_on``.
 
     Raises:
-        OperationNotPlanned: it is not running.
+        OperationNotPlanned: the operation is not running.
     """
     operation = hold(operation_id, State.RUNNING)
     course_of(operation_id)
@@ -147,7 +147,7 @@ def carry_on(
 
 
 def last_copy(operation_id: int) -> int:
-    """The id of the newest copy that an operation made; 0 if there is none."""
+    """The message id of the newest copy that an operation made; 0 if there is none."""
     done = OperationItem.objects.filter(operation=operation_id, status=Status.DONE)
     return done.aggregate(last=Max("copy_id"))["last"] or 0
 
@@ -167,7 +167,8 @@ def ids_of(queues: QuerySet[Queue]) -> set[int]:
 
 
 def may_do(operation: Operation, course: Course, limit: int, now: datetime) -> int:
-    """How many items may be processed now. A finished trial moves the course on."""
+    """How many items may be processed now. If a trial has finished, the course moves to
+    the next trial or to the rest."""
     if course.paused_at is not None:
         return 0
     if course.stage == Stage.WATCH:
@@ -196,7 +197,7 @@ def is_canary(course: Course) -> bool:
 
 
 def next_items(course: Course, limit: int) -> list[Item]:
-    """The next items to process: those of the canary, or the next in order."""
+    """The next items to process: items of the canary, or the next items in order."""
     if is_canary(course):
         return ledger.named(course.chosen, limit=limit)
     return ledger.planned(course.pk, limit=limit)
@@ -205,8 +206,8 @@ def next_items(course: Course, limit: int) -> list[Item]:
 def has_done(
     course: Course, items: list[Item], now: datetime, *, is_short: bool
 ) -> None:
-    """Update the course after a step. ``is_short``: there were fewer items left than
-    the step was allowed to process."""
+    """Update the course after a step. ``is_short``: fewer items were left than the step
+    was allowed to process."""
     if course.pace is not None:
         course.free_at = rate_limit.spent(course.pace, course.free_at, len(items), now)
     if course.stage != Stage.TRIAL:

@@ -1,6 +1,6 @@
 """Send an edited copy of one message: an operation with one item.
 
-Unlike other operations it succeeds or fails at once, so the user knows the result.
+Unlike other operations, this operation ends at once, so the user sees the result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Edit:
     """The changes of a user to a message."""
 
     headers: Sequence[HeaderOperation] = ()
-    body: bytes | None = None  # None: unchanged
+    body: bytes | None = None  # the new body; None: unchanged
 
 
 @transaction.atomic

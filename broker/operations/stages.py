@@ -14,13 +14,14 @@ NAMES = ("canary", "ramp", "rest")
 
 @dataclass(slots=True)
 class Lane:
-    """The items of one stage: counts by status and outcome."""
+    """The items of one stage: their numbers by status and outcome."""
 
     name: str
-    planned: int = 0  # items not processed yet
+    planned: int = 0  # number of items not processed yet
     done: int = 0
     skipped: int = 0
-    fates: Counter[int | None] = field(default_factory=Counter)  # of done items
+    # number of done items, by the fate of their copies
+    fates: Counter[int | None] = field(default_factory=Counter)
 
     @property
     def total(self) -> int:
@@ -36,12 +37,13 @@ class Lane:
 
     @property
     def waiting(self) -> int:
-        """Done items whose copies have no known outcome."""
+        """The number of done items whose copies have no known outcome."""
         return self.fates[None]
 
 
 def lanes(course: Course) -> list[Lane]:
-    """The three stages, in order. Items that were left out are in none."""
+    """The three stages, in order. Items that were left out of the plan are in no
+    stage."""
     found = [Lane(name) for name in NAMES]
     counted = {
         "operation_id": course.pk,

@@ -1,4 +1,4 @@
-"""Plan an undo: an operation on the processed items of another."""
+"""Plan an undo: an operation on the processed items of another operation."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ NOTHING = "it did nothing"
 
 
 def undo_until(operation: Operation) -> datetime | None:
-    """Until when an operation can be undone; None if it has not ended, or is an undo
-    itself."""
+    """The time until which an operation can be undone; None if the operation has not
+    ended, or is an undo itself."""
     if operation.ended_at is None or operation.undoes_id is not None:
         return None
     return operation.ended_at + timedelta(seconds=settings.BROKER_UNDO_WINDOW_S)
 
 
 def why_not_undoable(operation: Operation, now: datetime) -> str:
-    """Why an operation cannot be undone, as the end of a sentence; empty if it can."""
+    """The reason why an operation cannot be undone, as the end of a sentence; empty if
+    it can."""
     until = undo_until(operation)
     undone = Operation.objects.filter(undoes=operation).exclude(state=State.CANCELLED)
     rules = [
@@ -84,7 +85,7 @@ def plan_undo(
                 created_by=user,
                 reason=reason,
             )
-    except IntegrityError:  # another transaction has planned it
+    except IntegrityError:  # another transaction has planned the undo
         raise NotUndoable(operation_id, UNDONE) from None
     sql.fetch_one("plan_undo", operation_id=undo.pk, undoes=operation_id)
     note(Act.UNDO, undo, by=user)

@@ -1,7 +1,7 @@
 """Undo an operation, item by item, by its ledger.
 
-An item is undone only if its copy is unchanged: still on the queue it was put to, and
-never delivered. Otherwise it is skipped, and the ledger says why.
+An item is undone only if its copy is unchanged: still on the queue it was put on, and
+never delivered. Otherwise the item is skipped, and the ledger has the reason.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class UndoBatch:
 
     operation: Operation
     now: datetime | None
-    done: dict[int, Done] = field(default_factory=dict)  # by item
+    done: dict[int, Done] = field(default_factory=dict)  # results by item id
     skipped: dict[int, Outcome] = field(default_factory=dict)
 
     def record(self, kind: Kind, place: Place | None) -> Record:
@@ -60,8 +60,8 @@ def take_back(
 
 
 def end_copies(batch: UndoBatch, items: Sequence[Item]) -> list[Item]:
-    """Delete the copies of items, all copies of an item or none; return the items
-    whose copies were deleted."""
+    """Delete the copies of items, all copies of an item or none of them; return the
+    items whose copies were deleted."""
     parts = item_state.copies_of(items)
     taken = take_untouched(batch, parts, delayed_too=True)
     by_place: dict[Place, list[Taken]] = defaultdict(list)
@@ -79,7 +79,8 @@ def end_copies(batch: UndoBatch, items: Sequence[Item]) -> list[Item]:
 
 def take_from_bin(batch: UndoBatch, items: Sequence[Item]) -> list[Item]:
     """Take removed and discarded entries out of the discard bin; return the items that
-    can be reinstated. An expired entry was never in the bin, and always can."""
+    can be reinstated. An expired entry was never in the bin, and can always be
+    reinstated."""
     back = list(items)
     if items and batch.operation.kind != Operation.Kind.EXPIRE:
         named = {
@@ -117,8 +118,8 @@ def change_back(batch: UndoBatch, items: Sequence[Item]) -> None:
 def take_untouched(
     batch: UndoBatch, parts: Sequence[ItemEntry], *, delayed_too: bool
 ) -> dict[Spot, Taken]:
-    """Take entries that are unchanged, all entries of an item or none; record why the
-    others are skipped."""
+    """Take entries that are unchanged, all entries of an item or none of them; record
+    the reason for the items that are skipped."""
     if not parts:
         return {}
     rows = sql.fetch(

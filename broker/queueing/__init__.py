@@ -1,1 +1,2 @@
-"""Entries on queues: put, route, get, browse, wake, move; the journal of it."""
+"""Entries on queues: put, route, get, browse, wake and move entries; read the
+journal."""

@@ -12,7 +12,8 @@ from broker.models import AddressSetting
 from broker.queueing.store import NewMessage
 
 FIELDS = ("no_expiry", "expiry_delay_ms", "min_expiry_delay_ms", "max_expiry_delay_ms")
-LONGEST_MS = 1000 * 365 * 24 * 3600 * 1000  # a thousand years; longer is as long
+# a thousand years; longer times to live are cut to this
+LONGEST_MS = 1000 * 365 * 24 * 3600 * 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +30,23 @@ class Ruling:
 
     @property
     def setting(self) -> AddressSetting:
-        """With the fields that are about arrivals."""
+        """The fields about arrivals as an address setting, to be merged with others."""
         fields = {field: getattr(self, field) for field in FIELDS}
         return AddressSetting(match=self.match, **fields)
 
 
 @dataclass(frozen=True, slots=True)
 class ArrivalLookup:
-    """What a put must know of its address."""
+    """Data that a put needs about its address."""
 
-    rule: AddressSetting  # merged; only what it says of arrivals counts
-    at: datetime | None = None  # by the database's clock; none: no setting rules
-    is_guarded: bool | None = None  # whether a queue has to be asked; none: unknown
+    rule: AddressSetting  # the merged setting; only its fields about arrivals are used
+    at: datetime | None = None  # the database's time; None: no setting has such a field
+    is_guarded: bool | None = None  # whether a queue must check puts; None: unknown
 
     def applied(
         self, messages: Sequence[NewMessage], *, now: datetime | None
     ) -> list[NewMessage]:
-        """The messages with the expiry that the rule gives them."""
+        """The messages, with the expiry that the setting gives them."""
         if self.at is None:
             return list(messages)
         moment = now or self.at
@@ -59,7 +60,8 @@ class ArrivalLookup:
 
 
 def look_at(address: str) -> ArrivalLookup:
-    """The arrival rule of an address, as it is now. One query, never cached."""
+    """The arrival rule of an address, as it is now. One query; the result is never
+    cached."""
     rulings = sql.fetch("look", Ruling, address=address)
     matching = by_specificity(address, [ruling.setting for ruling in rulings])
     decided = {field: decide(field, matching).value for field in FIELDS}
@@ -93,7 +95,7 @@ def lifetime_ms(address: str) -> int | None:
 
 
 def lifetime_by(rule: AddressSetting) -> int | None:
-    """As ``lifetime_ms``, by merged settings."""
+    """The lifetime by merged settings; see ``lifetime_ms``."""
     if rule.no_expiry:
         return None
     spans = (rule.expiry_delay_ms, rule.max_expiry_delay_ms, rule.min_expiry_delay_ms)
@@ -134,7 +136,7 @@ def expiry(
 
 
 def defined(span_ms: int | None) -> int | None:
-    """The milliseconds of a setting; None if it is -1."""
+    """The milliseconds of a setting; None if the value is -1."""
     return None if span_ms is None or span_ms < 0 else min(span_ms, LONGEST_MS)
 
 

@@ -1,4 +1,4 @@
-"""Browse messages. Nothing here locks, moves or counts."""
+"""Browse messages. No function here locks, moves or counts entries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Browsed:
     priority: int
     pos: int
     backout_count: int
-    until: datetime | None  # when its delay or its unit of work's time ends
+    until: datetime | None  # end of the delay, or deadline of the unit of work
     expires_at: datetime | None
     uow: int | None
     put_at: datetime
@@ -33,7 +33,7 @@ class Browsed:
 
     @property
     def cursor(self) -> str:
-        """Where the list goes on after this entry; give it to ``browse``."""
+        """The position after this entry; give it to ``browse`` to get the next page."""
         match self.place:
             case Place.READY:
                 return f"{self.priority}.{self.pos}"
@@ -45,7 +45,7 @@ class Browsed:
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """One place of a message."""
+    """One entry of a message: its queue and its state."""
 
     queue_id: int
     place: Place
@@ -54,7 +54,7 @@ class Whereabouts:
     until: datetime | None
     expires_at: datetime | None
     uow: int | None
-    holder: str | None  # the process that has it, for people
+    holder: str | None  # name of the process that has claimed the entry, for people
 
 
 def browse(
@@ -102,7 +102,7 @@ def browse(
 
 
 def whole(queue_id: int, entries: Sequence[Browsed]) -> list[Delivery]:
-    """The messages of a page as deliveries, outside of any unit of work."""
+    """The messages of a page as deliveries that belong to no unit of work."""
     rows = Message.objects.in_bulk([entry.message_id for entry in entries])
     return [
         as_delivery(
@@ -149,7 +149,8 @@ def as_delivery(row: Message, **entry: Any) -> Delivery:
 
 
 def bigint(text: str) -> int:
-    """A number clamped to PostgreSQL's bigint, with one to spare."""
+    """A number limited to the range of PostgreSQL's bigint, so that adding one is
+    possible."""
     number = int(text)
     if not LOWEST <= number < 2**63 - 1:
         raise ValueError(f"{text} is too large")
@@ -164,7 +165,7 @@ def moment(timestamp: str) -> datetime:
 
 
 def where_is(message_id: int) -> list[Whereabouts]:
-    """The places of a message now: none once it has ended, several if multicast."""
+    """The entries of a message now: none after its end, several if it is multicast."""
     return sql.fetch("where_is", whereabouts, message_id=message_id)
 
 

@@ -1,7 +1,7 @@
 """Edits of copies: fields in which a copy differs from its original.
 
-The copy is made first, then edited in the same transaction. Nobody can have seen it
-before, so no visible message ever changes.
+The copy is made first, then edited in the same transaction. No other transaction can
+have seen the copy before, so no visible message ever changes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from broker.formats.patches import Repair
 from broker.models import Message
 from broker.queueing.store import REPAIRED
 
-Repairs = Mapping[int, Repair]  # by message
+Repairs = Mapping[int, Repair]  # edits by message id
 NONE: Repairs = MappingProxyType({})
 
 
@@ -57,6 +57,7 @@ def shown_repaired(rows: Mapping[int, Message], repairs: Repairs) -> None:
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with plain Python numbers."""
+    """A value in which the exact numbers of ``lossless_json`` are plain Python
+    numbers."""
     found: dict[str, Any] = json.loads(lossless_json.dumps(dict(values)))
     return found

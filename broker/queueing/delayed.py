@@ -17,8 +17,10 @@ from broker import sql
 from broker.models import Delayed, Queue
 from broker.queueing import notifications
 
-TURNS = 0x424C  # the first key of the two-key advisory locks; the second is the queue
-AGAIN_S = 0.01  # before one looks again at what is due and in somebody else's hands
+# first key of the two-key advisory locks; the second key is the queue id
+TURNS = 0x424C
+# wait before the next check, while another process wakes the due entries
+AGAIN_S = 0.01
 
 
 def wake_due(*, limit: int, now: datetime | None = None) -> int:
@@ -32,9 +34,9 @@ def wake_due(*, limit: int, now: datetime | None = None) -> int:
 
 
 def wake_due_on(queue: str, *, limit: int, now: datetime | None = None) -> int:
-    """As ``wake_due``, for one queue, by a consumer that found nothing ready.
+    """As ``wake_due``, but for one queue; for a consumer that found no ready entry.
 
-    A queue with consumers thus needs no worker.
+    So a queue with consumers needs no worker.
     """
     return announce(
         sql.fetch(
@@ -52,12 +54,14 @@ def wake_due_on(queue: str, *, limit: int, now: datetime | None = None) -> int:
 def until_next_due(queue: str | None = None) -> timedelta | None:
     """The time until the next delayed entry of a queue, or of any queue, is due.
 
-    By the database's clock. Negative if it is due already; None if there is none.
+    By the database's clock. Negative if an entry is due already; None if none is
+    delayed.
     """
     if queue is None:
         (left,) = sql.fetch_one("next_due")
         return cast("timedelta | None", left)
-    # The one id is known before the plan runs, which then reads one entry of an index.
+    # The subquery gives one id before the plan runs, which then reads one entry of an
+    # index.
     ids = Queue.objects.filter(name=queue).values("pk")
     delayed = Delayed.objects.filter(queue_id=ids[:1])
     first = Min("due_at")
@@ -69,14 +73,14 @@ def until_next_due(queue: str | None = None) -> timedelta | None:
 
 
 def until_due_s(queue: str) -> float:
-    """How many seconds a consumer that found nothing may wait for delayed entries."""
+    """How many seconds a consumer that found no entry may wait for delayed entries."""
     left = until_next_due(queue)
     return notifications.POLL_S if left is None else seconds_to_wait(left)
 
 
 def seconds_to_wait(left: timedelta) -> float:
-    """Seconds until the next entry is due. An entry that is due already is in the hands
-    of another process."""
+    """Seconds until the next entry is due. If an entry is due already, another process
+    is waking it."""
     return left.total_seconds() if left > timedelta(0) else AGAIN_S
 
 

@@ -14,19 +14,22 @@ from django.db import connection
 from broker import sql
 from broker.queueing.low_watermarks import FLOORS
 
-# Two ranges of positions for each priority: what came back, and what is new; the second
-# begins at the lane's floor.
+# Two ranges of positions for each priority: returned entries, and new entries; the
+# second range begins at the low watermark of the lane.
 LOWEST, NEW, HIGHEST = -(2**63), 0, 2**63 - 1
-# Messages are partitioned by id, and to open a partition costs as much as to read a few
-# messages of it; so a get opens those around the message that its queue gave last.
+# Messages are partitioned by id, and opening a partition costs as much as reading a few
+# of its messages; so a get opens only the partitions around the last message of its
+# queue.
 NEAR = 2**18
 OF_MESSAGE = (
     *("address", "body", "content_type", "properties", "client_message_id"),
     *("correlation_id", "reply_to", "subject", "group_id", "producer", "put_at"),
     *("durable", "descriptor", "headers", "envelope"),
 )
-address_of = attrgetter("address")  # None where the message was not near
-last_ids: dict[str, int] = {}  # of the message that each queue gave last
+# None if the message is outside the partitions that the get opened
+address_of = attrgetter("address")
+# id of the last message that each queue gave, by queue name
+last_ids: dict[str, int] = {}
 PRIORITIES = [priority for priority in range(9, -1, -1) for _ in range(2)]
 HIGHS = [NEW, HIGHEST] * 10
 
@@ -36,10 +39,10 @@ class Lanes(NamedTuple):
 
     priorities: list[int]
     lows: list[int]
-    highs: list[int]  # exclusive
+    highs: list[int]  # ends of the ranges, exclusive
 
 
-@dataclass(slots=True)  # not frozen, which takes five times as long to make
+@dataclass(slots=True)  # not frozen: creating a frozen object takes five times as long
 class Delivery:
     """One delivery of an entry to a consumer, within a unit of work."""
 
@@ -47,7 +50,8 @@ class Delivery:
     queue_id: int
     message_id: int  # the broker's number; ``client_message_id`` is the sender's
     backout_count: int  # deliveries of this entry that were backed out
-    delivery_count: int  # deliveries in all, this one included
+    # number of all deliveries of the entry, including this delivery
+    delivery_count: int
     priority: int
     address: str
     body: bytes
@@ -61,11 +65,13 @@ class Delivery:
     producer: str
     put_at: datetime
     expires_at: datetime | None
-    pos: int  # where it stood in its lane
+    pos: int  # position that the entry had in its lane
     durable: bool
-    descriptor: dict[str, Any] | None  # fields of IBM's MQMD, where they differ
-    headers: bytes | None  # IBM's, chained, before the body
-    envelope: bytes | None = None  # what else AMQP sent; see ``broker.amqp.messages``
+    # fields of IBM MQ's MQMD that differ from their defaults
+    descriptor: dict[str, Any] | None
+    headers: bytes | None  # chain of IBM MQ headers before the body
+    # other sections of the AMQP message; see ``broker.amqp.messages``
+    envelope: bytes | None = None
 
 
 def get(
@@ -123,7 +129,7 @@ def get(
         last_ids[queue] = got[-1].message_id
     if None in map(address_of, got):
         got = with_far(got)
-    # Or nobody knows if it has looked: the queue may be paused.
+    # An empty result raises no floor: the queue may be paused, and was not searched.
     if got and lanes is None:
         found = [(delivery.priority, delivery.pos) for delivery in got]
         FLOORS.raise_to(queue, settled, found, whole=len(got) < limit)
@@ -131,8 +137,8 @@ def get(
 
 
 def fitting(queue: str, *, limit: int, most_bytes: int) -> int:
-    """How many of the next entries to claim at once: at most ``limit``, and not beyond
-    the entry whose body reaches ``most_bytes`` in all.
+    """How many of the next entries to claim at once: at most ``limit``, and no entry
+    after the one whose body reaches ``most_bytes`` in total.
 
     Nothing is locked: another consumer may claim these entries meanwhile.
     """

@@ -1,4 +1,5 @@
-"""Puts that must check first: guarded queues, and arrival rules of the address."""
+"""Puts that need a check first: for guarded queues, and for arrival rules of the
+address."""
 
 from __future__ import annotations
 
@@ -52,8 +53,8 @@ def put_past(
 ) -> list[Receipt]:
     """Store messages on the queues that do not refuse them.
 
-    One statement for each run of messages that the same queues refuse: message ids must
-    ascend in the order of the messages.
+    One statement for each run of messages that are refused by the same queues: message
+    ids must ascend in the order of the messages.
     """
     refusing = [refused_by(guards, message) for message in messages]
     full: set[int] = set()
@@ -85,7 +86,7 @@ def guards_of(address: str) -> list[Queue]:
 
 
 def refused_by(guards: Sequence[Queue], message: NewMessage) -> frozenset[int]:
-    """Those of the queues that a message is not meant for."""
+    """The queues that do not accept a message."""
     if not guards:
         return frozenset()
     known = document(message)

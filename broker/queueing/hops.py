@@ -1,7 +1,7 @@
-"""Hops: how a bridge link carried one message, seen from the end that is here.
+"""Hops: the transfer of one message by a bridge link, as recorded at this broker.
 
 Pure: a hop is made from the detail of one journal event, narrowed to one message.
-``broker.bridges`` writes the events; reading them does not need it.
+``broker.bridges`` writes the events; reading them does not need that package.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-SOURCE, TARGET, DEAD = "source", "target", "dead"  # what the message is to the link
+SOURCE, TARGET, DEAD = "source", "target", "dead"  # roles of the message in a transfer
 
 CARRIED = ("TRANSFERRED", "BRANCHED")
-IN_DOUBT = ("ACK_FAILURE", "COMMIT_FAILURE")  # it is at the target, or may be
-WHY = {  # it was not just carried, by outcome
+# outcomes after which the message is at the target, or may be there
+IN_DOUBT = ("ACK_FAILURE", "COMMIT_FAILURE")
+WHY = {  # explanations of outcomes other than a plain transfer
     "BRANCHED": "its transformer sent it to another destination",
     "NOT_TRANSFERRED": "its transformer refused it",
     "DUPLICATE": "it had been carried before",
@@ -30,7 +31,7 @@ RESUBMIT = (
     "A copy is on the dead message queues of the bridge: fix the cause, then resubmit"
     " it."
 )
-REMEDIES = {  # what to do about a message that is not at its source any more
+REMEDIES = {  # what to do, by outcome, about a message that has left its source
     "TRANSFERRED": "Nothing: it is at the target now.",
     "BRANCHED": "Nothing: it is where the transformer of the link sent it.",
     "NOT_TRANSFERRED": "Nothing: the transformer of the link wanted it so.",
@@ -46,19 +47,20 @@ REMEDIES = {  # what to do about a message that is not at its source any more
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """What a link did with one message."""
+    """The transfer of one message by a link."""
 
-    link: str  # "bridge/link"
+    link: str  # names, as "bridge/link"
     role: str
     outcome: str
-    other: str = ""  # its id at the other end; empty where there is none
-    copy: int | None = None  # its number at the target, where that is here, too
-    latency: timedelta | None = None  # from its put at the source to its transfer
+    other: str = ""  # message id at the other end; empty if there is none
+    # message number at the target, if the target is this broker
+    copy: int | None = None
+    latency: timedelta | None = None  # time from the put at the source to the transfer
     is_transformed: bool = False
 
     @property
     def is_departure(self) -> bool:
-        """Whether the message left its source here."""
+        """Whether the message was transferred from a queue of this broker."""
         return self.role == SOURCE
 
     @property
@@ -67,12 +69,12 @@ class Hop:
 
     @property
     def why(self) -> str:
-        """What to say besides that it was carried; usually empty."""
+        """The explanation of an outcome that is not a plain transfer; usually empty."""
         return WHY.get(self.outcome, "")
 
     @property
     def deed(self) -> str:
-        """What the link did, as a text that ``other`` and ``why`` follow."""
+        """The action of the link, as a text; ``other`` and ``why`` follow it."""
         if self.role == DEAD:
             return f"a dead message of link {self.link}"
         if self.role == TARGET:
@@ -104,7 +106,7 @@ def hop_of(detail: Mapping[str, Any]) -> Hop:
     """The hop that an event describes.
 
     Args:
-        detail: of an event of ``Kind.TRANSFER``, of one message alone.
+        detail: the detail of an event of ``Kind.TRANSFER``, narrowed to one message.
     """
     latency_ms = detail.get("latency_ms")
     return Hop(

@@ -12,20 +12,21 @@ from broker import sql
 from broker.models import Kind, Message, Place, Watermark
 from broker.queueing.hops import SOURCE
 
-LONGEST_CHAIN = 100  # copies of copies that a life-line follows
+LONGEST_CHAIN = 100  # most copies of copies that a life-line follows
 ATTEMPTS = {Kind.ACCEPT, Kind.BACK_OUT, Kind.DEAD_LETTER}
 
 
 @dataclass(slots=True)
 class Depth:
-    """One queue: what is on it now, and what was ever done on it."""
+    """The counts of one queue: its present entries, and all events until now."""
 
     ready: int = 0
     claimed: int = 0
     delayed: int = 0
     done: dict[Kind, int] = field(default_factory=lambda: defaultdict(int))
-    accept_attempts: int = 0  # deliveries that ended well, or were counted
-    reinstated: int = 0  # by an undo, after they had ended
+    # accepted deliveries, and failed deliveries that were counted
+    accept_attempts: int = 0
+    reinstated: int = 0  # entries that an undo restored after they had ended
 
     @property
     def total(self) -> int:
@@ -65,7 +66,7 @@ class LifelineEvent:
     went_to: Place | None
     uow: int | None
     actor: str
-    detail: dict[str, Any]  # of this message alone
+    detail: dict[str, Any]  # the part of the detail that concerns this message
     message_id: int
 
 
@@ -88,7 +89,7 @@ def depths(queue_ids: Iterable[int] | None = None) -> dict[int, Depth]:
 
 
 def fold() -> None:
-    """Add the next window of the journal to the tally. Safe to run twice or
+    """Add the next window of the journal to the tally. Safe to call twice or
     concurrently."""
     sql.run("fold", {})
 
@@ -123,7 +124,8 @@ def lifeline(message_id: int) -> list[LifelineEvent]:
 
 
 def last_error(queue_id: int, message_id: int) -> str:
-    """The error of a message's last backout; empty if there was none."""
+    """The error of a message's last backout; empty if the message was never backed
+    out."""
     errors = [
         str(event.detail.get("error", ""))
         for event in events_of(message_id)
@@ -143,8 +145,8 @@ def first_life(message_id: int) -> int:
 
 
 def sources(message_id: int, events: Iterable[LifelineEvent]) -> list[int]:
-    """The message here that a link carried to become this one; else empty. One query,
-    only for messages that a link brought."""
+    """The source message at this broker that a link transferred as this message; else
+    empty. One query, only for messages that a link put."""
     if all(e.kind != Kind.TRANSFER or e.detail["role"] == SOURCE for e in events):
         return []
     rows = sql.run("carried_from", {"message_id": message_id})

@@ -15,10 +15,10 @@ from broker.models import Queue
 
 
 def refusal(queue: Queue, sizes_bytes: Sequence[int]) -> BrokerError | None:
-    """Why a queue refuses messages of these sizes; None if it takes them. Nothing
+    """Why a queue refuses messages of these sizes; None if it accepts them. Nothing
     changes.
 
-    The depth of a limited queue is exact only while it is locked (``lock``).
+    The depth of a limited queue is exact only while the queue is locked (``lock``).
     """
     if queue.put_inhibited:
         return PutInhibited(queue.name)
@@ -33,7 +33,7 @@ def refusal(queue: Queue, sizes_bytes: Sequence[int]) -> BrokerError | None:
 
 
 def refusal_now(queue: Queue, size_bytes: int) -> BrokerError | None:
-    """As ``refusal`` for one message, exact: a guarded queue is locked."""
+    """As ``refusal`` for one message, but exact: a guarded queue is locked."""
     for locked in lock([queue]):
         return refusal(locked, [size_bytes])
     return None
@@ -45,6 +45,6 @@ def seen_refusal(queue: Queue, size_bytes: int) -> BrokerError | None:
 
 
 def lock(queues: Iterable[Queue]) -> list[Queue]:
-    """Lock the guarded queues among these against other puts, and read them."""
+    """Lock the guarded queues among these queues against other puts, and read them."""
     guarded = Queue.objects.filter(pk__in=[queue.pk for queue in queues], guarded=True)
     return list(guarded.order_by("pk").select_for_update(no_key=True))

@@ -31,7 +31,7 @@ from broker import sql
 SAMPLE_S = 0.2
 SAFETY_S = 60.0
 SAMPLES = (
-    600  # two minutes of them; a longer transaction stops the floors, not the gets
+    600  # two minutes; a longer transaction stops the rise of the floors, not the gets
 )
 PRIORITIES = range(9, -1, -1)
 
@@ -48,14 +48,15 @@ class Floors:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.forgotten = 0  # times; who builds on what it knows forgets, too
+        # number of calls of ``forget``; users of floors forget their positions, too
+        self.forgotten = 0
         self.forget()
 
     def forget(self) -> None:
         """Forget all floors: the next gets search whole lanes."""
         with self.lock:
             self.forgotten += 1
-            self.settled = 0  # all message ids up to it
+            self.settled = 0  # all message ids up to this id are settled
             self.samples: deque[Sample] = deque(maxlen=SAMPLES)
             self.sampled_at = -SAMPLE_S
             self.lanes: dict[str, dict[int, int]] = defaultdict(dict)
@@ -87,7 +88,8 @@ class Floors:
         for priority, pos in found:
             if pos >= 0:
                 firsts.setdefault(priority, pos)
-        last = -1 if whole else found[-1][0]  # lanes above it were seen to their end
+        # lanes of higher priority were searched to their end
+        last = -1 if whole else found[-1][0]
         with self.lock:
             lanes = self.lanes[queue]
             for priority in PRIORITIES:
@@ -104,7 +106,8 @@ class Floors:
                 return
             self.sampled_at = now
         (latest,) = sql.fetch("sample", Sample)
-        if latest.last_id < self.settled:  # another database, or an older one
+        # the process uses another database, or a restored one
+        if latest.last_id < self.settled:
             self.forget()
         with self.lock:
             self.samples.append(latest)

@@ -1,7 +1,8 @@
-"""How log records name messages and queues: by ids and names that people search for.
+"""Names of messages and queues in log records: the ids and names that people search
+for.
 
-Records are rare and written for operators, so a query for the names costs nothing that
-counts.
+Such records are rare and written for operators, so the cost of a query for the names
+does not matter.
 """
 
 from __future__ import annotations
@@ -13,33 +14,33 @@ from django.conf import settings
 from broker.formats.mq.descriptor import made_id
 from broker.models import Message, Queue
 
-SHOWN = 10  # messages at most in one record
+SHOWN = 10  # most messages named in one record
 
 
 def message(number: int, client_id: str | None) -> str:
-    """A message: the broker's number, and the JMSMessageID."""
+    """The name of a message: the broker's number, and the JMSMessageID."""
     return f"{number} ({client_id or jms_id(number)})"
 
 
 def jms_id(number: int) -> str:
-    """The JMSMessageID of a message whose client gave none."""
+    """The JMSMessageID of a message whose client gave no id."""
     return f"ID:{made_id(number, settings.BROKER_NAME).hex()}"
 
 
 def messages(numbers: Collection[int]) -> str:
-    """Stored messages, as ``message`` names each; the lowest numbers first."""
+    """The names of stored messages, as by ``message``; the lowest numbers first."""
     shown = sorted(numbers)[:SHOWN]
     found = dict(Message.objects.filter(pk__in=shown).values_list("pk", "message_id"))
     return listed((message(one, found.get(one)) for one in shown), len(numbers))
 
 
 def listed(names: Iterable[str], count: int) -> str:
-    """Names of messages, and how many more there are."""
+    """Some names of messages as a text, and the number of the others."""
     more = count - SHOWN
     return ", ".join(names) + (f" and {more:,} more" if more > 0 else "")
 
 
 def queues(ids: Collection[int]) -> str:
-    """Names of queues; the number of one that is deleted."""
+    """Names of queues; for a deleted queue, its id."""
     names = dict(Queue.objects.filter(pk__in=ids).values_list("pk", "name"))
     return ", ".join(repr(names.get(one, one)) for one in sorted(ids))

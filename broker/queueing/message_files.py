@@ -22,7 +22,7 @@ from broker.queueing.store import NewMessage
 from broker.security.redaction import CLEAR, Veil
 
 FORMAT = "backout-message/1"
-BYTES = ("headers", "envelope")  # in Base64, where there are any
+BYTES = ("headers", "envelope")  # fields that are written in Base64, if they are set
 DATES = ("expires_at", "deliver_at")
 DEFAULTS: Mapping[str, Any] = {
     "routing_type": None,
@@ -78,7 +78,8 @@ def line(row: Message, seen: Mapping[str, Any], veil: Veil = CLEAR) -> str:
 
 
 def behind(veil: Veil, row: Message) -> tuple[bytes, Message]:
-    """A message as it may be seen: its body, and the rest without what is in bytes."""
+    """A message as the user may see it: the body, and the other fields without headers
+    and envelope."""
     seen = copy(row)
     seen.properties, _ = veil.properties(row.properties)
     seen.headers = seen.envelope = None
@@ -86,7 +87,7 @@ def behind(veil: Veil, row: Message) -> tuple[bytes, Message]:
 
 
 def written(body: bytes) -> dict[str, str]:
-    """A body under the name that says how it is written."""
+    """A body under the key that says how it is written: text or base64."""
     try:
         return {"text": body.decode()}
     except UnicodeDecodeError:
@@ -120,7 +121,7 @@ def read(text: str | bytes, *, where: str) -> NewMessage:
 
 
 def body_of(said: dict[str, Any]) -> bytes:
-    """What is written as the body; it is taken out."""
+    """The body of a message that was read; its key is removed from ``said``."""
     ways = [(name, said.pop(name)) for name in ("text", "base64") if name in said]
     if len(ways) != 1 or not isinstance(ways[0][1], str):
         raise ValueError('It must have a "text" or a "base64", which is a text.')
@@ -129,7 +130,7 @@ def body_of(said: dict[str, Any]) -> bytes:
 
 
 def values_of(said: Mapping[str, Any]) -> dict[str, Any]:
-    """The other fields, each of its kind."""
+    """The other fields, each converted to its type."""
     if "address" not in said:
         raise ValueError('It has no "address".')
     values = {name: value_of(name, value) for name, value in said.items()}

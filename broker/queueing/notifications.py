@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 CHANNEL = "broker.arrivals"
 QUIET_S = 0.05
 POLL_S = 1.0
-AWAY_S = 5.0  # how long Redis is left alone when it does not answer
+AWAY_S = 5.0  # time during which Redis is not called after it did not answer
 
 
 class Arrivals:
@@ -59,7 +59,7 @@ class Arrivals:
             self.subscribers = tuple(one for one in self.subscribers if one != tell)
 
     def say(self, queue_ids: set[int]) -> None:
-        if queue_ids <= self.unsaid:  # they are about to be said
+        if queue_ids <= self.unsaid:  # another call is about to publish these queues
             return
         self.run_in_background("arrivals-say", self.say_for_ever)
         with self.changed:
@@ -145,7 +145,8 @@ def wait_for_any(seen: Mapping[int, int], *, longest_s: float = POLL_S) -> None:
     arrivals.run_in_background("arrivals-hear", arrivals.hear_for_ever)
     with arrivals.changed:
         for queue_id in seen:
-            arrivals.versions.setdefault(queue_id, 0)  # so that wake_all knows of it
+            # so that wake_all changes the version of this queue, too
+            arrivals.versions.setdefault(queue_id, 0)
         arrivals.changed.wait_for(
             lambda: any(arrivals.versions[one] != then for one, then in seen.items()),
             min(longest_s, POLL_S),

@@ -1,7 +1,7 @@
-"""Which processes are alive: each holds an advisory lock.
+"""Which processes are alive: each live process holds an advisory lock.
 
-A process is dead when another can take its lock. The lock is held on a connection of
-its own, which ends with the process or with the server.
+A process is dead when another process can take its lock. The lock is held on a
+connection of its own, which ends with the process or with the server.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from django.db import connection
 from broker.models import ClientConnection, ClientEndpoint, ConnectionConsumer
 from broker.models import Owner as OwnerRow
 
-LOCK_CLASS = 0x424B  # the first key of the two-key advisory locks
+LOCK_CLASS = 0x424B  # first key of the two-key advisory locks
 NOT_OURS = ("cursor_factory", "context", "prepare_threshold", "pool")
 
 _lock = threading.Lock()
@@ -28,10 +28,10 @@ _current: Owner | None = None
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """This process, as the database knows it."""
+    """This process as an owner in the database."""
 
     id: int
-    pid: int  # a fork is another process
+    pid: int  # process id; after a fork, the child is another process
     session: psycopg.Connection
 
     def is_alive(self) -> bool:
@@ -73,7 +73,8 @@ def resign() -> None:
     global _current  # noqa: PLW0603
     with _lock:
         if _current is not None and _current.pid == os.getpid():
-            with suppress(psycopg.Error):  # the server notices a close some time later
+            # if the close fails, the server ends the connection some time later
+            with suppress(psycopg.Error):
                 _current.session.execute("SELECT pg_advisory_unlock_all()")
         close(_current)
         _current = None
@@ -116,7 +117,7 @@ def close(owner: Owner | None) -> None:
 
 
 def forget(owner_ids: Sequence[int]) -> None:
-    """Remove the rows of dead owners that hold nothing any more."""
+    """Remove the rows of dead owners that hold no unit of work any more."""
     ConnectionConsumer.objects.filter(owner_id__in=owner_ids).delete()
     ClientEndpoint.objects.filter(connection__owner_id__in=owner_ids).delete()
     ClientConnection.objects.filter(owner_id__in=owner_ids).delete()

@@ -1,7 +1,7 @@
-"""Headers that say where a copy came from, and why.
+"""Headers of a copy that name its origin, and the reason for the copy.
 
-``sql/queueing/copy.sql`` writes them. This module tells them beforehand: for selectors,
-and for what is sent on before it is stored.
+``sql/queueing/copy.sql`` writes these headers. This module computes them beforehand:
+for selectors, and for messages that are sent on before they are stored.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from broker.formats.selectors.documents import milliseconds
 from broker.models import DeadLetter, Message
 from broker.queueing.store import NewMessage
 
-STALE = (  # what a copy does not take over: it is about an earlier hop
+STALE = (  # properties about an earlier hop, which a copy does not take over
     *("_AMQ_ORIG_QUEUE", "_AMQ_ORIG_ROUTING_TYPE", "_AMQ_ACTUAL_EXPIRY"),
     *("_BRK_DEATH_REASON", "_BRK_DEATH_COUNT", "_BRK_DEATH_TIME"),
 )
@@ -28,12 +28,14 @@ COUNT = re.compile("[0-9]{1,6}")
 class Hop:
     """The way of a copy from one address to another."""
 
-    address: str  # that the message had
-    queue: str | None  # it was taken from; none when it was on none
-    message_id: int  # the broker's number for it
-    routing_type: int | None  # that it carried
+    address: str  # address of the original message
+    # queue that the original was taken from; None: it was on no queue
+    queue: str | None
+    message_id: int  # the broker's number of the original
+    routing_type: int | None  # routing type of the original
     at: datetime
-    cause: DeadLetter.Cause | None = None  # why it is a dead letter; none if it is not
+    # why the copy is a dead letter; None: it is not
+    cause: DeadLetter.Cause | None = None
     backout_count: int = 0
 
     def told(self, properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,8 +64,8 @@ class Hop:
 
 
 def resubmits(properties: Mapping[str, Any], *, more: int = 0) -> dict[str, int]:
-    """The property that counts resubmissions. A sender may have written anything into
-    it."""
+    """The property that counts resubmissions. The sender may have set this property to
+    any value."""
     text = str(properties.get(RESUBMITS, ""))
     count = more + (int(text) if COUNT.fullmatch(text) else 0)
     return {RESUBMITS: count} if count else {}

@@ -16,7 +16,7 @@ from broker.queueing.unroutable import redirect
 
 __all__ = ["NewMessage", "Receipt", "put", "put_many", "put_to"]
 
-CHUNK = 1000  # messages a statement: arrays of ids stay short
+CHUNK = 1000  # most messages of one statement, so that arrays of ids stay short
 
 
 def put(
@@ -68,10 +68,10 @@ def put_many(
 
 
 def is_one_statement(messages: Sequence[NewMessage]) -> bool:
-    """Whether one statement stores all messages, or none if no queue takes them.
+    """Whether one statement stores all messages, or none if no queue accepts them.
 
-    Such a put needs no transaction around it, which saves two round trips. Where a
-    check comes first, ``put_to`` opens one.
+    Such a put needs no transaction around it, which saves two round trips. If a check
+    comes first, ``put_to`` opens a transaction.
     """
     return (
         0 < len(messages) <= CHUNK

@@ -1,7 +1,7 @@
-"""Routing of messages that the broker itself sends: which queues of an address take
+"""Routing of messages that the broker itself sends: which queues of an address accept
 them.
 
-Limits and put inhibition apply to senders only. The broker obeys selectors only.
+Limits and put inhibition apply to clients only. The broker applies selectors only.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Taker:
 
     id: int
     routing_type: int
-    selector: str  # empty: it takes everything
+    selector: str  # empty: the queue accepts every message
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Route:
 
     @property
     def why_not(self) -> str:
-        """Why no queue takes a message, as a sentence."""
+        """The reason why no queue accepts a message, as a sentence."""
         if not self.queues:
             return f"{self.address!r} feeds no queue"
         return f"no queue of {self.address!r} has a selector that matches"
@@ -82,7 +82,7 @@ def seen_route(address: str) -> Route:
 
 
 def route_to(address: str, only_queue: str | None = None) -> Route:
-    """The queues of an address, locked against deletion; or one of them, which takes
+    """Lock the queues of an address against deletion; or only one queue, which accepts
     every message."""
     queues = sql.fetch("hold_takers", Taker, address=address, only_queue=only_queue)
     return Route(address, queues)

@@ -29,13 +29,13 @@ from broker.queueing.browse import Browsed, bigint, browsed
 from broker.queueing.get import HIGHS, LOWEST, PRIORITIES, Delivery, Lanes
 from broker.queueing.low_watermarks import FLOORS, SAFETY_S
 
-SCAN = 1000  # entries that one statement looks at
-SPARE = 16  # chosen beyond what is wanted, since others take them, too
-LOOKS = 100  # statements for one page
+SCAN = 1000  # most entries that one statement reads
+SPARE = 16  # additional entries to choose, since other consumers may take some of them
+LOOKS = 100  # most statements for one page
 
 
 class LanePosition(NamedTuple):
-    """Position of a chosen entry, and the lane of the get, from 0."""
+    """Position of a chosen entry, and the index of its lane in the get, from 0."""
 
     lane: int
     pos: int
@@ -45,13 +45,14 @@ class LanePosition(NamedTuple):
 class SelectorScan:
     """The result of one statement."""
 
-    is_open: bool  # the queue exists, and gives
+    is_open: bool  # whether the queue exists and is not paused
     seen: int
-    last_lane: int | None  # of the last entry seen, from 1
+    last_lane: int | None  # lane of the last entry seen, from 1
     last_pos: int | None
-    lanes: list[int]  # of those chosen, from 1
+    lanes: list[int]  # lanes of the chosen entries, from 1
     positions: list[int]
-    documents: list[dict[str, Any]]  # for Python to choose by, where no path can
+    # for a selector without a path: documents that Python evaluates
+    documents: list[dict[str, Any]]
 
 
 class Walk:
@@ -68,14 +69,15 @@ class Walk:
     ) -> None:
         self.queue = queue
         self.selector = selector
-        self.lows = list(lows)  # where each lane goes on
+        self.lows = list(lows)  # the next position of each lane
         self.though_paused = though_paused
         self.now = now
         self.is_open = True
         self.at_end = False
 
     def on(self, limit: int) -> list[LanePosition]:
-        """Read at most ``SCAN`` entries further; return the matching ones, in order."""
+        """Read the next entries, at most ``SCAN``; return the matching entries, in
+        order."""
         in_sql = self.selector.path is not None
         (look,) = sql.fetch(
             "choose",
@@ -131,7 +133,8 @@ class Search:
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        self.starts = [0] * 10  # of new entries not looked at, from priority 9 to 0
+        # positions of new entries to read next, from priority 9 to 0
+        self.starts = [0] * 10
         self.forgotten = FLOORS.forgotten
         self.safe_until = time.monotonic() + SAFETY_S
 
@@ -170,13 +173,13 @@ class Search:
                 got += taken
                 left.update((PRIORITIES[place.lane], place.pos) for place in places)
                 left.difference_update((one.priority, one.pos) for one in taken)
-                spare *= 2  # others are quicker, or hold them
+                spare *= 2  # other consumers took entries first, or hold them
         if walk.is_open:
             self.learn(settled, walk, left)
         return got
 
     def learn(self, settled: int, walk: Walk, left: set[tuple[int, int]]) -> None:
-        """Raise the start positions, by the rules above."""
+        """Raise the start positions, by the rules at the top of this module."""
         for n, start in enumerate(self.starts):
             waiting = [pos for priority, pos in left if priority == 9 - n and pos >= 0]
             seen = min(settled + 1, walk.lows[2 * n + 1], *waiting)
@@ -184,7 +187,7 @@ class Search:
 
 
 def lanes_of(places: list[LanePosition]) -> Lanes:
-    """Lanes that are one entry wide."""
+    """Lanes that contain one entry each."""
     positions = [place.pos for place in places]
     return Lanes(
         [PRIORITIES[place.lane] for place in places],
@@ -248,7 +251,7 @@ def lows_after(cursor: str) -> list[int]:
 
 
 def cursor(walk: Walk) -> str:
-    """Behind the last entry that was looked at."""
+    """The cursor after the last entry that was read."""
     if walk.at_end:
         return ""
     lane = next(n for n, low in enumerate(walk.lows) if low != HIGHS[n])

@@ -1,7 +1,8 @@
 """Shared subscriptions that are not durable.
 
-Consumers join one by its name, in this process or another. It ends with its last
-consumer. Durable subscriptions can always be shared (``subscriptions.subscribe``).
+Consumers join such a subscription by its name, in this process or another. It ends with
+its last consumer. Durable subscriptions can always be shared
+(``subscriptions.subscribe``).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from broker.errors.queues import SubscriptionInUse
 from broker.models import Subscription
 from broker.queueing.subscriptions import is_in_use, managed_queue, remove, topic_of
 
-SHARED = 0x424E  # the first key of the advisory locks on their names
+SHARED = 0x424E  # first key of the advisory locks on names of shared subscriptions
 
 
 @transaction.atomic
@@ -75,7 +76,7 @@ def hold_name(client_id: str, name: str) -> None:
 
 
 def shared(client_id: str, name: str) -> Subscription | None:
-    """The shared non-durable subscription of a name, locked."""
+    """The shared non-durable subscription of this name, locked."""
     return (
         Subscription.objects.select_for_update(of=("self",))
         .select_related("queue", "address")

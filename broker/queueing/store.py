@@ -18,7 +18,7 @@ from broker.errors import InvalidMessage, MessageTooLarge
 from broker.formats.mq.descriptor import check_put
 from broker.models import RoutingType
 
-COLUMNS = {  # the parameters of put.sql, by field
+COLUMNS = {  # the parameters of put.sql, and the field of each
     "priority": "priorities",
     "routing_type": "routing_types",
     "durable": "durables",
@@ -37,33 +37,37 @@ COLUMNS = {  # the parameters of put.sql, by field
     "headers": "headers",
     "envelope": "envelopes",
 }
-CUT = {"priority", "durable", "content_type", "producer"}  # to one where all are alike
+# parameters that are cut to one value if all values are equal
+CUT = {"priority", "durable", "content_type", "producer"}
 DOCUMENTS = {"properties", "descriptor"}
-REPAIRED = 2  # in the first byte of an envelope: the columns know better
+REPAIRED = 2  # flag in the first byte of an envelope: the columns override the envelope
 
 
-@dataclass(slots=True)  # not frozen, which takes five times as long to make
+@dataclass(slots=True)  # not frozen: creating a frozen object takes five times as long
 class NewMessage:
     """A message to put."""
 
     address: str
     body: bytes = b""
     content_type: str = "application/octet-stream"
-    properties: Mapping[str, Any] = field(default_factory=dict)  # JSON values
-    priority: int = 4  # 0 to 9; 9 goes first
+    properties: Mapping[str, Any] = field(default_factory=dict)  # names and JSON values
+    priority: int = 4  # 0 to 9; messages with 9 are delivered first
     durable: bool = True
     expires_at: datetime | None = None
-    deliver_at: datetime | None = None  # not before
-    message_id: str | None = None  # the client's own, as JMSMessageID
+    deliver_at: datetime | None = None  # time before which the message is not delivered
+    message_id: str | None = None  # the client's own id: JMSMessageID
     correlation_id: str | None = None
     reply_to: str | None = None
-    subject: str | None = None  # as JMSType
+    subject: str | None = None  # JMSType
     group_id: str | None = None
     producer: str = ""
-    routing_type: RoutingType | None = None  # of the queues to reach; none: all
-    descriptor: Mapping[str, Any] | None = None  # IBM's MQMD, where it differs
-    headers: bytes | None = None  # IBM's, chained, before the body
-    envelope: bytes | None = None  # what else AMQP sent; see ``broker.amqp.messages``
+    # type of the queues to reach; None: all queues
+    routing_type: RoutingType | None = None
+    # fields of IBM MQ's MQMD that differ from their defaults
+    descriptor: Mapping[str, Any] | None = None
+    headers: bytes | None = None  # chain of IBM MQ headers before the body
+    # other sections of the AMQP message; see ``broker.amqp.messages``
+    envelope: bytes | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -74,8 +78,8 @@ class NewMessage:
 class Receipt:
     """The result of one put."""
 
-    message_id: int  # the broker's number for it
-    queue_ids: list[int]  # of the queues that took it; empty when none did
+    message_id: int  # the broker's number of the message
+    queue_ids: list[int]  # queues that accepted the message; empty if none did
 
 
 def store(

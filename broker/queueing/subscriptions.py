@@ -101,7 +101,7 @@ def subscribe(  # noqa: PLR0913  # each is named where it is used
                 queue=queue,
                 owner_id=None if durable else owner,
             )
-    except IntegrityError as error:  # somebody else has begun it just now
+    except IntegrityError as error:  # another client has just created it
         raise SubscriptionInUse(client_id, name) from error
 
 
@@ -152,7 +152,7 @@ def open_temporary(*, owner: int, is_topic: bool) -> Subscription:
 
 
 def managed_queue(address: Address, selector: str, *, durable: bool) -> Queue:
-    """A new queue of an address, cloned from its model queue.
+    """A new queue of an address, made from its model queue.
 
     Raises:
         NoModelQueue: the model is missing or, for a durable subscription, temporary.
@@ -206,7 +206,7 @@ def unsubscribe(
 
 
 def find(client_id: str, name: str) -> Subscription | None:
-    """A durable subscription, locked until the transaction ends."""
+    """The durable subscription, locked until the transaction ends."""
     return (
         Subscription.objects.select_for_update(of=("self",))
         .select_related("queue")
@@ -218,8 +218,8 @@ def find(client_id: str, name: str) -> Subscription | None:
 def is_in_use(queue: Queue, busy: Collection[int] = ()) -> bool:
     """Whether a queue has a consumer.
 
-    A consumer holds entries of it, server sessions feed on it, or a client of another
-    process gets from it; those of this process are ``busy``.
+    A consumer holds entries of the queue, server sessions get from it, or a client of
+    another process gets from it; consumers of this process are given as ``busy``.
     """
     alive = Owner.objects.values("id")
     sessions = ConnectionConsumer.objects.filter(queue=queue, owner_id__in=alive)
@@ -252,10 +252,11 @@ def remove(
     address = Address.objects.filter(pk=subscription.address_id)
     is_temporary = bool(
         address.filter(name__startswith=DYNAMIC).select_for_update(no_key=True)
-    )  # of two that end at once, one is the last
+    )  # of two deletions at the same time, the second sees that it is the last
     while clear(subscription.queue_id, CHUNK, ENDED, actor=actor, now=now) == CHUNK:
         pass
-    Queue.objects.filter(pk=subscription.queue_id).delete()  # and itself with it
+    # this also deletes the subscription
+    Queue.objects.filter(pk=subscription.queue_id).delete()
     if is_temporary:
         address.filter(queues=None, subscriptions=None).delete()
 
@@ -283,8 +284,8 @@ def end_dead(*, limit: int, now: datetime | None = None) -> bool:
 
 
 def dead() -> QuerySet[Subscription]:
-    """Subscriptions of processes that are gone, unless a consumer holds entries of
-    them, or they are shared with a living one."""
+    """Subscriptions of dead processes, except those with a consumer that holds entries,
+    and those shared with a live process."""
     held = Claim.objects.filter(queue_id=OuterRef("queue_id"))
     alive = Owner.objects.filter(pk=OuterRef("owner_id"))
     living = Owner.objects.values("id")
@@ -302,7 +303,8 @@ def dead() -> QuerySet[Subscription]:
 def clear(
     queue_id: int, limit: int, why: str, *, actor: str = "", now: datetime | None
 ) -> int:
-    """End waiting entries of a queue, at most ``limit``; return how many."""
+    """End waiting entries of a queue, at most ``limit``; return the number of
+    entries."""
     taken: dict[Place, list[TakenEntry]] = {Place.READY: [], Place.DELAYED: []}
     for place, *fields in sql.run("take_queue", {"queue_id": queue_id, "limit": limit}):
         taken[Place(place)].append(TakenEntry(*fields))

@@ -28,17 +28,18 @@ from broker.queueing.store import NewMessage
 from broker.sql.clock import database_now
 
 
-@dataclass(slots=True)  # not frozen, which takes five times as long to make
+@dataclass(slots=True)  # not frozen: creating a frozen object takes five times as long
 class TakenEntry:
     """An entry that this transaction has taken and not yet put anywhere."""
 
     queue_id: int
-    id: int  # of the message
+    id: int  # id of the message
     priority: int
     backout_count: int
     delivery_count: int
     expires_at: datetime | None
-    expired: bool = False  # by the database's clock, when it was taken
+    # whether it had expired when it was taken, by the database's clock
+    expired: bool = False
 
     def counted(self) -> TakenEntry:
         """The same entry with one more backout."""
@@ -57,14 +58,14 @@ class TakenEntry:
 class Copy:
     """The copy of one entry on another address."""
 
-    id: int  # of the entry's message
+    id: int  # id of the original message
     copy_id: int
-    queue_ids: list[int]  # that took the copy
+    queue_ids: list[int]  # queues that accepted the copy
 
 
 @dataclass(frozen=True, slots=True)
 class Dress:
-    """IBM MQ headers of a copy, in place of the original's."""
+    """IBM MQ headers of a copy, instead of the original's headers."""
 
     descriptor: Mapping[str, Any]
     headers: bytes | None
@@ -72,14 +73,14 @@ class Dress:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What the journal says of a transfer."""
+    """The data of a transfer for its journal event."""
 
     kind: Kind
-    came_from: Place | None  # none: it had ended
+    came_from: Place | None  # state before the transfer; None: the entry had ended
     uow: int | None = None
     actor: str = ""
     detail: dict[str, Any] = field(default_factory=dict)
-    now: datetime | None = None  # when; the database's clock when not given
+    now: datetime | None = None  # time of the event; None: the database's clock
 
     def parameters(self) -> dict[str, Any]:
         return {
@@ -98,7 +99,8 @@ Untaken = Callable[[Sequence[TakenEntry], str], object]
 def put_back(
     entries: Sequence[TakenEntry], delays_ms: Sequence[int], record: Record
 ) -> None:
-    """Return entries to their queues, each after its delay; 0 is at once."""
+    """Return entries to their queues, each after its delay; a delay of 0 means at
+    once."""
     if not entries:
         return
     ready = sql.fetch(
@@ -177,7 +179,7 @@ def copy(  # noqa: PLR0913  # each is named where it is used
 
 
 def give_back(record: Record, entries: Sequence[TakenEntry], why: str) -> None:
-    """Return entries that no queue takes to where they were, uncounted."""
+    """Return entries that no queue accepts to their queues; no backout is counted."""
     detail = record.detail | {"why": why}
     record = replace(record, kind=Kind.RELEASE, detail=detail)
     put_back(entries, [0] * len(entries), record)
@@ -210,7 +212,7 @@ def preview(
     *,
     as_ibm: bool,
 ) -> list[NewMessage]:
-    """The future copies without their bodies, for selectors."""
+    """The future copies without their bodies, to evaluate selectors."""
     queues = Queue.objects.filter(pk__in={entry.queue_id for entry in entries})
     names = dict(queues.values_list("pk", "name"))
     messages = Message.objects.defer("body", "headers")
@@ -240,13 +242,13 @@ def preview(
 
 
 def lifetime_on(address: str) -> timedelta | None:
-    """The time to live of a copy on an address; None is unlimited."""
+    """The time to live of a copy on an address; None means no limit."""
     lives_ms = lifetime_ms(address)
     return None if lives_ms is None else timedelta(milliseconds=lives_ms)
 
 
 def story(record: Record, cause: DeadLetter.Cause | None) -> dict[str, Any]:
-    """The parameters of ``copy.sql`` that say why messages are copied."""
+    """The parameters of ``copy.sql`` that give the reason for the copies."""
     error = str(record.detail.get("error", ""))
     group = fingerprint(error)
     return {
@@ -270,8 +272,8 @@ def dressed(dress: Sequence[Dress] | None) -> dict[str, Any]:
 
 
 def end(entries: Sequence[TakenEntry], record: Record) -> None:
-    """End entries, and note it in the journal. Their messages stay readable for a
-    while."""
+    """End entries, and record it in the journal. Their messages stay readable for some
+    time."""
     if not entries:
         return
     parameters = record.parameters()
@@ -283,7 +285,7 @@ def end(entries: Sequence[TakenEntry], record: Record) -> None:
 
 
 def takes(address: str, only_queue: str | None = None) -> bool:
-    """Whether an address has a queue, so that a copy to it would arrive."""
+    """Whether an address has a queue, so that a copy sent there is not lost."""
     queues = Queue.objects.filter(address__name=address)
     if only_queue is not None:
         queues = queues.filter(name=only_queue)

@@ -118,7 +118,7 @@ def send_on(
 
 
 def named(unrouted: Sequence[tuple[NewMessage, Receipt]]) -> str:
-    """The first of these messages, for the log."""
+    """The names of the first of these messages, for the log."""
     names = [
         mentions.message(receipt.message_id, message.message_id)
         for message, receipt in unrouted[: mentions.SHOWN]
@@ -156,7 +156,7 @@ def letter_of(
 def tell_why(
     stored: Sequence[Receipt], lost: Sequence[Receipt], origin: str, at: datetime
 ) -> None:
-    """Insert their rows among the dead letters; they were on no queue before."""
+    """Insert rows for these messages as dead letters; they were on no queue before."""
     error = ERROR.format(origin)
     group = fingerprint(error)
     DeadLetter.objects.bulk_create(

@@ -1,1 +1,1 @@
-"""Who may do what: authorities, credentials, the audit log, masking."""
+"""Authorities of users, credentials, the audit log, and masking."""

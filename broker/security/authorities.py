@@ -26,10 +26,12 @@ from broker.formats.wildcards import ANY_WORDS, matches, overlap
 Principal = AbstractBaseUser | AnonymousUser | None
 Authority = Literal["inquire", "browse", "unmask", "get", "put", "passall", "set"]
 ALL: tuple[Authority, ...] = get_args(Authority)
-FIELDS: dict[Authority, str] = {  # of the model, by IBM MQ's word
+# fields of the model, by IBM MQ's name of the authority
+FIELDS: dict[Authority, str] = {
     "inquire": "may_inquire",
     "browse": "may_browse",
-    "unmask": "may_unmask",  # not in IBM MQ: see masked values, with a reason
+    # to see masked values, with a reason; IBM MQ does not have it
+    "unmask": "may_unmask",
     "get": "may_get",
     "put": "may_put",
     "passall": "may_pass_all",
@@ -41,26 +43,28 @@ FIELDS: dict[Authority, str] = {  # of the model, by IBM MQ's word
 class GrantedAuthorities:
     """The authorities of one principal at one moment."""
 
-    patterns: Mapping[str, Sequence[str]]  # by authority
+    patterns: Mapping[str, Sequence[str]]  # patterns of queue names, by authority
 
     def everywhere(self, authority: Authority) -> bool:
-        """Whether the principal has it for every possible queue."""
+        """Whether the principal has the authority for every possible queue."""
         return ANY_WORDS in self.patterns.get(authority, ())
 
     def on(self, authority: Authority, queue: str) -> bool:
-        """Whether the principal has it for the queue of this name."""
+        """Whether the principal has the authority for the queue of this name."""
         patterns = self.patterns.get(authority, ())
-        # Often called for all queues: a pattern that matches all is checked first.
+        # This is often called for all queues, so a pattern that matches all is checked
+        # first.
         return ANY_WORDS in patterns or any(matches(one, queue) for one in patterns)
 
 
-WITH_A_CREDENTIAL: dict[Authority, str | None] = {  # the flag it needs, if any
+# the flag that a credential needs for the authority; None: no flag
+WITH_A_CREDENTIAL: dict[Authority, str | None] = {
     "inquire": None,
     "browse": "may_browse",
     "get": "may_get",
     "put": "may_put",
     "passall": "may_put",
-}  # applications have neither set nor unmask
+}  # credentials never have the authorities set and unmask
 BY = "credential"  # attribute of a user object that logged in by a credential
 EVERYTHING = GrantedAuthorities(dict.fromkeys(ALL, (ANY_WORDS,)))
 NOTHING = GrantedAuthorities({})
@@ -74,7 +78,7 @@ def held_by(user: Principal) -> GrantedAuthorities:
     """
     if user is None:
         return EVERYTHING
-    if user.pk is None:  # nobody has signed in
+    if user.pk is None:  # an anonymous user
         return NOTHING
     held = held_by_each([user.pk]).get(user.pk, NOTHING)
     credential = credential_of(user)
@@ -94,7 +98,7 @@ def credential_of(user: Principal) -> models.Credential | None:
 
 
 def name_of(user: Principal) -> str:
-    """The name of a principal in the journal."""
+    """The name of a principal, as it is written in the journal."""
     credential = credential_of(user)
     if credential is not None:
         return credential.name
@@ -111,7 +115,7 @@ def held_by_each(user_ids: Collection[int]) -> dict[int, GrantedAuthorities]:
 
 
 def held_of(granted: Sequence[Mapping[str, Any]]) -> GrantedAuthorities:
-    """The authorities of grants, sorted, so that equal ones compare equal."""
+    """The authorities of grants, sorted, so that equal authorities compare equal."""
     return GrantedAuthorities(
         {
             one: sorted(row["pattern"] for row in granted if row[field])
@@ -143,7 +147,8 @@ def narrowed(
 
 
 def overlaps(patterns: Sequence[str], others: str) -> list[str]:
-    """Patterns for what both match. ``others`` has one pattern a line."""
+    """Patterns of the names that both sides match. ``others`` has one pattern in each
+    line."""
     found = (overlap(one, other) for one in patterns for other in others.split())
     return sorted({one for one in found if one is not None})
 

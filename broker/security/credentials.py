@@ -1,7 +1,7 @@
-"""Credentials of applications: names and secrets with limited authorities of a user.
+"""Credentials of applications: names and secrets, with limited authorities of a user.
 
-A secret is shown once. Only a digest, which is enough for a secret of 256 random bits,
-and the keys for SCRAM are stored.
+A secret is shown once. Only a digest is stored, which is enough for a secret of 256
+random bits, and the keys for SCRAM.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from broker.security import audit
 
 logger = logging.getLogger(__name__)
 
-# With it a secret is longer than a block of SHA-256: HMAC uses its digest instead.
-PREFIX = "bo_"  # so that leaked secrets are recognized
+# With this prefix a secret is longer than a block of SHA-256: HMAC uses its digest
+# instead.
+PREFIX = "bo_"  # prefix by which leaked secrets are recognized
 ITERATIONS = 4096  # the minimum of RFC 7677; enough, as the secret is random
 SALT_BYTES = 16
 NOTED_EVERY = timedelta(minutes=1)
 # Fields of a credential and of its user that every request needs, in the order of their
-# models. Others are deferred.
+# models. Other fields are deferred.
 CREDENTIAL = (
     *("id", "name", "user_id", "patterns", "may_get", "may_browse", "may_put"),
     *("expires_at", "last_used_at"),
@@ -43,7 +44,7 @@ BOUNDS = ("may_get", "may_browse", "may_put", "expires_at")
 
 
 class Scram(NamedTuple):
-    """The keys of a secret on the server's side of SCRAM-SHA-256.
+    """The keys of a secret that a server needs for SCRAM-SHA-256.
 
     Source:
         RFC 5802, section 3; RFC 7677.
@@ -112,7 +113,8 @@ def create(  # noqa: PLR0913  # each is named where it is used
 def revoke(credential: Credential, by: User | None, *, reason: str = "") -> bool:
     """Revoke a credential; return False if it was revoked before.
 
-    A client that is logged in with it fails at the next check of its authorities.
+    A client that is logged in with the credential is ended at the next check of its
+    authorities.
     """
     unrevoked = Credential.objects.filter(pk=credential.pk, revoked_at=None)
     is_first = bool(unrevoked.update(revoked_at=Now(), revoked_by=by))
@@ -155,7 +157,8 @@ def bearer(secret: str, *, now: datetime | None = None) -> Credential | None:
 
 
 def scram_of(name: str, *, now: datetime | None = None) -> Scram | None:
-    """The SCRAM-SHA-256 keys of the valid credential of a name; None without one."""
+    """The SCRAM-SHA-256 keys of the valid credential of this name; None if there is
+    none."""
     credential = find(name, now)
     if credential is None:
         return None
@@ -168,7 +171,7 @@ def scram_of(name: str, *, now: datetime | None = None) -> Scram | None:
 
 
 def used(credential: Credential, *, now: datetime | None = None) -> None:
-    """Record a login with a credential, at most once a minute."""
+    """Record a login with a credential, at most one login in a minute."""
     last = credential.last_used_at
     if last is not None and last > (now or timezone.now()) - NOTED_EVERY:
         return
@@ -178,7 +181,7 @@ def used(credential: Credential, *, now: datetime | None = None) -> None:
 
 
 def good(now: datetime | None = None) -> QuerySet[Credential]:
-    """The valid credentials: of active users, neither revoked nor expired."""
+    """Valid credentials: those of active users that are neither revoked nor expired."""
     at: Any = now or Now()
     return Credential.objects.filter(
         Q(expires_at=None) | Q(expires_at__gt=at),
@@ -188,7 +191,8 @@ def good(now: datetime | None = None) -> QuerySet[Credential]:
 
 
 def find(name: str, now: datetime | None) -> Credential | None:
-    """The valid credential of a name. One query, also for an impossible name."""
+    """The valid credential of this name. One query, also for a name that cannot
+    exist."""
     is_name = len(name) <= LONGEST and re.match(NAME.regex, name)
     return good(now).select_related("user").filter(name=name if is_name else "").first()
 

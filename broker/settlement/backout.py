@@ -102,15 +102,16 @@ def decide(
 
 
 def waiting(outcome: Disposition, delay: timedelta) -> Disposition:
-    """The same disposition; a redelivery waits for this delay."""
+    """The same disposition; if it is a redelivery, with this delay."""
     if isinstance(outcome, Redeliver | Park):
         return replace(outcome, after=delay)
     return outcome
 
 
 def can_put_aside(rule: AddressSetting) -> bool:
-    """Whether the broker may dead-letter a rejected message. Under IBM's poison policy
-    and without a dead letter address, the consumers' backout threshold decides."""
+    """Whether the broker may dead-letter a rejected message. Under IBM MQ's poison
+    policy and without a dead letter address, the consumers' backout threshold decides
+    instead."""
     return bool(rule.dead_letter_address) or rule.poison_policy != Policy.IBM
 
 
@@ -122,7 +123,7 @@ def carry_out(
     *,
     cause: Cause = Cause.MAX_DELIVERY_ATTEMPTS,
 ) -> None:
-    """Carry out the disposition of each entry. No other function does this."""
+    """Carry out the disposition of each entry. Only this function does so."""
     back: list[TakenEntry] = []
     delays_ms: list[int] = []
     dead: dict[str, list[TakenEntry]] = {}
@@ -140,7 +141,8 @@ def carry_out(
             case Discard():
                 dead.setdefault("", []).append(entry)
     put_back(back, delays_ms, record)
-    for to, letters in sorted(dead.items()):  # in one order: no deadlock of two
+    # in a fixed order, so that two processes cannot deadlock
+    for to, letters in sorted(dead.items()):
         if to:
             make_resources(to, [rules[entry.queue_id] for entry in letters])
         dead_letter(letters, to, record, cause=cause)
@@ -190,7 +192,7 @@ def milliseconds(delay: timedelta) -> int:
 
 
 def make_resources(to: str, rules: Iterable[AddressSetting]) -> None:
-    """Auto-create a dead letter address and its queues, where the settings of the
+    """Auto-create a dead letter address and its queues, if the settings of the
     addresses that the dead letters come from say so."""
     named = {rule.match: rule for rule in rules}
     for origin, rule in sorted(named.items()):

@@ -35,25 +35,27 @@ class Accept:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The entry goes back, uncounted."""
+    """The entry returns to its queue; no backout is counted."""
 
-    delay: timedelta | None = None  # the consumer's own; None: at once
-    why: str = ""  # this consumer cannot have it, for the operator
+    delay: timedelta | None = None  # delay that the consumer wants; None: at once
+    why: str = ""  # reason why the consumer cannot process it, for the operator
 
 
 @dataclass(frozen=True, slots=True)
 class BackOut:
-    """The delivery failed: it is counted, and redelivered unless its attempts are used
-    up."""
+    """The delivery failed: a backout is counted, and the entry is redelivered unless
+    its attempts are used up."""
 
-    error: str  # what went wrong, for the operator
-    delay: timedelta | None = None  # the consumer's own; None: as the settings say
-    at_once: bool = False  # what comes back waits for no delay
+    error: str  # the error, for the operator
+    # delay that the consumer wants; None: the settings decide
+    delay: timedelta | None = None
+    at_once: bool = False  # a redelivered entry waits for no delay
 
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """The delivery failed for good: dead-letter the entry at once; see ``reject``."""
+    """The delivery failed for good: dead-letter the entry at once; see module
+    ``reject``."""
 
     error: str
 
@@ -67,27 +69,28 @@ class Settlement:
 
     uow: int
     queue_id: int
-    ids: list[int]  # of the broker's messages
+    ids: list[int]  # ids of messages
     outcome: Outcome
-    actor: str = ""  # for the journal; empty: the caller's
+    actor: str = ""  # actor in the journal; empty: the caller's actor
 
 
 @dataclass(frozen=True, slots=True)
 class SettlementGroup:
-    """Settlements with one journal event: all of them are made, or none."""
+    """Settlements with one journal event: all of them are carried out, or none."""
 
     uow: int
     queue_id: int
     outcome: Outcome
     actor: str
-    members: dict[int, Sequence[int]]  # ids of each, by its place
+    members: dict[int, Sequence[int]]  # message ids of each settlement, by its position
 
     def parts(self) -> list[SettlementGroup]:
         return [replace(self, members={n: ids}) for n, ids in self.members.items()]
 
 
 class SettledRow(NamedTuple):
-    """An entry that was taken; or only the number of a group that is not held."""
+    """An entry that was taken; or only the number of a group that is not held as a
+    whole."""
 
     number: int
     held: TakenEntry | None
@@ -169,7 +172,7 @@ def settle_each(
     actor: str,
     now: datetime | None,
 ) -> list[Exception | None]:
-    """As ``settle``, one by one: the failure of one does not affect the others."""
+    """As ``settle``, but one by one: a failed settlement does not affect the others."""
     send(puts, actor, now)
     outcomes: list[Exception | None] = []
     for one in settlements:
@@ -187,7 +190,8 @@ def settle_each(
 def settle_held(
     settlements: Sequence[Settlement], actor: str, now: datetime | None
 ) -> set[int]:
-    """Settle what is held; return the positions of what is not.
+    """Settle entries that are held; return the positions of settlements that are not
+    held.
 
     If everything is accepted, this is one statement without a transaction around it.
     """
@@ -200,7 +204,8 @@ def settle_held(
 
 
 def settle_groups(groups: Sequence[SettlementGroup], now: datetime | None) -> set[int]:
-    """Settle the groups that are held as a whole, and of the others the parts that are.
+    """Settle the groups that are held as a whole; of the other groups, settle the parts
+    that are held.
 
     The first statement locks all units of work, so that the next ones see the same.
     """
@@ -226,8 +231,8 @@ def settle_groups(groups: Sequence[SettlementGroup], now: datetime | None) -> se
 def grouped(
     settlements: Sequence[Settlement], actor: str
 ) -> tuple[list[SettlementGroup], set[int]]:
-    """Group settlements with the same outcome, and find those whose entries an earlier
-    one names, too."""
+    """Group settlements with the same outcome, and find those that name entries of an
+    earlier settlement."""
     groups: dict[tuple[int, int, Outcome, str], SettlementGroup] = {}
     named: set[tuple[int, int, int]] = set()
     twice: set[int] = set()
@@ -247,7 +252,8 @@ def take(groups: Sequence[SettlementGroup], now: datetime | None) -> list[Settle
     """Take the entries of all groups, or of none. Accepted entries have then ended.
 
     Returns:
-        The entries that are to be put somewhere; or the groups that miss something.
+        The entries that must be put somewhere; or the groups with entries that are not
+        held.
     """
     if not groups:
         return []

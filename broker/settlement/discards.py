@@ -19,32 +19,32 @@ from broker.queueing.limits import refusal_now
 from broker.queueing.transfer import Record, TakenEntry, columns, end, put_back
 from broker.security import audit, authorities
 
-Entry = tuple[int, int]  # message and queue
-NAMED = 100  # messages of one act, in the audit
+Entry = tuple[int, int]  # message id and queue id
+NAMED = 100  # most messages that the audit names in one act
 
-Cursor = tuple[datetime, int, int]  # when it was discarded, message, queue
+Cursor = tuple[datetime, int, int]  # time of the discard, message id, queue id
 
 
 @dataclass(frozen=True, slots=True)
 class Binned:
-    """One entry of the bin, in a list."""
+    """One entry of the discard bin, in a list."""
 
     message_id: int
     queue_id: int
-    queue: str  # its name then
+    queue: str  # name of the queue at the time of the discard
     discarded_at: datetime
     keep_until: datetime
-    reason: int | None  # IBM MQ's code
+    reason: int | None  # IBM MQ's reason code
     why: str
     backout_count: int
     expires_at: datetime | None
     content_type: str
     size_bytes: int
-    is_orphan: bool  # its queue is gone
+    is_orphan: bool  # whether its queue no longer exists
 
     @property
     def cursor(self) -> Cursor:
-        """Where the list goes on after this entry."""
+        """The position after this entry, from which the list continues."""
         return self.discarded_at, self.message_id, self.queue_id
 
 
@@ -54,7 +54,7 @@ class Restored:
 
     message_id: int
     queue_id: int
-    error: BrokerError | None = None  # why it is still where it was
+    error: BrokerError | None = None  # the reason why the entry was not restored
 
 
 def discard(
@@ -96,8 +96,8 @@ def discard(
 
 
 def retentions_s(queue_ids: set[int]) -> dict[int, int]:
-    """The retention of each queue's discarded messages in seconds; that of a deleted
-    queue is the default."""
+    """The seconds that discarded messages of each queue are kept; the default for a
+    deleted queue."""
     every = list(AddressSetting.objects.all())
     addresses = dict(
         Queue.objects.filter(pk__in=queue_ids).values_list("pk", "address__name")
@@ -239,7 +239,7 @@ def restore_each(
 
 
 def known_to(user: authorities.Principal, entries: Collection[Entry]) -> set[Entry]:
-    """Those of the entries in the bin whose queues a principal may inquire."""
+    """The entries of the bin whose queues a principal may inquire."""
     held = authorities.held_by(user)
     rows = Discarded.objects.filter(message_id__in=[one for one, _ in entries])
     return {
@@ -254,21 +254,23 @@ def known_to(user: authorities.Principal, entries: Collection[Entry]) -> set[Ent
 def note_restored(
     queue: Queue, message_ids: Sequence[int], *, by: authorities.Principal, why: str
 ) -> None:
-    """Record in the audit how many entries a queue got back, and the first of them."""
+    """Record in the audit how many entries of a queue were restored, and the first of
+    them."""
     detail = {"messages": len(message_ids), "ids": list(message_ids[:NAMED])}
     audit.record(Act.RESTORE, queue, by=by, reason=why, detail=detail)
 
 
 @transaction.atomic
 def empty_due(*, limit: int, now: datetime | None = None) -> int:
-    """Delete messages whose retention is over, with their bodies; return how many."""
+    """Delete messages whose retention is over, with their bodies; return the number
+    deleted."""
     ids = sql.fetch("empty_due", int, limit=limit, now=now)
     forget(ids)
     return len(ids)
 
 
 def forget(message_ids: Sequence[int]) -> None:
-    """Delete messages that are neither on a queue nor in the bin."""
+    """Delete those of the messages that are neither on a queue nor in the bin."""
     if message_ids:
         sql.fetch_one("forget", ids=sorted(set(message_ids)))
 

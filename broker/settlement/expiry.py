@@ -28,19 +28,20 @@ logger = logging.getLogger(__name__)
 
 WARNED: set[int] = set()
 REASON = "The message's time to live was over before it was delivered."
-BEAT_S = 1.0  # as often as the scan can be
-HEAD = 1000  # entries of each priority that a get looks at
-AT_ONCE = 100  # that it ends
+BEAT_S = 1.0  # shortest time between two scans
+HEAD = 1000  # entries of each priority that a get checks
+AT_ONCE = 100  # most entries that a get ends
 
 
 class Scans:
-    """When this process scans next, by its monotonic clock."""
+    """The times of this process's scans, by its monotonic clock."""
 
     def __init__(self) -> None:
-        self.last_s = -math.inf  # when the last one began that came to its end
+        self.last_s = -math.inf  # start of the last scan that was completed
 
     def are_due(self, now_s: float) -> bool:
-        """Whether it is time, rather a beat early than a beat late."""
+        """Whether the next scan is due; it may start one interval early rather than
+        late."""
         period_s: float = settings.BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S
         return period_s >= 0 and now_s - self.last_s >= period_s - BEAT_S
 
@@ -49,7 +50,8 @@ SCANS = Scans()
 
 
 def expire(*, limit: int, now: datetime | None = None) -> int:
-    """End expired entries, at most ``limit`` in each place; return how many."""
+    """End expired entries, at most ``limit`` ready and ``limit`` delayed; return the
+    larger number."""
     with transaction.atomic():
         ready = sql.fetch("take_expired_ready", TakenEntry, limit=limit, now=now)
         end_expired(ready, Place.READY, now=now)
@@ -100,14 +102,15 @@ def end_expired(
     queues = Queue.objects.select_related("address").in_bulk(by_queue)
     every = list(AddressSetting.objects.all())
     for queue_id, expired in by_queue.items():
-        queue = queues.get(queue_id)  # none, when it was deleted
+        queue = queues.get(queue_id)  # None: the queue was deleted
         record = Record(Kind.EXPIRE, came_from, uow, "", {"error": REASON}, now)
         if queue is None:
             end(expired, record)
         else:
             end_on(queue, expired, record, rule=merge(queue.address.name, every))
     asking = set(sql.fetch("asking", int, ids=[entry.id for entry in entries]))
-    for expired in by_queue.values() if asking else ():  # few do
+    # only few messages request a report
+    for expired in by_queue.values() if asking else ():
         tell_of_expiry([one for one in expired if one.id in asking], now=now)
 
 
@@ -159,7 +162,7 @@ def expiry_address_of(queue: Queue, rule: AddressSetting | None = None) -> str:
 
 
 def expiry_target(queue: Queue, rule: AddressSetting) -> str:
-    """As ``expiry_address_of``, without a warning."""
+    """As ``expiry_address_of``, but without a warning."""
     if policy_of(rule, queue.backout_threshold) is Policy.IBM:
         return ""
     to = rule.expiry_address or ""

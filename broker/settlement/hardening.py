@@ -78,10 +78,10 @@ def kept_counts() -> dict[int, tuple[int, bool]]:
 
 
 def records(queue_id: int) -> int:
-    """How many records of counts and delays the backouts on a queue left.
+    """How many records of counts and delays the backouts on a queue have left.
 
-    For the retention of the journal: one for each count, one more for each delay; none
-    beyond the limit, and none of non-persistent messages.
+    The retention of the journal depends on it: one record for each count, and one more
+    for each delay; none beyond the limit, and none of non-persistent messages.
     """
     backouts = Event.objects.filter(kind=Kind.BACK_OUT, queue_id=queue_id)
     found = backouts.aggregate(

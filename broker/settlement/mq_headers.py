@@ -24,7 +24,8 @@ class Signature:
     put_appl_name: str = "MQ JMS MessageConsumer"
 
     def header(self, reason: Reason, queue: str, at: datetime) -> DeadLetterHeader:
-        """A header that says why a message of a queue is dead-lettered, and by whom."""
+        """A header with the reason why a message of a queue is dead-lettered, and the
+        application."""
         header = DeadLetterHeader.at(
             at, reason=reason, queue=queue, broker_name=settings.BROKER_NAME
         )
@@ -69,6 +70,7 @@ def for_dead_letter_queue(
 
 
 def identified(delivery: Delivery, dress: Dress) -> Dress:
-    """Keep the MsgId over the move, also one made from the broker's message number."""
+    """Keep the MsgId over the move, even if it was made from the broker's message
+    number."""
     own = {"msg_id": own_id(delivery, settings.BROKER_NAME).hex()}
     return replace(dress, descriptor=own | dict(dress.descriptor))

@@ -50,10 +50,12 @@ logger = logging.getLogger(__name__)
 
 Policy = AddressSetting.PoisonPolicy
 Cause = DeadLetter.Cause
-Full = Callable[[Queue, int], BrokerError | None]  # of its capacity, by bytes
+# checks the capacity of a queue for a number of bytes
+Full = Callable[[Queue, int], BrokerError | None]
 
-UNDEFINED_THRESHOLD = 20  # of queues that have no attributes to define one in
-RETRY_AFTER_MS = 5000  # before a listener meets a message again that had no place
+UNDEFINED_THRESHOLD = 20  # threshold for queues that have no attribute to define it
+# delay before a listener gets a message again that no queue accepted
+RETRY_AFTER_MS = 5000
 CAUSES: dict[Reason | None, DeadLetter.Cause] = {
     Reason.JMS_FORMAT_ERROR: Cause.MALFORMED,
     Reason.MSG_NOT_MATCHED: Cause.UNWANTED,
@@ -69,9 +71,9 @@ DISCARDED = "Message %s of queue %s is discarded: %s"
 class Attributes:
     """Queue attributes that a consumer reads when it gets a redelivered message."""
 
-    queue: str  # the local queue behind the name
-    threshold: int  # BOTHRESH; 0 where consumers move nothing away
-    backout_queue: str  # BOQNAME; may be empty
+    queue: str  # name of the local queue, after resolving an alias
+    threshold: int  # BOTHRESH; 0: consumers move no messages away
+    backout_queue: str  # BOQNAME; empty: there is no backout queue
 
     def is_poison(self, backout_count: int) -> bool:
         return 0 < self.threshold <= backout_count
@@ -79,11 +81,11 @@ class Attributes:
 
 @dataclass(frozen=True, slots=True)
 class Removing:
-    """One delivery to be moved away, and why."""
+    """A delivery to be moved away, and the reason."""
 
     delivery: Delivery
-    backout_queue: str  # of its queue; may be empty
-    why: Reason | None = None  # None: it is poison
+    backout_queue: str  # backout queue of its queue; empty: there is none
+    why: Reason | None = None  # None: the message is poison
 
     @property
     def cause(self) -> DeadLetter.Cause:
@@ -91,11 +93,11 @@ class Removing:
 
 
 class Last(Enum):
-    """What to do with a message that no queue takes, by the kind of consumer."""
+    """What to do with a message that no queue accepts, by the kind of consumer."""
 
-    DISCARD = "discard"  # one that asked for a message
-    RETURN = "return"  # a listener
-    STOP = "stop"  # a ConnectionConsumer; its message stays as it is
+    DISCARD = "discard"  # for a consumer that asked for a message
+    RETURN = "return"  # for a listener
+    STOP = "stop"  # for a ConnectionConsumer; the message stays on its queue
 
 
 CONSUMER = Signature()
@@ -202,7 +204,8 @@ def removal_of(removing: Removing, refusal: Callable[[str], Reason | None]) -> R
 
 
 def foresee(removing: Removing, *, user: Any = None) -> Removal:
-    """Where ``take_away`` would move a delivery now. Nothing is locked or logged."""
+    """The place to which ``take_away`` would move a delivery now. Nothing is locked or
+    logged."""
 
     def refusal(name: str) -> Reason | None:
         error = why_not(removing.delivery, user, name, full=limits.seen_refusal)
@@ -235,7 +238,8 @@ def move(
 
 
 def refusal_of(delivery: Delivery, user: Any, name: str) -> Reason | None:
-    """Why a queue would not take a delivery, or None; logged for the operator."""
+    """The reason why a queue refuses a delivery, or None; a reason is logged for the
+    operator."""
     error = why_not(delivery, user, name)
     if error is None:
         return None

@@ -1,7 +1,7 @@
-"""The redelivery policy: redeliver after which delay, dead-letter, or discard.
+"""The redelivery policy: redeliver after a delay, dead-letter, or discard.
 
-Pure: the caller passes settings, counts and a random number. It needs no Django, so
-that reports can replay failures with the same rule on Spark.
+Pure: the caller passes settings, counts and a random number. The module needs no
+Django, so that reports can replay failures with the same rule on Spark.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Protocol
 
 from broker.errors.mq_codes import Reason, Report
 
-LONGEST_MS = 100 * 365 * 24 * 3600 * 1000  # a century; what PostgreSQL can still add
+# a century; PostgreSQL can add this to a time
+LONGEST_MS = 100 * 365 * 24 * 3600 * 1000
 
 
 class RedeliverySettings(Protocol):
@@ -60,8 +61,8 @@ class Discard:
 
 @dataclass(frozen=True, slots=True)
 class Park:
-    """The attempts are used up on the dead letter queue itself; the entry stays there,
-    with a warning."""
+    """The attempts are used up, but the entry is on the dead letter queue itself; it
+    stays there, with a warning."""
 
     after: timedelta
 
@@ -78,7 +79,8 @@ class BackoutQueue:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterQueue:
-    """A message goes to the broker's dead letter queue, with a header that says why."""
+    """A message goes to the broker's dead letter queue, with a header that has the
+    reason."""
 
     reason: Reason
 
@@ -92,10 +94,10 @@ class DiscardAsAsked:
 
 @dataclass(frozen=True, slots=True)
 class NoPlace:
-    """No queue takes the message; the kind of its consumer decides."""
+    """No queue accepts the message; the kind of its consumer decides what happens."""
 
-    reason: Reason  # why it had to go
-    refused: Reason  # why the last queue did not take it
+    reason: Reason  # the reason why the message had to be moved
+    refused: Reason  # the reason why the last queue refused it
 
 
 Removal = BackoutQueue | DeadLetterQueue | DiscardAsAsked | NoPlace
@@ -208,13 +210,13 @@ def redelivery_delay(
     try:
         grown_ms = math.floor(delay_ms * multiplier ** (attempts - 1))
         spread_ms = math.trunc(grown_ms + grown_ms * factor * spread)
-    except OverflowError:  # an entry that is redelivered for ever gets here
+    except OverflowError:  # only after very many redeliveries
         return timedelta(milliseconds=cap_ms)
     return timedelta(milliseconds=min(spread_ms, cap_ms))
 
 
 def longest_delay_ms(settings: RedeliverySettings) -> int:
-    """The cap: as set, or ten times the merged delay."""
+    """The longest delay: the setting, or ten times the merged delay."""
     if settings.max_redelivery_delay_ms is not None:
         return settings.max_redelivery_delay_ms
     return 10 * (settings.redelivery_delay_ms or 0)

@@ -1,4 +1,4 @@
-"""The redelivery delays of a message whose every delivery fails, and its end.
+"""The redelivery delays of a message that fails at every delivery, and its end.
 
 Pure; ``redelivery_policy.redelivery_delay`` computes each delay.
 """
@@ -12,17 +12,17 @@ from datetime import timedelta
 from broker.models import AddressSetting
 from broker.settlement.redelivery_policy import longest_delay_ms, redelivery_delay
 
-MOST = 12  # steps that are shown
-COUNTED = 1000  # steps that are added up one by one
+MOST = 12  # most steps that are shown
+COUNTED = 1000  # most steps that are added up one by one
 ZERO = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A delay from its least to its most, by collision avoidance."""
+    """A delay with its shortest and longest value, as collision avoidance varies it."""
 
     shortest: timedelta
-    usual: timedelta  # without spread
+    usual: timedelta  # the delay without collision avoidance
     longest: timedelta
 
     def __add__(self, other: Span) -> Span:
@@ -47,29 +47,31 @@ NOTHING = Span(ZERO, ZERO, ZERO)
 class RedeliveryStep:
     """The delay after one failed delivery."""
 
-    attempt: int  # that failed, from 1
+    attempt: int  # number of the failed delivery, from 1
     wait: Span
-    total: Span  # waited since the first delivery failed, this wait included
+    total: Span  # sum of the delays since the first failure, including this delay
 
 
 @dataclass(frozen=True, slots=True)
 class Staircase:
-    """All delays up to the end, or the first of them."""
+    """All delays up to the end, or the first of them if there are many."""
 
     steps: Sequence[RedeliveryStep]
-    limit: int | None  # the delivery that ends it; None: never
-    left: int | None  # steps before the end that are not shown; None: without end
-    total: Span | None  # of all waits; None: without end, or too many to add up
-    stays_at: timedelta | None  # every wait after those shown; None: not one length
+    # number of the delivery after which there is no other; None: no limit
+    limit: int | None
+    left: int | None  # steps before the end that are not shown; None: there is no end
+    total: Span | None  # sum of all delays; None: no end, or too many steps to add up
+    # length of every delay after the shown steps; None: their lengths differ
+    stays_at: timedelta | None
 
     @property
     def is_flat(self) -> bool:
-        """Whether nothing ever waits."""
+        """Whether all delays are zero."""
         return all(step.wait == NOTHING for step in self.steps)
 
     @property
     def is_spread(self) -> bool:
-        """Whether collision avoidance moves anything."""
+        """Whether collision avoidance varies any delay."""
         return any(step.wait.is_spread for step in self.steps)
 
 
@@ -99,7 +101,7 @@ def staircase(settings: AddressSetting, *, most: int = MOST) -> Staircase:
 
 
 def wait_after(settings: AddressSetting, attempt: int) -> Span:
-    """The delay after a failed delivery, from the least spread to the most."""
+    """The delay after a failed delivery, from the shortest to the longest."""
     shortest, usual, longest = (
         redelivery_delay(settings, attempt, spread) for spread in (-1, 0, 1)
     )
@@ -107,7 +109,8 @@ def wait_after(settings: AddressSetting, attempt: int) -> Span:
 
 
 def added_up(settings: AddressSetting, waits: int) -> Span | None:
-    """The sum of all delays; None if they are too many and still change."""
+    """The sum of all delays; None if there are too many, and their length still
+    changes."""
     total = NOTHING
     for attempt in range(1, min(waits, COUNTED) + 1):
         total += wait_after(settings, attempt)

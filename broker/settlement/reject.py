@@ -26,10 +26,10 @@ from broker.settlement.redelivery_policy import Disposition
 
 
 def end(uow: int, error: BaseException, **about: Any) -> list[Disposition]:
-    """End a unit of work as its error says; ``about`` as in ``settle.back_out``.
+    """End a unit of work as its error says; for ``about`` see ``settle.back_out``.
 
     Raises:
-        LockLost: it has ended already.
+        LockLost: the unit of work has ended already.
     """
     return settle.back_out(
         uow, describe(error), rejected=isinstance(error, Reject), **about
@@ -39,8 +39,8 @@ def end(uow: int, error: BaseException, **about: Any) -> list[Disposition]:
 def end_ready(
     queue_id: int, ids: Sequence[int], error: BaseException, **about: Any
 ) -> list[Disposition]:
-    """As ``end``, for a delivery whose transaction is gone, so that its entries are
-    ready."""
+    """As ``end``, for deliveries whose transaction was rolled back, so that their
+    entries are ready again."""
     rejected = isinstance(error, Reject)
     return settle.back_out_ready(
         queue_id, ids, describe(error), rejected=rejected, **about
@@ -57,10 +57,11 @@ def reject_some(
     actor: str = "",
     now: datetime | None = None,
 ) -> None:
-    """Dead-letter some deliveries of a unit of work; the rest stays open.
+    """Dead-letter some deliveries of a unit of work, which stays open.
 
     Raises:
-        LockLost: it no longer holds one of them; then none is put aside.
+        LockLost: the unit of work no longer holds one of them; then none is
+            dead-lettered.
     """
     held = settle.take_some(uow, queue_id, ids, now)
     detail = {"error": readable(error)}

@@ -1,7 +1,7 @@
-"""Report messages: tell the sender's reply-to queue what became of a message.
+"""Report messages: tell the sender, on its reply-to queue, the outcome of a message.
 
-``report_on`` builds a report and is pure. ``send`` puts it, in the transaction of the
-event that it reports.
+``report_on`` builds a report and is pure. ``send`` puts the report, in the transaction
+of the event that it reports.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ logger = logging.getLogger(__name__)
 EXCEPTION = Report.EXCEPTION_WITH_FULL_DATA
 EXPIRATION = Report.EXPIRATION_WITH_FULL_DATA
 DATA = 100  # bytes of the body in a report with data
-LAST_WORDS = timedelta(seconds=60)  # how long the report of an expiry lives, if limited
+# time to live of a report about an expiry, if the message's was limited
+LAST_WORDS = timedelta(seconds=60)
 OF_THE_DATA = ("format", "encoding", "coded_char_set_id")
 NOT_SENT = "Nobody is told that message %s of queue %s expired: %s"
 
@@ -119,13 +120,13 @@ def data_of(original: Delivery, most: int) -> dict[str, Any]:
 
 
 def described(original: Delivery) -> dict[str, Any]:
-    """The descriptor fields of the data."""
+    """The descriptor fields that describe the data."""
     given = legible(original.descriptor or {})
     return {name: given[name] for name in OF_THE_DATA if name in given}
 
 
 def kind_of(feedback: int) -> Report:
-    """All report option bits for this feedback."""
+    """All report option bits for this kind of feedback."""
     return EXPIRATION if feedback == Feedback.EXPIRATION else EXCEPTION
 
 
@@ -189,10 +190,10 @@ def reply_queue(original: Delivery) -> Queue:
 
 
 def put_on(queue: Queue, message: NewMessage, **rest: Any) -> Receipt:
-    """Put a message on one queue only, whatever else its address feeds.
+    """Put a message on one queue only, even if its address feeds others.
 
     Raises:
-        BrokerError: the queue does not take it.
+        BrokerError: the queue refuses the message.
     """
     error = refusal_now(queue, message.size_bytes)
     if error is not None:
@@ -219,7 +220,7 @@ def dead(
     signature: Signature,
     at: datetime,
 ) -> NewMessage:
-    """A report for the dead letter queue; its feedback is kept."""
+    """The report as a message for the dead letter queue; its feedback is kept."""
     descriptor, headers = with_dead_letter_header(
         report.descriptor,
         report.headers,
@@ -232,7 +233,7 @@ def dead(
 def tell_why(
     receipt: Receipt, original: Delivery, error: BrokerError, at: datetime
 ) -> None:
-    """Insert the report's row among the dead letters, with its reason."""
+    """Insert a row for the report as a dead letter, with its reason."""
     group = fingerprint(str(error))
     named = original.reply_to or ""
     DeadLetter.objects.create(
@@ -253,7 +254,7 @@ def tell_why(
 
 
 def tell_of_expiry(entries: Sequence[TakenEntry], *, now: datetime | None) -> None:
-    """Send the reports that expired messages ask for; log those that cannot be sent."""
+    """Send the reports that expired messages request; log those that cannot be sent."""
     held = {entry.id: entry for entry in entries}
     asking = Message.objects.filter(pk__in=held, descriptor__has_key="report")
     broker = Signature(PutApplType.QMGR, settings.BROKER_NAME)

@@ -1,4 +1,5 @@
-"""End units of work: accept, back out, release, or end one whose holder died."""
+"""End units of work: accept, back out or release them; or end those of dead
+processes."""
 
 from __future__ import annotations
 
@@ -54,10 +55,10 @@ def accept_some(
     actor: str = "",
     now: datetime | None = None,
 ) -> None:
-    """End some deliveries of a unit of work well; the rest goes on.
+    """Accept some deliveries of a unit of work, which stays open.
 
     Raises:
-        LockLost: it no longer holds one of them; then none is accepted.
+        LockLost: the unit of work no longer holds one of them; then none is accepted.
     """
     held = take_some(uow, queue_id, ids, now)
     end(held, Record(Kind.ACCEPT, Place.CLAIMED, uow, actor, now=now))
@@ -72,10 +73,11 @@ def release_some(
     actor: str = "",
     now: datetime | None = None,
 ) -> None:
-    """Give entries back uncounted: nobody has seen them. Never delayed.
+    """Give entries back without counting a backout: no consumer has seen them. Never
+    delayed.
 
     Raises:
-        LockLost: it no longer holds one of them; then none is released.
+        LockLost: the unit of work no longer holds one of them; then none is released.
     """
     held = take_some(uow, queue_id, ids, now)
     record = Record(Kind.RELEASE, Place.CLAIMED, uow, actor, now=now)
@@ -195,10 +197,10 @@ def end_badly(  # noqa: PLR0913  # as ``back_out``
 
 @transaction.atomic
 def release_all(uow: int, *, actor: str = "", now: datetime | None = None) -> int:
-    """End a unit of work; its entries go back at once, uncounted.
+    """End a unit of work; its entries return at once, without counting a backout.
 
     Returns:
-        How many entries; none where it has ended already.
+        The number of entries; 0 if the unit of work has ended already.
     """
     held = sql.fetch("take_unit", TakenEntry, uow=uow, now=now)
     record = Record(Kind.RELEASE, Place.CLAIMED, uow, actor, now=now)
@@ -240,7 +242,7 @@ def end_lost(
 def parted(
     held: Sequence[TakenEntry], first: int | None
 ) -> tuple[list[TakenEntry], list[TakenEntry]]:
-    """The entries of a lost holder, split into those that count and the others."""
+    """The entries of a lost holder, divided into those that count and the others."""
     queues = Queue.objects.filter(pk__in={entry.queue_id for entry in held})
     rules = dict(queues.values_list("pk", "counts_when_lost"))
     ids = {entry.id for entry in held}
@@ -266,8 +268,8 @@ def back_out_ready(
     rejected: bool = False,
     now: datetime | None = None,
 ) -> list[Disposition]:
-    """Count a failed delivery whose transaction is gone, so that its entries are ready
-    again.
+    """Count a failed delivery whose transaction was rolled back, so that its entries
+    are ready again.
 
     An entry that another consumer has claimed meanwhile keeps its count.
     """

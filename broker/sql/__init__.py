@@ -24,8 +24,8 @@ Row = TypeVar("Row")
 FOLDER = Path(__file__).parent
 FILES = {path.stem: path for path in sorted(FOLDER.glob("*/*.sql"))}
 KEPT = ("put", "put_one", "get", "get_one", "accept")
-LITTLE = 64 * 1024  # characters and bytes
-FEW = 250  # values; measuring more would cost more than it saves
+LITTLE = 64 * 1024  # most characters or bytes of small parameters and rows
+FEW = 250  # most values that are measured; measuring more would cost more than it saves
 
 
 @cache
@@ -68,7 +68,8 @@ def run(name: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def ask(statement: Composed, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Run a statement that was composed for this call; it is not prepared."""
+    """Run a statement that was composed for this call; the statement is not
+    prepared."""
     django = connections[DEFAULT_DB_ALIAS]
     django.ensure_connection()
     with (
@@ -81,7 +82,7 @@ def ask(statement: Composed, parameters: dict[str, Any]) -> list[tuple[Any, ...]
 
 class KeptCursors(threading.local):
     """Cursors of this thread, kept because they cache how to convert the values of a
-    statement. That saves a tenth of a millisecond, a third of a client's time for one
+    statement. This saves a tenth of a millisecond, a third of a client's time for one
     message."""
 
     def __init__(self) -> None:
@@ -100,15 +101,16 @@ kept = KeptCursors()
 
 
 def is_little(parameters: dict[str, Any], rows: list[tuple[Any, ...]]) -> bool:
-    """Whether a cursor may be kept: it holds its last parameters and rows."""
+    """Whether a cursor may be kept: its last parameters and rows, which it keeps, are
+    small."""
     if sum(map(len, rows)) > FEW:
         return False
     return sum(map(weight, chain(parameters.values(), *rows))) <= LITTLE
 
 
 def weight(value: Any) -> int:
-    """The size of a value in characters or bytes; a number has size 0, and a long list
-    is over the limit."""
+    """The size of a value in characters or bytes; a number has size 0, and a list that
+    is too long to be measured is over the limit."""
     if isinstance(value, (bytes, str)):
         return len(value)
     if isinstance(value, list) and value and not isinstance(value[0], int):

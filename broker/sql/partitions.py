@@ -1,4 +1,5 @@
-"""Partitions of messages and journal: created ahead of time, dropped when unneeded.
+"""Partitions of messages and journal: created ahead of time, dropped when no longer
+needed.
 
 Messages are partitioned by id, the journal by day. Rows without a partition go to the
 default partition, which is normally empty. Creating a partition moves its rows there.
@@ -19,9 +20,9 @@ from psycopg.sql import Identifier, Literal
 
 logger = logging.getLogger(__name__)
 
-MESSAGES = 2**20  # ids of one partition
+MESSAGES = 2**20  # message ids of one partition
 MESSAGES_AHEAD, DAYS_AHEAD = 4, 7
-FEW = 0.02  # share of needed rows up to which a partition is rewritten
+FEW = 0.02  # largest share of needed rows with which a partition is rewritten
 
 
 def make_ahead(*, today: date | None = None) -> None:
@@ -38,8 +39,9 @@ def make_ahead(*, today: date | None = None) -> None:
 def make(parent: str, name: str, column: str, low: object, high: object) -> None:
     """Create one partition, with the rows of its range in the default partition.
 
-    It is filled before it is attached, so the lock on the parent is weak. If a row is
-    added to the default meanwhile, it fails, and the next call tries again.
+    The partition is filled before it is attached, so the lock on the parent is weak. If
+    a row is added to the default meanwhile, the call fails, and the next call tries
+    again.
     """
     names = {
         "parent": Identifier(parent),
@@ -71,7 +73,8 @@ def make(parent: str, name: str, column: str, low: object, high: object) -> None
 
 
 def drop_old(*, now: datetime | None = None) -> None:
-    """Drop partitions past retention, unless their rows are on a queue or unread."""
+    """Drop partitions past retention, unless they have rows that are on a queue or
+    unread."""
     now = now or datetime.now(UTC)
     messages_since = now - timedelta(days=settings.BROKER_MESSAGE_RETENTION_DAYS)
     for child in children("broker_message"):
@@ -100,8 +103,8 @@ def tried_again_later(drop: Callable[..., None]) -> Callable[..., None]:
 
 @tried_again_later
 def drop_messages(child: str, low: int) -> None:
-    """Drop a partition of messages, or rewrite it with the few that are still needed:
-    on a queue, in the discard bin, or for an undo."""
+    """Drop a partition of messages; or rewrite it with the few messages that are still
+    needed: on a queue, in the discard bin, or for an undo."""
     names = {
         "child": Identifier(child),
         "new": Identifier(f"{child}_new"),
@@ -158,7 +161,7 @@ def needed(names: dict[str, sql.Composable]) -> tuple[int, int]:
 
 @tried_again_later
 def drop_events(child: str) -> None:
-    """Drop a day of the journal, if all readers have read it."""
+    """Drop a day of the journal, if all readers have read it completely."""
     names: dict[str, sql.Composable] = {"child": Identifier(child)}
     ((unread,),) = run(
         "SELECT EXISTS (SELECT FROM {child} WHERE xid >="

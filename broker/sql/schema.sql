@@ -32,7 +32,7 @@ CREATE TABLE broker_message (
     group_id text,
     properties jsonb NOT NULL,
     body bytea NOT NULL,
-    descriptor jsonb,  -- fields of IBM MQ's MQMD, where they differ
+    descriptor jsonb,  -- fields of IBM MQ's MQMD that differ from their defaults
     headers bytea,  -- IBM MQ's chained headers before the body
     envelope bytea,  -- other sections of the AMQP message
     CONSTRAINT priorities_are_0_to_9 CHECK (priority BETWEEN 0 AND 9)
@@ -90,8 +90,8 @@ CREATE TABLE broker_unit_of_work (
     id bigint NOT NULL PRIMARY KEY,
     owner_id integer NOT NULL,
     started_at timestamptz NOT NULL,
-    deadline timestamptz,  -- null: it ends with its process, or by its coordinator
-    xid text  -- its transaction id of the coordinator, once it is prepared
+    deadline timestamptz,  -- null: ended with its process, or by its coordinator
+    xid text  -- the coordinator's transaction id, once prepared
 ) WITH (
     autovacuum_vacuum_scale_factor = 0,
     autovacuum_vacuum_threshold = 1000,
@@ -150,12 +150,13 @@ CREATE TABLE broker_dead_letter (
     pattern text NOT NULL,
     origin_address text NOT NULL,
     origin_queue text NOT NULL,
-    reason integer,  -- of IBM MQ
+    reason integer,  -- IBM MQ's reason code
     PRIMARY KEY (message_id, queue_id)
 );
 CREATE INDEX broker_dead_letter_fingerprint
     ON broker_dead_letter (fingerprint, message_id, queue_id);
--- Dead letters that keep the time of their put, so that ids are not in the order of time.
+-- Dead letters that keep their put time: the order of their ids is not that of their
+-- deaths.
 CREATE INDEX broker_dead_letter_late ON broker_dead_letter (message_id, queue_id)
     WHERE cause IN ('BACKOUT_THRESHOLD', 'MALFORMED', 'UNWANTED', 'REPORT');
 

@@ -15,20 +15,20 @@ from django.db import connection
 from broker import sql
 
 HOT = ("broker_ready", "broker_delayed", "broker_claim", "broker_unit_of_work")
-FEW = 500  # dead rows that are always tolerated
-PAGES = 16  # pages of growth that are always tolerated
+FEW = 500  # number of dead rows that is always tolerated
+PAGES = 16  # growth in pages that is always tolerated
 
 
 def bloated() -> list[str]:
-    """The hot tables with too many dead rows, or that grow fast."""
+    """The hot tables that have too many dead rows, or grow fast."""
     return sql.fetch("bloated", str, tables=list(HOT), few=FEW, pages=PAGES)
 
 
 def vacuum(tables: Iterable[str]) -> None:
     """Vacuum hot tables.
 
-    It skips a table that another process vacuums. Inside a transaction, where VACUUM is
-    not possible, it does nothing.
+    A table that another process vacuums is skipped. Inside a transaction, where VACUUM
+    is not possible, the function does nothing.
     """
     if connection.in_atomic_block:
         return

@@ -1,1 +1,2 @@
-"""Units of work: leased, joined, prepared, and their prefetch."""
+"""Units of work: leased, joined to a database transaction, or prepared; and
+prefetch."""

@@ -27,16 +27,16 @@ from broker.security import audit
 from broker.security.audit import Thing
 from broker.settlement import settle
 
-MOST_ENTRIES = 100  # that are shown of one
+MOST_ENTRIES = 100  # most entries shown of one unit of work
 LATEST = 2**63 - 1
 
 
 class Nature(Enum):
-    """How a unit of work is held, and so how it can end."""
+    """How a unit of work is held; this decides how it can end."""
 
-    PREPARED = "prepared"  # until its coordinator decides
-    AHEAD = "ahead"  # by a consumer that takes ahead, for as long as it is there
-    LEASED = "leased"  # by a process, until it is done or late
+    PREPARED = "prepared"  # ends when its coordinator decides
+    AHEAD = "ahead"  # held by a consumer that prefetches; ends with the consumer
+    LEASED = "leased"  # held until its holder ends it, or until its deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +44,19 @@ class OpenUnit:
     """One open unit of work."""
 
     id: int
-    xid: str | None  # of its coordinator, once it is prepared
+    xid: str | None  # the coordinator's id of the transaction; set when it is prepared
     started_at: datetime
     deadline: datetime | None
     owner_id: int
-    kind: str  # of its process; empty where nobody knows that any more
+    kind: str  # kind of its process; empty if the process is unknown
     process: str
-    is_alive: bool  # the process
-    held_since: datetime | None  # the entry that it has longest
+    is_alive: bool  # whether its process is alive
+    held_since: datetime | None  # claim time of the entry that is held for longest
     entries: int
     queue_ids: Sequence[int]
-    actor: str  # who got the first entry, for people
+    actor: str  # actor who got the first entry, for people
     prepared_puts: int
-    at: datetime  # when this was true
+    at: datetime  # time at which these data were read
 
     @property
     def nature(self) -> Nature:
@@ -66,7 +66,7 @@ class OpenUnit:
 
     @property
     def since(self) -> datetime:
-        """Since when it holds anything."""
+        """The time since which the unit of work holds entries; else its start."""
         return self.held_since or self.started_at
 
     @property
@@ -80,7 +80,7 @@ class OpenUnit:
 
 @dataclass(frozen=True, slots=True)
 class HeldEntry:
-    """One entry in it, in a list."""
+    """One entry that a unit of work holds, in a list."""
 
     held: TakenEntry
     claimed_at: datetime
@@ -121,7 +121,8 @@ def open_units(
 
 
 def open_unit(uow: int, *, now: datetime | None = None) -> OpenUnit | None:
-    """One open unit of work; None if it has ended or holds nothing."""
+    """One open unit of work; None if it has ended, or holds nothing and is not
+    prepared."""
     if not 0 < uow < LATEST:
         return None
     found = open_units(first=uow, limit=1, now=now)
@@ -131,7 +132,7 @@ def open_unit(uow: int, *, now: datetime | None = None) -> OpenUnit | None:
 def entries_of(
     uow: int, *, limit: int = MOST_ENTRIES, now: datetime | None = None
 ) -> list[HeldEntry]:
-    """Its entries, lowest message id first."""
+    """The entries of a unit of work, the lowest message id first."""
     return sql.fetch("unit_entries", HeldEntry.of, uow=uow, limit=limit, now=now)
 
 

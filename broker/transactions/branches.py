@@ -3,13 +3,14 @@
 A branch is a lease (``leases``) until it is prepared (``prepared``). Any process can
 end it, before and after.
 
-Its consumer may have a name, which only one consumer has at a time: whoever begins to
-get under a name releases what the previous holder of the name still held. So messages
-keep their order when a program is killed and another continues.
+The consumer of a branch may have a name, which only one consumer has at a time. When a
+consumer begins to get under a name, it calls ``give_back``: the messages that the
+previous consumer of that name still held are released. So messages keep their order
+when a program is killed and another program continues.
 
 Source:
     The Open Group, "Distributed Transaction Processing: The XA Specification": a branch
-    is what one resource manager does for a global transaction.
+    is the work of one resource manager for a global transaction.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from broker.transactions.leases import NOBODY, held
 from broker.transactions.prepared import prepare as promise
 from broker.transactions.unit_of_work import UnitOfWork
 
-LOOKED_AT = 100  # units of work at once
+LOOKED_AT = 100  # units of work that one query reads
 
 
 def prepare(  # noqa: PLR0913  # each is named where it is used
@@ -77,7 +78,8 @@ def keep(
     actor: str,
     now: datetime | None,
 ) -> int:
-    """Release what a lease holds beside some messages; return the number of these."""
+    """Release the messages that a lease holds, except some; return how many it
+    keeps."""
     there = set(held(uow))
     wanted = there if ids is None else set(ids)
     if not wanted <= there:
@@ -91,10 +93,10 @@ def keep(
 def give_back_some(
     uow: int, queue_id: int, ids: list[int], *, actor: str, now: datetime | None
 ) -> None:
-    """As ``settle.release_some``; never for a prepared unit of work.
+    """As ``settle.release_some``; but never for a prepared unit of work.
 
     Raises:
-        LockLost: it is; or as there.
+        LockLost: the unit of work is prepared; or see ``settle.release_some``.
     """
     if not is_branch(uow):
         raise LockLost(uow)
@@ -125,6 +127,7 @@ def give_back(queue: Queue, *, actor: str, now: datetime | None = None) -> int:
 
 
 def is_branch(uow: int) -> bool:
-    """Whether it is an unprepared lease; it is locked, so it stays one."""
+    """Whether a unit of work is a lease that is not prepared. It is locked, so that it
+    stays unprepared."""
     leases = UnitRow.objects.select_for_update().filter(pk=uow, owner_id=NOBODY)
     return leases.filter(xid=None).exists()

@@ -34,7 +34,8 @@ def joined(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
 
 @contextmanager
 def counted_first(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
-    """Claims that outlive the transaction, and are backed out if it fails."""
+    """A unit of work whose claims outlive the transaction; they are backed out if it
+    fails."""
     work = CountedFirst(actor=actor, now=now)
     work.begin()
     try:
@@ -49,10 +50,11 @@ def counted_first(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
 
 @contextmanager
 def counted_last(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
-    """Gets that are locked by the transaction.
+    """A unit of work whose gets are locked by the transaction.
 
-    If the block raises, a savepoint after the first get undoes the caller's rows while
-    the entries stay locked. So they are counted before another consumer can get them.
+    If the block raises an exception, a savepoint after the first get undoes the
+    caller's rows while the entries stay locked. So the failure is counted before
+    another consumer can get them.
     """
     work = CountedLast(actor=actor, now=now)
     try:
@@ -67,7 +69,7 @@ def counted_last(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
                 work.error = error
                 work.back_out_first(error)
     except BaseException as error:
-        FLOORS.forget()  # entries may be ready again below them
+        FLOORS.forget()  # entries below the floors may be ready again
         work.back_out_again(work.first + work.later, error)
         raise
     if work.error is not None:
@@ -80,24 +82,26 @@ class JoinedUnitOfWork(UnitOfWork):
 
     def __init__(self, *, actor: str = "", now: datetime | None = None) -> None:
         super().__init__(actor=actor, coordinated=True, now=now)
-        self.later: list[Delivery] = []  # which the transaction took
+        self.later: list[Delivery] = []  # deliveries that only the transaction holds
 
     def commit(self) -> None:
-        """As part of the transaction, which alone commits or undoes it."""
+        """Accept and put as a part of the transaction, which alone commits or undoes
+        it."""
         self.check_open()
         self.carry_out()
         self.ended = True
 
     def back_out_again(self, deliveries: list[Delivery], error: BaseException) -> None:
-        """Count deliveries whose transaction is gone, where they are still ready."""
+        """Count failed deliveries whose transaction was rolled back, if their entries
+        are still ready."""
         for queue_id in {delivery.queue_id for delivery in deliveries}:
             ids = [d.message_id for d in deliveries if d.queue_id == queue_id]
             reject.end_ready(queue_id, ids, error, actor=self.actor, now=self.now)
 
 
 class CountedFirst(JoinedUnitOfWork):
-    """Claims outside the transaction what it gets before the transaction has written
-    anything.
+    """Entries that are got before the transaction has written anything are claimed
+    outside the transaction.
 
     Later gets are part of the transaction.
     """
@@ -112,7 +116,7 @@ class CountedFirst(JoinedUnitOfWork):
         self.transaction = beginning
 
     def end(self, error: BaseException | None = None) -> None:
-        """Commit the transaction, or undo it; harmless when it has ended."""
+        """Commit the transaction, or roll it back; no effect if it has ended."""
         if self.transaction is None:
             return
         ending, self.transaction = self.transaction, None
@@ -133,9 +137,10 @@ class CountedFirst(JoinedUnitOfWork):
             self.begin()
 
     def back_out_all(self, error: BaseException) -> None:
-        FLOORS.forget()  # entries may be ready again below them
+        FLOORS.forget()  # entries below the floors may be ready again
         if self.id is not None:
-            with suppress(LockLost):  # its claims were the transaction's, or are gone
+            # the claims were rolled back with the transaction, or are gone
+            with suppress(LockLost):
                 reject.end(self.id, error, actor=self.actor, now=self.now)
         self.back_out_again(self.later, error)
 
@@ -147,7 +152,8 @@ class CountedLast(JoinedUnitOfWork):
         super().__init__(actor=actor, now=now)
         self.savepoint: transaction.Atomic | None = None
         self.error: BaseException | None = None
-        self.first: list[Delivery] = []  # before the savepoint: they stay locked
+        # deliveries got before the savepoint: they stay locked
+        self.first: list[Delivery] = []
 
     def get(self, queue: str, limit: int = 1, **rest: Any) -> list[Delivery]:
         untouched = self.savepoint is None and not has_written()
@@ -161,7 +167,8 @@ class CountedLast(JoinedUnitOfWork):
         return deliveries
 
     def leave_savepoint(self, error: BaseException | None) -> bool:
-        """Keep or undo what was done since the savepoint; say if there was one."""
+        """Keep or undo the changes since the savepoint; return whether there was a
+        savepoint."""
         if self.savepoint is None:
             return False
         savepoint, self.savepoint = self.savepoint, None

@@ -29,8 +29,9 @@ from broker.settlement.batch import Outcome, Settlement, commit
 from broker.sql.clock import database_now
 from broker.transactions.prefetch import Prefetched
 
-NOBODY = 0  # no process has this number
-MOST_BYTES = 32 * 2**20  # of bodies; the message that passes it is the last
+NOBODY = 0  # owner id of leases; no process has this id
+# most bytes of bodies; the message that exceeds this is the last one
+MOST_BYTES = 32 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +95,14 @@ def take(  # noqa: PLR0913  # each is named where it is used
 
 
 def next_claim(uow: int) -> int:
-    """The next claim number of a lease."""
+    """The next number for a claim of a lease."""
     last = Claim.objects.filter(uow=uow).aggregate(last=Max("claim_id"))["last"]
     return 0 if last is None else last + 1
 
 
 def taken(consumer: Prefetched, limit: int, now: datetime | None) -> Sequence[Delivery]:
-    """Get as many as fit. If the sizes cannot be known ahead, each get doubles the
-    number, since the next size is unknown."""
+    """Get as many messages as fit. If their sizes cannot be known before, each get
+    doubles the number, since the next size is unknown."""
     name = consumer.queue.name
     if consumer.search is None and limit > 1:
         few = fitting(name, limit=limit, most_bytes=MOST_BYTES)

@@ -26,8 +26,8 @@ from broker.queueing.selective_get import Search
 from broker.settlement import expiry, poison, settle
 from broker.settlement.poison import Attributes, Last, Policy, Removing
 
-PART = 200  # entries of one claim
-CAME_BACK = 2**62  # below its id stands what came back
+PART = 200  # most entries of one claim
+CAME_BACK = 2**62  # the position of a returned entry is its id less this number
 
 
 class Prefetched:
@@ -55,10 +55,12 @@ class Prefetched:
         self.search = search
         self.actor = actor
         self.user = user
-        self.uow: int | None = None  # from the first get on
-        self.hidden: set[tuple[int, int]] = set()  # priority and message: not taken
-        self.claims = 0  # of gets that returned
-        self.is_doubtful = False  # there may be more, of a get that did not
+        self.uow: int | None = None  # id of the unit of work; None until the first get
+        # priority and message id of entries that are not taken
+        self.hidden: set[tuple[int, int]] = set()
+        self.claims = 0  # number of claims by gets that have returned
+        # a get did not return, so there may be claims that are not known
+        self.is_doubtful = False
         self.attributes: Attributes | None = None
         self.ended = False
 
@@ -92,8 +94,8 @@ class Prefetched:
         return fit
 
     def begin(self, now: datetime | None) -> None:
-        """Have a unit of work whose id is known before anything is in it, so that the
-        loss of an answer loses nothing."""
+        """Create a unit of work before the first get, so that its id is known, and no
+        entry is lost if an answer is lost."""
         if self.ended:
             raise UnitOfWorkEnded(self.uow)
         if self.uow is None:
@@ -102,7 +104,8 @@ class Prefetched:
             self.give_back_stray(now)
 
     def take_fit(self, limit: int, now: datetime | None) -> tuple[list[Delivery], int]:
-        """What is fit to be handed out, and how many claims there are then."""
+        """Take entries that can be given to the client; return them, and the number of
+        claims."""
         fit: list[Delivery] = []
         claims = self.claims
         while len(fit) < limit:
@@ -126,7 +129,7 @@ class Prefetched:
         return deliveries, taking.claims
 
     def takes_away(self, delivery: Delivery, now: datetime | None) -> bool:
-        """Take a message away if it is poison; return whether it was."""
+        """Take a message away if it is poison; return whether it was poison."""
         if not delivery.backout_count:
             return False
         if self.attributes is None:
@@ -143,7 +146,8 @@ class Prefetched:
         return True
 
     def read_attributes(self) -> Attributes:
-        """Those of the queue; where nothing is poison to consumers, nobody inquires."""
+        """The attributes of the queue. If consumers treat no message as poison, the
+        authority to inquire is not needed."""
         queue = Queue.objects.select_related("address").get(pk=self.queue.pk)
         policy = policy_of(settings_for(queue.address.name), queue.backout_threshold)
         if policy not in (Policy.IBM, Policy.BOTH):
@@ -151,7 +155,12 @@ class Prefetched:
         return poison.attributes_of(queue.name, user=self.user)
 
     def check_is_there(self) -> None:
-        """Look why nothing came: is there still a queue, and our unit of work?"""
+        """Find out why nothing was got.
+
+        Raises:
+            NoSuchQueue: the queue was deleted.
+            LockLost: the unit of work has ended.
+        """
         assert self.uow is not None, "a get began it"
         alive = Exists(UnitOfWork.objects.filter(pk=self.uow))
         row = Queue.objects.filter(pk=self.queue.pk).values_list(alive).first()
@@ -190,7 +199,7 @@ class Prefetched:
             )
 
     def give_back_stray(self, now: datetime | None) -> None:
-        """Return what gets took that did not come to their end."""
+        """Release entries that were claimed by gets that did not return."""
         assert self.uow is not None, "a get began it"
         stray = Claim.objects.filter(uow=self.uow, claim_id__gte=self.claims)
         for uow, queue_id, ids in stray.values_list("uow", "queue_id", "ids"):
@@ -221,7 +230,8 @@ class Prefetched:
         self.uow = None
 
     def end(self, *, now: datetime | None = None) -> None:
-        """Give back what is left, uncounted, and end. Harmless twice."""
+        """Release all remaining entries, without counting a backout, and end. May be
+        called twice."""
         self.ended = True
         self.give_back(now=now)
 
@@ -243,7 +253,7 @@ class Taking:
         return self.take(lanes, limit)
 
     def take_seen(self, lanes: Lanes, limit: int) -> list[Delivery]:
-        """From lanes as wide as one entry each, but for what is hidden."""
+        """Get from lanes that contain one entry each, except hidden entries."""
         hidden = places_of(self.consumer.hidden)
         seen = [lane for lane in zip(*lanes, strict=True) if lane[:2] not in hidden]
         return self.take(laid(seen), limit) if seen else []
@@ -264,7 +274,8 @@ class Taking:
 
 
 def begun(now: datetime | None) -> int:
-    """A new unit of work of this process, which registers again if it has to."""
+    """A new unit of work of this process, which registers again if it counts as
+    dead."""
     while True:
         rows = sql.run("begin", {"owner": processes.current(), "now": now})
         if rows:
@@ -275,7 +286,7 @@ def begun(now: datetime | None) -> int:
 
 
 def places_of(hidden: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Priorities and positions of entries."""
+    """Priorities and possible positions of entries: new, or returned."""
     return {(p, pos) for p, one in hidden for pos in (one, one - CAME_BACK)}
 
 

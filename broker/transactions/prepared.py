@@ -42,7 +42,7 @@ from broker.settlement.redelivery_policy import Disposition
 from broker.settlement.reject import describe
 from broker.transactions.unit_of_work import UnitOfWork
 
-LONGEST_XID = 300  # characters; two parts of 64 bytes and a number, in hex
+LONGEST_XID = 300  # most characters; in hexadecimal, two parts of 64 bytes and a number
 DECIDED = "Its coordinator decided to back it out."
 MOMENTS = ("expires_at", "deliver_at")
 BYTES = ("body", "headers", "envelope")
@@ -54,16 +54,16 @@ class PreparedUnitOfWork:
 
     xid: str
     uow: int
-    owner_id: int  # the process that prepared it; perhaps no more
+    owner_id: int  # id of the process that prepared it; the process may have ended
     started_at: datetime
-    entries: int  # that it got
-    puts: int  # that it sends if it is committed
+    entries: int  # number of entries that it holds
+    puts: int  # number of messages that its commit sends
 
 
 class PreparedPart(NamedTuple):
-    """One action of its commit: a put, or the removal of a poison message."""
+    """An action of a commit: a put, or the removal of a poison message."""
 
-    fields: dict[str, Any]  # of the put, but for its bytes; or what is taken away
+    fields: dict[str, Any]  # fields of a put without bytes; or the message to remove
     body: bytes
     headers: bytes | None
     envelope: bytes | None
@@ -110,7 +110,7 @@ def prepare(work: UnitOfWork, xid: str) -> None:
         raise
     except (BrokerError, DatabaseError) as error:
         if line is None or line.closed:
-            raise  # nobody knows if it was committed; the journal tells
+            raise  # it is unknown whether it was committed; the journal has the answer
         work.back_out_if_held(describe(error))
         raise BackedOut(str(error)) from error
     work.id, work.ended = uow, True
@@ -136,7 +136,7 @@ def name(work: UnitOfWork, xid: str) -> int:
 
 
 def rehearse(work: UnitOfWork) -> None:
-    """Commit with all checks, and roll that back."""
+    """Commit with all checks, and roll the commit back."""
     with transaction.atomic():
         work.carry_out()
         transaction.set_rollback(True)
@@ -257,7 +257,7 @@ def release_prepared(
 
 
 def note(act: Act, uow: int, xid: str, reason: str) -> None:
-    """Record an operator's decision in the audit, before its contents are gone."""
+    """Record an operator's decision in the audit, before the unit of work is gone."""
     parts = PreparedPut.objects.filter(uow=uow).count()
     detail = {"entries": held(uow), "puts": parts, "queues": held_on(uow)}
     audit.record(act, Thing("unit of work", uow, xid), reason=reason, detail=detail)
@@ -276,7 +276,7 @@ def forget(uow: int) -> None:
 
 
 def held_on(uow: int) -> list[str]:
-    """Names of the queues whose entries it holds."""
+    """Names of the queues whose entries a unit of work holds."""
     queue_ids = Claim.objects.filter(uow=uow).values("queue_id")
     names = Queue.objects.filter(pk__in=queue_ids).order_by("name")
     return list(names.values_list("name", flat=True))
@@ -290,7 +290,7 @@ def held(uow: int) -> int:
 def take_away(
     uow: int, removing: dict[str, Any], *, actor: str, now: datetime | None
 ) -> None:
-    """Move a poison message away, as its consumer's commit would have."""
+    """Move a poison message away, as the commit of its consumer would have done."""
     (delivery,) = sql.fetch(
         "held",
         Delivery,
@@ -321,7 +321,7 @@ def removing_of(removing: poison.Removing, user: Any) -> dict[str, Any]:
 
 
 def user_of(user_id: int | None) -> Any:
-    """The user whose authorities count; a deleted user has none."""
+    """The user whose authorities apply; a deleted user has none."""
     if user_id is None:
         return None
     users = get_user_model()._default_manager.filter(pk=user_id)
@@ -329,7 +329,7 @@ def user_of(user_id: int | None) -> Any:
 
 
 def fields_of(put: NewMessage) -> dict[str, Any]:
-    """A message as JSON, without its bytes."""
+    """The fields of a message as JSON, without those of bytes."""
     return {
         field: value.isoformat() if field in MOMENTS else value
         for field in NewMessage.__dataclass_fields__

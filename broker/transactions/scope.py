@@ -53,7 +53,7 @@ def unit_of_work(
 
 
 def back_out_unless_lost(work: UnitOfWork, error: BaseException) -> None:
-    """Back out, unless the system has done so already."""
+    """Back out a unit of work, unless the system has done so already."""
     try:
         work.back_out(describe(error), rejected=isinstance(error, Reject))
     except LockLost:

@@ -30,7 +30,7 @@ from broker.settlement.mq_headers import Signature
 from broker.settlement.redelivery_policy import Disposition, NoPlace, Removal
 from broker.settlement.reject import describe, reject_some
 
-PART = 200  # entries of one claim
+PART = 200  # most entries of one claim
 SWITCHED_OFF = "the broker has it switched off (BROKER_SKIP_BACKOUT)"
 COORDINATED = "this unit of work ends by the decision of another coordinator"
 
@@ -60,15 +60,15 @@ class UnitOfWork:
         self.user = user
         self.coordinated = coordinated
         self.now = now
-        self.id: int | None = None  # from the first get that found something
+        self.id: int | None = None  # None until the first get that finds an entry
         self.held = 0  # entries neither accepted nor released yet
         self.claims = 0
         self.puts: list[NewMessage] = []
         self.put_bytes = 0
-        self.removing: list[poison.Removing] = []  # taken away by its commit
-        self.marked = False  # a get was; there is one for each unit of work
-        self.mark: Delivery | None = None  # what that got, unless it is settled
-        self.skipped: UnitOfWork | None = None  # what its backout left open
+        self.removing: list[poison.Removing] = []  # poison messages to move at commit
+        self.marked = False  # whether a get was marked; only one in a unit of work
+        self.mark: Delivery | None = None  # the marked delivery, unless it is settled
+        self.skipped: UnitOfWork | None = None  # keeps the marked delivery on a backout
         self.ended = False
 
     def get(
@@ -136,7 +136,7 @@ class UnitOfWork:
         return deliveries
 
     def note(self, deliveries: list[Delivery]) -> None:
-        """Count what a get found; if nothing, see that this process is registered."""
+        """Count entries of a get; if none, check that this process is registered."""
         if deliveries:
             self.id = deliveries[0].uow
             self.held += len(deliveries)
@@ -148,12 +148,12 @@ class UnitOfWork:
         """Put a message at commit; see ``put.NewMessage``.
 
         Raises:
-            TooMuchUncommitted: it would hold more than the broker allows.
+            TooMuchUncommitted: the unit of work would hold more than the broker allows.
         """
         self.send(NewMessage(address, body, **fields))
 
     def send(self, message: NewMessage) -> None:
-        """As ``put``, for a message object."""
+        """As ``put``, but for a message object."""
         self.check_open()
         self.room()
         most = settings.BROKER_MAX_UNCOMMITTED_BYTES
@@ -163,11 +163,11 @@ class UnitOfWork:
         self.put_bytes += message.size_bytes
 
     def accept(self, delivery: Delivery) -> None:
-        """Accept one delivery before the rest."""
+        """Accept one delivery before the others."""
         self.settle_one(delivery, settle.accept_some)
 
     def release(self, delivery: Delivery) -> None:
-        """Release one delivery, uncounted."""
+        """Release one delivery, without counting a backout."""
         self.settle_one(delivery, settle.release_some)
 
     def reject(self, delivery: Delivery, error: str) -> None:
@@ -188,7 +188,7 @@ class UnitOfWork:
     def remove(self, removing: poison.Removing) -> None:
         """Move a poison message away at commit.
 
-        A backout returns it to its queue, like all others.
+        A backout returns the message to its queue, like all other messages.
         """
         self.check_open()
         self.removing.append(removing)
@@ -200,7 +200,7 @@ class UnitOfWork:
         last: poison.Last,
         signature: Signature = poison.CONSUMER,
     ) -> Removal:
-        """Move a message away at once, whatever becomes of the rest; see ``poison``."""
+        """Move a message away at once, with or without a commit; see ``poison``."""
         self.check_open()
         removal = poison.take_away(
             removing,
@@ -215,7 +215,7 @@ class UnitOfWork:
         return removal
 
     def forget(self, delivery: Delivery) -> None:
-        """Note that this delivery is not held any more."""
+        """Note that a delivery is not held any more."""
         self.held -= 1
         if self.mark == delivery:
             self.mark = None
@@ -232,7 +232,7 @@ class UnitOfWork:
         alone = not (self.puts or self.removing or connection.in_atomic_block)
         try:
             connection.ensure_connection()
-            # To accept is one statement, which undoes itself.
+            # If there are only accepts, one statement is enough, which is atomic.
             with nullcontext() if alone else transaction.atomic():
                 line = connection.connection
                 self.carry_out()
@@ -241,7 +241,7 @@ class UnitOfWork:
             raise
         except (BrokerError, DatabaseError) as error:
             if line is None or line.closed:
-                raise  # nobody knows if it was committed; the journal tells
+                raise  # unknown whether it was committed; the journal has the answer
             self.back_out_if_held(describe(error))
             raise BackedOut(str(error)) from error
         self.ended = True
@@ -296,7 +296,7 @@ class UnitOfWork:
             return []
         if self.mark is not None and not by_system:
             self.skipped = self.skip(self.mark, error)
-        if not self.held:  # all were settled one by one
+        if not self.held:  # all deliveries were settled one by one
             settle.accept(self.id, expected=0, actor=self.actor, now=self.now)
             return []
         return settle.back_out(
@@ -323,7 +323,7 @@ class UnitOfWork:
         return after
 
     def back_out_if_held(self, error: str) -> None:
-        """Back out by the system, unless that has happened already."""
+        """Back out as the system does, unless this has been done already."""
         try:
             self.back_out(error, by_system=True)
         except LockLost:
@@ -342,7 +342,7 @@ class UnitOfWork:
             raise SecondMark(self.id)
 
     def room(self) -> int:
-        """How many more messages it may hold; at least one, else an error."""
+        """How many more messages fit; at least one, else an error."""
         most: int = settings.BROKER_MAX_UNCOMMITTED_MESSAGES
         left = most - self.held - len(self.puts)
         if left < 1:

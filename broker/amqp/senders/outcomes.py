@@ -39,7 +39,7 @@ MILLISECOND = timedelta(milliseconds=1)
 LONGEST = timedelta(days=36500)
 FREE_RELEASES = 3  # releases of one entry by one Sender without a delay
 MOST_RELEASES = 10  # from this number on, each release counts as a backout
-# delay after the first counted release; it doubles with each release
+# first delay of a release; the delay doubles with each further release
 FIRST_DELAY = timedelta(milliseconds=100)
 FAILED = "The client modified it: its delivery failed."
 NO_OUTCOME = "The client settled it without an outcome."

@@ -17,11 +17,11 @@ from broker.operations.rules.first_match import Tried
 from broker.operations.rules.matching import Letter
 from broker.sql.clock import database_now
 
-RESTS = timedelta(days=1)  # after which counts of deleted messages are deleted
+RESTS = timedelta(days=1)  # time after which counts of deleted messages are deleted
 
 
 def tried_on(letters: Sequence[Letter], queue_id: int) -> dict[int, Tried]:
-    """The attempts on letters, by message. One query."""
+    """The attempts on letters, by message id. One query."""
     own = Q(message_id__in=[one.message_id for one in letters], queue_id=queue_id)
     earlier = Q(copy_id__in=[one.parent_id for one in letters])
     by_message: dict[int, Tried] = {}
@@ -77,7 +77,8 @@ def note(
 
 
 def forget_gone(*, limit: int, now: datetime | None = None) -> int:
-    """Delete attempts on letters whose messages are deleted; return how many."""
+    """Delete attempts on letters whose messages are deleted; return the number
+    deleted."""
     at = now or database_now()
     stored = Message.objects.filter(
         pk__in=[OuterRef("message_id"), OuterRef("copy_id")]

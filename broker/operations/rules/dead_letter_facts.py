@@ -1,6 +1,6 @@
 """Facts of a dead letter for rules: from its MQDLH or else from its row.
 
-So a table written for IBM MQ also works for dead letters by the rules of ActiveMQ
+So a table written for IBM MQ also works for dead letters made by the rules of ActiveMQ
 Artemis.
 """
 
@@ -46,7 +46,7 @@ class StoredDeadLetter:
 
     @property
     def letter(self) -> Letter:
-        """Its facts for rules."""
+        """The facts of the letter that rules can match."""
         given = legible(self.descriptor or {})
         header = self.header
         texts = {
@@ -105,7 +105,7 @@ def found_by(
     queue: Mapping[int, str],
     now: datetime,
 ) -> dict[int, set[str]]:
-    """The filters of rules that match each letter, by message.
+    """The filters of rules that match each letter, by message id.
 
     Raises:
         SearchTooLong: the database took too long.
@@ -128,7 +128,7 @@ def found_by(
 
 
 def as_text(value: Any) -> str:
-    """A property value as text; empty if it is no text, number or truth value."""
+    """A property value as text; empty if the value is no text, number or boolean."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, (str, int, float)) else ""

@@ -16,20 +16,21 @@ from enum import Enum, auto
 from broker.operations.rules.matching import Letter, matches
 from broker.operations.rules.table import Action, Table
 
-CEILING = 100  # attempts on one letter and its copies, by all rules together
-SHORTEST = timedelta(seconds=10)  # between two attempts of one rule
+CEILING = 100  # most attempts on one letter and its copies, by all rules together
+SHORTEST = timedelta(seconds=10)  # shortest time between two attempts of one rule
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """Attempts of rules on a letter, by the key of the rule, and the last time."""
+    """The attempts of rules on a letter, by the key of the rule, and the time of the
+    last one."""
 
     attempts: Mapping[str, int]
     at: datetime
 
 
 class SkipReason(Enum):
-    """Why nothing is done with a letter now."""
+    """The reason why no rule acts on a letter now."""
 
     NO_RULE = auto()
     IGNORED = auto()
@@ -40,7 +41,8 @@ class SkipReason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RuleDecision:
-    """The rule to apply, by its index in the table; or why none applies."""
+    """The rule to apply, by its index in the table; or the reason why none is
+    applied."""
 
     rule: int | None
     why: SkipReason | None = None

@@ -14,8 +14,8 @@ from broker.errors.mq_codes import Feedback, MsgType, Persistence, PutApplType, 
 from broker.operations.rules.symbols import APPLICATIONS, FEEDBACKS, REASONS
 
 LARGEST = 999_999_999
-NAME = 48  # characters of a queue's name in IBM MQ
-LONGEST_NAME = 255  # and in this broker
+NAME = 48  # most characters of a queue's name in IBM MQ
+LONGEST_NAME = 255  # most characters of a queue's name in this broker
 
 
 class KeywordPosition(Enum):
@@ -32,10 +32,12 @@ class Keyword:
 
     name: str
     place: KeywordPosition
-    width: int = 0  # characters of a text, which may have wildcards in a pattern
-    numbers: tuple[str, ...] = ()  # prefixes of the symbolic names of a number
+    width: int = 0  # most characters of a text; a pattern of it may have wildcards
+    # prefixes of the symbolic names that a number may have
+    numbers: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
-    is_ours: bool = False  # an extension of IBM MQ's language
+    # an extension of this broker; IBM MQ does not know the keyword
+    is_ours: bool = False
     is_number: bool = False
 
     @property
@@ -85,7 +87,7 @@ KEYWORDS = {
         Keyword("RETRY", KeywordPosition.ACTION, is_number=True),
     )
 }
-FROM_LETTER = {  # values taken from the letter, instead of a name
+FROM_LETTER = {  # values that refer to a field of the letter, instead of a name
     "FWDQ": ("&DESTQ", "&REPLYQ"),
     "FWDQM": ("&DESTQM", "&REPLYQM"),
 }
@@ -107,7 +109,7 @@ NUMBERS: dict[str, int] = {
 
 
 def name_of(keyword: Keyword, number: int) -> str:
-    """The symbolic name of a number for this keyword; or the number."""
+    """The symbolic name of a number for this keyword; or the number if it has none."""
     for beginning in keyword.numbers:
         for name, code in NUMBERS.items():
             if code == number and name.startswith(beginning):

@@ -26,18 +26,19 @@ BLANKS = " \t"
 
 @dataclass(slots=True)
 class LexedRule:
-    """Control data or one rule, as text."""
+    """Control data or one rule of a table, as text."""
 
-    is_comment: bool  # for IBM MQ
+    is_comment: bool  # whether IBM MQ reads the entry as a comment
     text: str = ""
-    spots: list[tuple[int, int]] = field(default_factory=list)  # line and column
+    # line and column of each character
+    spots: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, text: str, line: int, column: int) -> None:
         self.text += text
         self.spots += [(line, column + place) for place in range(len(text))]
 
     def fault(self, at: int, why: str) -> RuleFault:
-        """A fault at a character, or after the last one."""
+        """A fault at a character of an entry, or after its last character."""
         if at < len(self.spots):
             return RuleFault(*self.spots[at], why)
         line, column = self.spots[-1]

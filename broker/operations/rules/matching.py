@@ -23,18 +23,18 @@ class Letter:
     """The facts of a dead letter that rules can match."""
 
     message_id: int
-    parent_id: int  # the message that it is a copy of
+    parent_id: int  # id of the message that the letter is a copy of
     died_at: datetime
-    origin_queue: str  # the target of a retry
-    texts: dict[str, str]  # by keyword
-    numbers: dict[str, int]  # by keyword
+    origin_queue: str  # queue to which an action RETRY sends the letter
+    texts: dict[str, str]  # text values by keyword
+    numbers: dict[str, int]  # numbers by keyword
     properties: dict[str, str] = field(default_factory=dict)
-    size_bytes: int = 0  # of body and headers
+    size_bytes: int = 0  # size of body and headers
 
 
 def fits(pattern: str, text: str) -> bool:
-    """Whether a text matches a pattern. It backtracks only to the last ``*``, so its
-    time is at most the product of the two lengths."""
+    """Whether a text matches a pattern. The search goes back only to the last ``*``, so
+    its time is at most the product of the two lengths."""
     text, place, spot = text.rstrip(" "), 0, 0
     star, retry = -1, 0
     while place < len(text):
@@ -78,8 +78,8 @@ def fits_one(
 
 
 def covers(earlier: Rule, later: Rule) -> bool:
-    """Whether a rule certainly matches all letters that a later rule matches. Then the
-    later one applies only after the attempts of the earlier one are used up."""
+    """Whether a rule certainly matches all letters that a later rule matches. If so,
+    the later rule applies only after the attempts of the earlier rule are used up."""
     said = dict(later.patterns)
     return all(
         key in said and is_within(key, said[key], value)

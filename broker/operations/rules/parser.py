@@ -17,10 +17,10 @@ from broker.operations.rules.lexer import LexedRule, entries
 from broker.operations.rules.table import Action, Control, Rule, Table
 from broker.operations.rules.values import Value, WrongValueError, near, value_of
 
-LENGTH = 200_000  # characters of a table
-MOST = 500  # rules
-FAULTS = 50  # reported at once
-KEPT = 64  # tables in the cache
+LENGTH = 200_000  # most characters of a table
+MOST = 500  # most rules of a table
+FAULTS = 50  # most faults reported at once
+KEPT = 64  # most parsed tables in the cache
 
 GAP = re.compile(r"[ \t,]*")
 BLANKS = re.compile(r"[ \t]*")
@@ -69,7 +69,8 @@ def read_once(text: str, queue: str) -> Table | tuple[RuleFault, ...]:
 
 
 def table_of(text: str, queue: str, faults: list[RuleFault]) -> Table:
-    """The table without its faulty parts; faults are added to ``faults``."""
+    """The table without the entries that have faults; the faults are added to
+    ``faults``."""
     control, rules = Control(), []
     for number, entry in enumerate(entries(text, faults)):
         said = list(keywords(entry, faults))
@@ -86,7 +87,8 @@ def table_of(text: str, queue: str, faults: list[RuleFault]) -> Table:
 
 
 def keywords(entry: LexedRule, faults: list[RuleFault]) -> Iterator[Said]:
-    """The keywords of an entry. A keyword with a wrong value is left out."""
+    """The keywords of an entry with their values. A keyword with a wrong value is left
+    out."""
     at, seen = 0, set()
     text = entry.text
     while (at := end_of(GAP, text, at)) < len(text):
@@ -171,7 +173,7 @@ def control_of(
 def rule_of(
     entry: LexedRule, said: list[Said], queue: str, faults: list[RuleFault]
 ) -> Rule | None:
-    """A rule; None if it has no action."""
+    """The rule of an entry; None if the entry has no action."""
     found = {one.keyword.name: one for one in said}
     values = {name: one.value for name, one in found.items()}
     wanted = Action(str(values["ACTION"])) if "ACTION" in values else None

@@ -1,4 +1,5 @@
-"""Preview of a rules table: what it would do with the letters of its queue now.
+"""Preview of a rules table: the effect that it would have on the letters of its queue
+now.
 
 Read-only.
 """
@@ -22,7 +23,7 @@ from broker.operations.rules.targets import target_of
 from broker.sql.clock import database_now
 
 SCAN = 500
-MOST = 5000  # letters that a preview reads
+MOST = 5000  # most letters that a preview reads
 SAMPLE = 5
 
 
@@ -30,25 +31,27 @@ SAMPLE = 5
 class RulePreview:
     """The preview of one rule."""
 
-    number: int  # from 1
+    number: int  # number of the rule, from 1
     rule: Rule
-    matched: int = 0  # letters that it matches, whatever the rules before it
-    first: int = 0  # those of them that no rule before it matches
-    acts: int = 0  # letters on which it would act now
-    covered_by: int | None = None  # an earlier rule that matches all that this does
-    taken_by: Counter[int] = field(default_factory=Counter)  # matches, by earlier rule
+    matched: int = 0  # letters that the rule matches, whatever the rules before it
+    first: int = 0  # letters that the rule matches, and no rule before it
+    acts: int = 0  # letters on which the rule would act now
+    # number of an earlier rule that matches all letters that this rule matches
+    covered_by: int | None = None
+    # number of letters that earlier rules match first, by number of the rule
+    taken_by: Counter[int] = field(default_factory=Counter)
     targets: Counter[str] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
     sample: list[int] = field(default_factory=list)
 
     @property
     def ways(self) -> list[tuple[str, int]]:
-        """The target queues with their number of letters, the most first."""
+        """The target queues with their number of letters; the largest number first."""
         return [(to, letters) for to, letters in self.targets.most_common() if to]
 
     @property
     def is_shadowed(self) -> bool:
-        """Whether earlier rules match all letters that it matches."""
+        """Whether earlier rules match all letters that this rule matches."""
         return bool(self.matched) and not self.first
 
 
@@ -57,11 +60,11 @@ class TablePreview:
     """The preview of a table, over the letters of its queue."""
 
     rules: list[RulePreview]
-    looked_at: int  # letters read
-    is_limited: bool  # there were more letters
-    unmatched: int  # no rule matches
-    waiting: int  # the interval between two attempts is not over
-    used_up: int  # the attempts of all matching rules are used up
+    looked_at: int  # number of letters read
+    is_limited: bool  # the limit was reached; the queue may have more dead letters
+    unmatched: int  # letters that no rule matches
+    waiting: int  # letters whose next attempt must wait for the interval
+    used_up: int  # letters for which the attempts of all matching rules are used up
 
 
 def preview(table: Table, queue: Queue, *, now: datetime | None = None) -> TablePreview:
@@ -113,7 +116,7 @@ def seen(
 def count(
     shown: list[RulePreview], letter: Letter, decision: RuleDecision, found: set[str]
 ) -> None:
-    """Add a letter to the rules that match it."""
+    """Count a letter in the previews of the rules that match it."""
     first: int | None = None
     for place, one in enumerate(shown):
         if not matches(one.rule, letter, found):
@@ -132,7 +135,7 @@ def count(
 
 
 def covering(table: Table, number: int) -> int | None:
-    """The number of the first earlier rule that covers this one, if there is one."""
+    """The number of the first earlier rule that covers a rule, if there is one."""
     later = table.rules[number - 1]
     for place, earlier in enumerate(table.rules[: number - 1], 1):
         if covers(earlier, later):
@@ -141,7 +144,7 @@ def covering(table: Table, number: int) -> int | None:
 
 
 def warnings_of(one: RulePreview, queue: Queue) -> Iterator[str]:
-    """Warnings about a rule before it acts."""
+    """Warnings about a rule that an operator should see before the rule acts."""
     rule = one.rule
     if rule.action is Action.FWD and not rule.forward_queue.startswith("&"):
         yield from warnings_of_name(rule.forward_queue)

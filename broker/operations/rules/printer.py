@@ -1,5 +1,5 @@
-"""Print a rules table. The text parses to the same table; IBM MQ can read it, too, but
-for rules with extensions."""
+"""Print a rules table as text. Parsing the text gives an equal table; IBM MQ can read
+the text, too, except rules with extensions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from broker.operations.rules.lexer import (
 )
 from broker.operations.rules.table import Action, Control, Rule, Table
 
-WIDTH = 72  # of a line that IBM MQ reads on every platform
+WIDTH = 72  # most characters of a line that IBM MQ reads on every platform
 INDENT = "  "
 PLAIN = re.compile(r"[A-Z0-9./_%*?]+")
 
@@ -69,7 +69,7 @@ def named(key: str, name: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text, in quotes if it needs them."""
+    """The text, in quotes if it needs quotes."""
     if PLAIN.fullmatch(text):
         return text
     return "'" + (text.replace("'", "''") or " ") + "'"
@@ -77,7 +77,7 @@ def quoted(text: str) -> str:
 
 def wrapped(words: Iterable[str], prefix: str) -> Iterator[str]:
     """One entry as lines of at most ``WIDTH`` characters."""
-    room = WIDTH - len(prefix) - 2  # for a blank and the continuation sign
+    room = WIDTH - len(prefix) - 2  # room for a blank and the continuation sign
     line, margin = "", ""
     for word in words:
         if line and len(margin + line) + 1 + len(word) > room:
@@ -93,7 +93,8 @@ def wrapped(words: Iterable[str], prefix: str) -> Iterator[str]:
 
 
 def fitting(line: str, room: int) -> int:
-    """Where to cut a line so that the next does not begin like a comment."""
+    """The position at which to cut a line so that the next line does not begin like a
+    comment."""
     cut = room
     while cut > 1 and line[cut : cut + 1] == COMMENT:
         cut -= 1

@@ -33,8 +33,8 @@ from broker.queueing import limits
 from broker.security import authorities
 from broker.sql.clock import database_now
 
-BATCH = 500  # letters of one pass
-SAMPLE = 10  # letters that a pass names
+BATCH = 500  # most letters of one pass
+SAMPLE = 10  # most letters that the record of a pass names
 KINDS = {
     Action.DISCARD: Operation.Kind.REMOVE,
     Action.FWD: Operation.Kind.MOVE,
@@ -46,22 +46,23 @@ Status = OperationItem.Status
 
 @dataclass(slots=True)
 class RuleResult:
-    """What one rule did in a pass, or would have done, to letters with one target."""
+    """The result of one rule in a pass, for letters with one target; in mode
+    ``observe``, the expected result."""
 
-    rule: int  # from 1
+    rule: int  # number of the rule, from 1
     line: int
     action: str
     to: str
     letters: int
     done: int = 0
     failed: int = 0
-    why: str = ""  # of the failed ones
+    why: str = ""  # reason for the letters on which the rule failed to act
     operation: int | None = None
     sample: list[int] = field(default_factory=list)
 
 
 def due() -> list[int]:
-    """The tables that are not off."""
+    """The tables whose mode is not off."""
     on = RuleTable.objects.exclude(mode=Mode.OFF)
     return list(on.order_by("pk").values_list("pk", flat=True))
 
@@ -104,7 +105,7 @@ def run(table_id: int, *, limit: int = BATCH, now: datetime | None = None) -> in
 
 
 def trouble_of(row: RuleTable) -> str:
-    """Why active rules cannot act; empty if they can."""
+    """The reason why active rules cannot act; empty if they can."""
     if row.mode != Mode.ACTIVE:
         return ""
     if row.acts_for is None:
@@ -152,7 +153,8 @@ def deed_of(  # noqa: PLR0913  # each is a value of its own
     tried: Mapping[int, Tried],
     at: datetime,
 ) -> RuleResult:
-    """Apply one rule to letters with one target; or only record it, if observed."""
+    """Apply one rule to letters with one target; in mode ``observe``, only record the
+    letters."""
     ids = [letter.message_id for letter in letters]
     deed = RuleResult(number + 1, rule.line, rule.action.value, target.queue, len(ids))
     deed.sample = ids[:SAMPLE]
@@ -169,7 +171,8 @@ def deed_of(  # noqa: PLR0913  # each is a value of its own
 
 
 def fitting(target: Target, letters: Sequence[Letter], deed: RuleResult) -> list[int]:
-    """The letters that the target queue accepts now; it is locked if it has limits."""
+    """The letters that the target queue accepts now; the queue is locked if it has
+    limits."""
     ids: list[int] = []
     sizes: list[int] = []
     queue = Queue.objects.filter(name=target.queue)
@@ -193,8 +196,11 @@ def done(
     ids: Sequence[int],
     deed: RuleResult,
 ) -> dict[int, int | None]:
-    """Act by an operation; return the letters that were tried, with their copies.
-    Letters that had left the queue do not count as tried."""
+    """Run an operation on letters; return the letters that were tried, with their
+    copies.
+
+    Letters that had left the queue do not count as tried.
+    """
     order = Order(KINDS[rule.action], target.queue if rule.action is Action.FWD else "")
     scope = f"rule {number + 1} of {row.queue.name}: {len(ids)} dead letters"
     chosen = Chosen(queue=row.queue.name, ids=tuple(ids))
@@ -214,7 +220,7 @@ def done(
 def outcome_of(
     operation_id: int, ids: Iterable[int], deed: RuleResult
 ) -> dict[int, int | None]:
-    """The copy of each letter that was tried, by the ledger."""
+    """The copies of the letters that were tried, by the ledger."""
     became: dict[int, int | None] = {}
     items = OperationItem.objects.filter(operation=operation_id)
     for message_id, status, note, copy_id in items.values_list(
@@ -231,7 +237,7 @@ def outcome_of(
 
 
 def obstacle_of(row: RuleTable, target: Target) -> str:
-    """Why letters cannot go to a target; empty if they can."""
+    """The reason why letters cannot be sent to a target; empty if they can."""
     if not target.queue:
         return ""
     if target.queue == row.queue.name:

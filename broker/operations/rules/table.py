@@ -13,7 +13,7 @@ RETRY_INTERVAL_S = 60
 
 
 class Action(StrEnum):
-    """What is done with a letter."""
+    """The action of a rule on a letter."""
 
     DISCARD = "DISCARD"
     IGNORE = "IGNORE"
@@ -23,12 +23,13 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Control data of a table. An empty name means the handler's own queue."""
+    """Control data of a table. An empty name means the queue that has the rules."""
 
     input_queue: str = ""
     input_manager: str = ""
     retry_interval_s: int = RETRY_INTERVAL_S
-    wait: str = "YES"  # or NO, or seconds; it has no effect: passes repeat anyway
+    # YES, NO, or seconds; this has no effect, as passes repeat anyway
+    wait: str = "YES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +42,19 @@ class Rule:
 
     action: Action
     patterns: tuple[tuple[str, str | int], ...] = ()
-    forward_queue: str = ""  # &DESTQ and &REPLYQ: the name is in the letter
+    # name of a queue; &DESTQ or &REPLYQ: the name is in the letter
+    forward_queue: str = ""
     forward_manager: str = ""
     keeps_header: bool = True
-    as_sender: bool = False  # with the authority of the letter's user: PUTAUT(CTX)
+    as_sender: bool = False  # use the authorities of the letter's user: PUTAUT(CTX)
     retry: int = 1
-    line: int = field(default=0, compare=False)  # where it begins
+    # number of the line where the rule begins
+    line: int = field(default=0, compare=False)
 
     @property
     def is_ours(self) -> bool:
-        """Whether it has extensions, so that IBM MQ cannot read it."""
+        """Whether the rule has extensions of this broker, so that IBM MQ cannot read
+        it."""
         names = [str(v) for key, v in self.patterns if key in ("DESTQ", "REPLYQ")]
         return any(KEYWORDS[key].is_ours for key, _ in self.patterns) or any(
             len(name.replace(ANY, "")) > NAME for name in (*names, self.forward_queue)
@@ -58,7 +62,8 @@ class Rule:
 
     @property
     def key(self) -> str:
-        """A digest of the rule without its position; attempts are counted by it."""
+        """A digest of the rule without its position; attempts are counted for each
+        digest."""
         said = repr((self.action, self.patterns, *self.deed))
         return hashlib.sha256(said.encode(errors="replace")).hexdigest()[:12]
 

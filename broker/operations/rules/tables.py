@@ -1,4 +1,4 @@
-"""Store rules tables, and switch them off, to observe, or active."""
+"""Store rules tables, and set their mode: off, observe or active."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def rules_of(queue: str) -> RuleTable:
     """The rules of a queue.
 
     Raises:
-        NoSuchRules: it has none.
+        NoSuchRules: the queue has no rules.
     """
     found = RuleTable.objects.select_related("queue", "changed_by", "acts_for")
     table = found.filter(queue__name=queue).first()
@@ -32,7 +32,7 @@ def rules_of(queue: str) -> RuleTable:
 
 
 def parsed(row: RuleTable) -> Table:
-    """The parsed rules of a row; they were checked when they were saved."""
+    """The parsed rules of a row; they had no faults when they were saved."""
     return read(row.text, queue=row.queue.name)
 
 
@@ -107,5 +107,5 @@ def note(act: Act, row: RuleTable, user: Any, **detail: Any) -> None:
 
 
 def begin_anew(row: RuleTable) -> None:
-    """Let passes begin at the first letter again."""
+    """Let passes begin again at the first letter."""
     row.seen_id, row.round_began_at, row.trouble = 0, None, ""

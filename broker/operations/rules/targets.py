@@ -12,11 +12,12 @@ from broker.operations.rules.table import Action, Rule
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target queue of letters; empty if they are discarded."""
+    """The target queue of letters; empty if the letters are discarded."""
 
     queue: str = ""
-    as_user: str | None = None  # acts with their authorities, not those of the rules
-    why: str = ""  # why there is no target
+    # name of the user whose authorities apply, instead of those of the rules' user
+    as_user: str | None = None
+    why: str = ""  # the reason why there is no target
 
 
 def target_of(rule: Rule, letter: Letter) -> Target:
@@ -38,5 +39,5 @@ def target_of(rule: Rule, letter: Letter) -> Target:
 
 
 def meant(name: str, letter: Letter) -> str:
-    """A name, or the value in the letter that it refers to."""
+    """A name, or the value in the letter that the name stands for."""
     return letter.texts[name[1:]] if name.startswith("&") else name

@@ -18,15 +18,17 @@ from broker.operations.rules.keywords import (
 )
 from broker.operations.rules.matching import ANY_RUN, WILD
 
-Value: TypeAlias = str | int | None  # None: matches everything
+Value: TypeAlias = str | int | None  # None: the value matches everything
 
-SPECIAL = re.compile(r"[^A-Za-z0-9./_%*?&]")  # these need quotes
+# characters for which a value needs quotes
+SPECIAL = re.compile(r"[^A-Za-z0-9./_%*?&]")
 HEX = re.compile(r"[0-9a-f*?]+")
 AT_LEAST_ONE = ("RETRY",)
 
 
 class WrongValueError(Exception):
-    """A value is not allowed: why, and at which of its characters, from 0."""
+    """A value is not allowed: the reason, and the position of the character, counted
+    from 0."""
 
     def __init__(self, why: str, at: int = 0) -> None:
         super().__init__(why, at)
@@ -38,7 +40,7 @@ def value_of(keyword: Keyword, raw: str) -> Value:
     """The value of a keyword, from the text in its parentheses.
 
     Raises:
-        WrongValueError: the keyword does not allow it.
+        WrongValueError: the keyword does not allow this value.
     """
     text = unquoted(keyword, raw)
     if keyword.choices and text.upper() in keyword.choices:
@@ -55,7 +57,8 @@ def value_of(keyword: Keyword, raw: str) -> Value:
 
 
 def unquoted(keyword: Keyword, raw: str) -> str:
-    """The text without quotes and trailing blanks; without quotes in upper case."""
+    """The text without quotes and trailing blanks; a text without quotes in upper
+    case."""
     if raw.startswith("'"):
         text = raw[1:-1].replace("''", "'")
     else:
@@ -85,7 +88,7 @@ def number_of(keyword: Keyword, text: str) -> int | str | None:
 
 
 def pattern_of(keyword: Keyword, text: str) -> str | None:
-    """A pattern of a text; None if it matches everything."""
+    """The pattern that a text stands for; None if the pattern matches everything."""
     if text and set(text) == {ANY_RUN}:
         return None
     if len(text.replace(ANY_RUN, "")) > keyword.width:
@@ -102,7 +105,8 @@ def pattern_of(keyword: Keyword, text: str) -> str | None:
 
 
 def name_of(keyword: Keyword, text: str) -> str:
-    """The name of a queue or a queue manager; blank where that is allowed."""
+    """The name of a queue or a queue manager; it may be blank if the keyword allows
+    it."""
     if text.upper() in FROM_LETTER.get(keyword.name, ()):
         return text.upper()
     if text.startswith("&"):

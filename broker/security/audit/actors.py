@@ -1,4 +1,5 @@
-"""The actor of audit records: declared once by the caller, for all acts within."""
+"""The actor of audit records. A caller declares the actor once for all acts in a
+block."""
 
 from __future__ import annotations
 
@@ -16,16 +17,16 @@ Kind = AuditRecord.Actor
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """A user, an application or a process, by a name that stays valid when deleted."""
+    """A user, an application or a process; its name stays valid after a deletion."""
 
     kind: AuditRecord.Actor
     name: str = ""
     id: int | None = None
-    source: str = ""  # the client's host
+    source: str = ""  # host of the client
 
     @classmethod
     def of(cls, principal: Any, source: str = "") -> Actor:
-        """A user, signed in or not, or a credential."""
+        """The actor for a user, signed in or not, or for a credential."""
         if isinstance(principal, Credential):
             return cls(Kind.CREDENTIAL, principal.name, principal.pk, source)
         if principal is None or principal.pk is None:
@@ -34,10 +35,11 @@ class Actor:
 
     @classmethod
     def of_process(cls) -> Actor:
-        """The operating system's user of this process."""
+        """The actor for a command: the operating system's user of this process."""
         try:
             name = getpass.getuser()
-        except (KeyError, OSError):  # in a container, a number without a name
+        # in a container, the user's number may have no name
+        except (KeyError, OSError):
             name = ""
         return cls(Kind.SYSTEM, name)
 
@@ -50,7 +52,8 @@ def acting(who: Callable[[], Actor]) -> Iterator[None]:
     """Declare the actor of all acts in this block.
 
     Args:
-        who: called for each record, because the user may be known only later.
+        who: a function called for each record, because the user may be known only
+            later.
     """
     token = asked.set(who)
     try:

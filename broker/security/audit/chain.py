@@ -1,4 +1,5 @@
-"""Verify the hash chain of the audit: each record, and its link to the one before.
+"""Verify the hash chain of the audit: each record, and its link to the record before
+it.
 
 The hash is computed here, not by the database's function that wrote it: the check must
 be independent.
@@ -17,14 +18,14 @@ from django.db.models.functions import Now
 
 from broker.models import AuditCheck, AuditRecord
 
-BEFORE_ALL = "0" * 64  # the hash before the first record
-AT_ONCE = 2000  # records in memory
+BEFORE_ALL = "0" * 64  # the hash that the first record continues
+AT_ONCE = 2000  # most records in memory
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The end of the chain at some time. With it one can prove later that all records
-    up to it are unchanged."""
+    """The end of the chain at some time. It later proves that all records up to this
+    end are unchanged."""
 
     number: int
     hash: str
@@ -37,7 +38,7 @@ class Head:
         """Parse the text of a head.
 
         Raises:
-            ValueError: it is not one.
+            ValueError: the text is not a head.
         """
         number, _, digest = text.strip().partition(":")
         if not number.isdecimal() or len(digest) != 64 or not is_hexadecimal(digest):
@@ -50,7 +51,8 @@ NOTHING = Head(0, BEFORE_ALL)
 
 @dataclass(frozen=True, slots=True)
 class ChainFault:
-    """The first record at which the chain is broken, and the meaning as a sentence."""
+    """The first record at which the chain is broken, and what this means, as a
+    sentence."""
 
     number: int
     sentence: str
@@ -126,7 +128,7 @@ def digest(one: AuditRecord, before: str) -> str:
 
 
 def parts(one: AuditRecord, before: str) -> Iterator[str]:
-    """The hashed parts of a record, in order."""
+    """The parts of a record that are hashed, in order."""
     yield before
     yield str(one.number)
     yield one.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -145,7 +147,7 @@ def parts(one: AuditRecord, before: str) -> Iterator[str]:
 
 
 def check(kept: Head | None = None) -> AuditCheck:
-    """Verify the chain, and store the result for pages."""
+    """Verify the chain, and store the result for the pages of the console."""
     with transaction.atomic():  # a server-side cursor needs it
         head, fault = verify(kept)
     found, _ = AuditCheck.objects.update_or_create(

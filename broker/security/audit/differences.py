@@ -11,15 +11,15 @@ from django.db.models import Model
 
 SECRET = re.compile(r"password|secret|token|scram|private|salt", re.I)
 HIDDEN = "not shown"
-LONGEST = 2000  # characters of a value
-MOST = 200  # related objects of a field
+LONGEST = 2000  # most characters of a value
+MOST = 200  # most related objects of a field
 
-State = dict[str, Any]  # by field; what can be written as JSON
+State = dict[str, Any]  # JSON values by field
 
 
 def state_of(thing: Model) -> State:
-    """The stored fields of an object. A secret is replaced by a hash that is only valid
-    in this process, to detect changes."""
+    """The stored fields of an object. A secret is replaced by a hash that is valid only
+    in this process; it shows whether the secret changed."""
     stored = type(thing)._base_manager.filter(pk=thing.pk).first()
     if stored is None:
         return {}
@@ -47,7 +47,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, An
 
 
 def told(name: str, value: Any) -> Any:
-    """A value for JSON: whole numbers stay, others become text."""
+    """A value that JSON can hold: whole numbers stay, other values become text."""
     if SECRET.search(name):
         return str(hash(repr(value)))
     if value is None or isinstance(value, bool | int):
@@ -58,7 +58,7 @@ def told(name: str, value: Any) -> Any:
 
 
 def said(name: str, value: Any) -> Any:
-    """A value for the record: secrets hidden, long texts cut."""
+    """A value for the audit record: secrets are hidden, long texts cut."""
     if SECRET.search(name):
         return HIDDEN
     is_long = isinstance(value, str) and len(value) > LONGEST

@@ -15,10 +15,10 @@ from broker.security.audit.actors import Actor, current
 
 Outcome = AuditRecord.Outcome
 
-LONGEST = 500  # characters of a name or a reason
+LONGEST = 500  # most characters of a name or a reason
 MINUTE = timedelta(minutes=1)
-OF_ONE = 20  # refusals recorded in a minute, of one actor from one host
-OF_ALL = 300  # and of all actors
+OF_ONE = 20  # most refusals recorded in a minute of one actor from one host
+OF_ALL = 300  # most refusals recorded in a minute of all actors
 FURTHER = "Further refusals are not recorded for a minute."
 
 
@@ -31,7 +31,7 @@ class Thing(NamedTuple):
 
     @classmethod
     def of(cls, one: Model) -> Thing:
-        """A stored object, by its verbose name, id and text."""
+        """The object of an act from a stored object: its verbose name, id and text."""
         return cls(str(one._meta.verbose_name), one.pk, str(one))
 
 
@@ -113,7 +113,7 @@ def write(  # noqa: PLR0913  # the record's fields
 
 
 def plain(text: str) -> str:
-    """A text without characters the database would refuse, cut to ``LONGEST``."""
+    """A text cut to ``LONGEST``, without characters that the database would refuse."""
     kept = text.replace("\0", "").encode(errors="replace").decode().strip()
     return kept if len(kept) <= LONGEST else f"{kept[: LONGEST - 1]}…"
 

@@ -19,7 +19,7 @@ Kind = RedactionRule.Kind
 Rules = Sequence[RedactionRule]
 
 HIDDEN = "•••"
-PLAIN = "***"  # the same for character sets without these dots
+PLAIN = "***"  # mark for character sets that lack the dots of the usual mark
 LONGEST = 2**20  # bytes of the largest body that is parsed for masking
 GZIP = b"\x1f\x8b"
 BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{22,}={0,2}")
@@ -30,13 +30,14 @@ class MaskedBody:
     """A body after masking."""
 
     body: bytes
-    by: tuple[str, ...] = ()  # the rules that masked something
-    is_withheld: bool = False  # all of it is hidden: ``body`` only describes it
+    by: tuple[str, ...] = ()  # names of the rules that masked something
+    # the whole body is hidden; ``body`` has only a description
+    is_withheld: bool = False
 
 
 @dataclass(slots=True)
 class Marker:
-    """Creates marks, and records the rules that it created them for."""
+    """Creates marks, and records for which rules it created them."""
 
     dots: str = HIDDEN
     used: dict[str, None] = field(default_factory=dict)
@@ -107,7 +108,7 @@ def masked_text(text: str, rules: Rules, marker: Marker) -> str:
     """A text masked by rules.
 
     Raises:
-        ValueError: it has none of the structures that the rules are for.
+        ValueError: the text has none of the structures that the rules are for.
     """
 
     def scrub(one: str) -> str:

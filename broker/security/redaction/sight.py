@@ -62,7 +62,7 @@ class Veil:
 
 
 CLEAR = Veil()
-MOST = 2000  # messages that are checked one by one
+MOST = 2000  # most messages that are checked one by one
 QUOTED = re.compile(r"'(?:[^']|'')*'")
 NAMES = re.compile(r"[^\W\d][\w$.]*")
 
@@ -73,7 +73,7 @@ class Sight:
 
     rules: Rules
     held: GrantedAuthorities
-    is_lifting: bool = False  # rules that may be lifted are lifted
+    is_lifting: bool = False  # whether rules that the principal may lift are lifted
 
     def veils(self, message_ids: Iterable[int]) -> dict[int, Veil]:
         """The veil of each message, by id. No query if there are no rules."""
@@ -87,7 +87,7 @@ class Sight:
         return self.veils([message_id])[message_id]
 
     def over(self, queues: Iterable[str]) -> Veil:
-        """The veil of a message that is or was on these queues."""
+        """The veil of a message that is, or was, on these queues."""
         names = list(queues)
         held = [
             (rule, self.may_lift(rule, names))
@@ -141,7 +141,8 @@ def is_about(rule: RedactionRule, property_: str | None) -> bool:
 
 
 def sight_of(user: Principal, held: GrantedAuthorities | None = None) -> Sight:
-    """What a principal may see now. One query, and one for its authorities."""
+    """What a principal may see now: the active rules and the principal's authorities.
+    One query, and one for the authorities."""
     rules = tuple(RedactionRule.objects.filter(is_active=True))
     if not rules:
         return Sight((), authorities.NOTHING)
@@ -188,7 +189,7 @@ def require_selector(user: Principal, selector: str) -> None:
     """Refuse a selector that would reveal masked values.
 
     Raises:
-        MaskedSearch: it names a masked property.
+        MaskedSearch: the selector names a masked property.
     """
     sight = sight_of(user)
     for name in NAMES.findall(QUOTED.sub("", selector)) if sight.rules else ():

@@ -1,8 +1,7 @@
 """Mask structured bodies: JSON, XML and HL7. Each function parses a text, masks the
-targets of its rules, applies regular expressions to all other texts, and writes it.
-
-A text that cannot be parsed without doubt is an error; then nothing of it is shown.
-"""
+targets of its rules, applies regular expressions to all other texts, and writes the
+result. A text that cannot be parsed without doubt is an error; then no part of it is
+shown."""
 
 from __future__ import annotations
 
@@ -21,31 +20,33 @@ from broker.security.redaction import targets
 from broker.security.redaction.targets import ANY, DEEP, Hl7Field, Steps
 
 Kind = RedactionRule.Kind
-Mark = Callable[[str], str]  # from the name of a rule to its mark
+Mark = Callable[[str], str]  # gives the mark for the name of a rule
 Scrub = Callable[[str], str]  # masks what regular expressions match in a text
 Rules = Sequence[RedactionRule]
 
 ENDS = re.compile(r"(\r\n|\r|\n)")
 SEGMENT = re.compile(r"[A-Z][A-Z0-9]{2}")
 HEADERS = ("MSH", "FHS", "BHS")
-FRAME = "\x0b\x1c"  # around a message, by MLLP
+FRAME = "\x0b\x1c"  # characters around a message in the protocol MLLP
 
 
 def in_json(text: str, rules: Rules, mark: Mark, scrub: Scrub) -> str:
-    """Raises:
-    ValueError: it is not JSON, or is ambiguous.
+    """Mask a JSON text.
+
+    Raises:
+        ValueError: the text is not JSON, or is ambiguous.
     """
     value = lossless_json.loads(text)
     for rule in rules:
         value = without(value, targets.pointer(rule.target), rule.name, mark)
     manner = replace(
         lossless_json.manner_of(text), is_ascii=False
-    )  # writes the dots of a mark without escapes
+    )  # the dots of a mark are written without escapes
     return lossless_json.dumps(scrubbed(value, scrub), manner)
 
 
 def without(value: Any, steps: Steps, name: str, mark: Mark) -> Any:
-    """A JSON value, masked where the steps lead."""
+    """A JSON value in which the value at the end of the steps is masked."""
     if not steps:
         return mark(name)
     step, rest = steps[0], steps[1:]
@@ -58,7 +59,8 @@ def without(value: Any, steps: Steps, name: str, mark: Mark) -> Any:
 def inside(
     value: Any, leads: Callable[[str], bool], steps: Steps, name: str, mark: Mark
 ) -> Any:
-    """A JSON value, with ``without`` applied to the members that a step leads to."""
+    """A JSON value; ``without`` is applied to the members that the first step leads
+    to."""
     if isinstance(value, dict):
         return {
             key: without(one, steps, name, mark) if leads(key) else one
@@ -88,10 +90,11 @@ def scrubbed(value: Any, scrub: Scrub) -> Any:
 
 
 def in_xml(text: str, rules: Rules, mark: Mark, scrub: Scrub) -> str:
-    """Comments and processing instructions are removed; rules cannot name them.
+    """Mask an XML text. Comments and processing instructions are removed, as rules
+    cannot name them.
 
     Raises:
-        ValueError: it is not XML, or has a document type.
+        ValueError: the text is not XML, or has a document type.
     """
     try:
         root = fromstring(text, forbid_dtd=True)
@@ -107,7 +110,8 @@ def in_xml(text: str, rules: Rules, mark: Mark, scrub: Scrub) -> str:
 
 
 def hide(one: Element, steps: Steps, name: str, mark: Mark) -> None:
-    """Mask what the steps lead to; the first step is for the element itself."""
+    """Mask the elements that the steps lead to; the first step is for the element
+    itself."""
     step, rest = steps[0], steps[1:]
     if step == DEEP:
         hide(one, rest, name, mark)
@@ -146,8 +150,10 @@ def hide_attributes(one: Element, wanted: str, name: str, mark: Mark) -> None:
 
 
 def in_hl7(text: str, rules: Rules, mark: Mark, scrub: Scrub) -> str:
-    """Raises:
-    ValueError: it is not HL7 version 2, or a line is not a segment.
+    """Mask an HL7 text.
+
+    Raises:
+        ValueError: the text is not HL7 version 2, or a line is not a segment.
     """
     fields = [(rule.name, targets.field(rule.target)) for rule in rules]
     return "".join(segments(text, fields, mark))
@@ -179,7 +185,7 @@ def segment(
     mark: Mark,
 ) -> str:
     values = line.split(separator)
-    # The separator itself is the first field of a header.
+    # In a header, the separator itself counts as the first field.
     shift = 1 if values[0] in HEADERS else 0
     for name, one in fields:
         place = one.number - shift
@@ -190,8 +196,8 @@ def segment(
 
 
 def masked(value: str, inner: str, component: int | None, mark: str) -> str:
-    """A field with one component masked. A field that repeats, or that lacks the
-    component, is masked as a whole."""
+    """A field with one component masked. If the field repeats, or lacks the component,
+    the whole field is masked."""
     if not value:
         return value
     parts = value.split(inner)

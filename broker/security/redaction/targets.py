@@ -14,7 +14,7 @@ from broker.models.redaction import LONGEST, RedactionRule
 Kind = RedactionRule.Kind
 STRUCTURED = (Kind.JSON, Kind.XML, Kind.HL7)
 OF_BODIES = (*STRUCTURED, Kind.PATTERN)
-MEMORY = 2**20  # bytes for one regular expression
+MEMORY = 2**20  # most bytes of memory for one regular expression
 FIELD = re.compile(r"([A-Z][A-Z0-9]{2})-([1-9][0-9]{0,2})(?:\.([1-9][0-9]{0,2}))?")
 STEP = re.compile(r"(//?)(@?)([^/@]+)")
 ANY, DEEP = "*", "**"
@@ -27,12 +27,12 @@ class Hl7Field:
     """A field of HL7 version 2, or one of its components."""
 
     segment: str
-    number: int  # from 1
+    number: int  # number of the field, from 1
     component: int | None = None
 
 
 def read(kind: str, target: str) -> None:
-    """Refuse a target that cannot be parsed.
+    """Parse a target of a rule; refuse a target that cannot be parsed.
 
     Raises:
         ValueError: the reason, as a sentence.
@@ -47,7 +47,7 @@ def pointer(target: str) -> Steps:
     """The steps of a JSON pointer (RFC 6901), where ``*`` is any one step.
 
     Raises:
-        ValueError: it is not a pointer.
+        ValueError: the target is not a pointer.
     """
     if not target.startswith("/") or re.search("~(?![01])", target):
         raise ValueError("A pointer begins with /, such as /patient/*/name.")
@@ -58,10 +58,12 @@ def pointer(target: str) -> Steps:
 
 @lru_cache(256)
 def path(target: str) -> Steps:
-    """The steps of a path of elements; ``**`` before a name stands for ``//``.
+    """The steps of a path of elements; ``**`` before a name stands for ``
+
+    ``.
 
     Raises:
-        ValueError: it is not a path.
+        ValueError: the target is not a path.
     """
     found: list[str] = []
     at = 0
@@ -81,7 +83,7 @@ def field(target: str) -> Hl7Field:
     """A field such as ``PID-5`` or ``PID-5.1``.
 
     Raises:
-        ValueError: it is not a field.
+        ValueError: the target is not a field.
     """
     found = FIELD.fullmatch(target)
     if found is None:
@@ -92,7 +94,7 @@ def field(target: str) -> Hl7Field:
 
 @lru_cache(256)
 def property_name(target: str) -> re.Pattern[str]:
-    """A pattern for names of properties, where ``*`` is any characters.
+    """A pattern for names of properties, where ``*`` stands for any characters.
 
     Raises:
         ValueError: the target is empty.
@@ -105,10 +107,10 @@ def property_name(target: str) -> re.Pattern[str]:
 
 @lru_cache(256)
 def expression(target: str) -> re2._Regexp[str]:
-    """A regular expression of RE2, which takes time linear in the length of the text.
+    """A regular expression of RE2, whose time is linear in the length of the text.
 
     Raises:
-        ValueError: it is not one, or it matches the empty text.
+        ValueError: the target is not such an expression, or matches the empty text.
     """
     options = re2.Options()
     options.log_errors = False

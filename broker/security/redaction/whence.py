@@ -9,9 +9,10 @@ from django.db.models.fields.json import KeyTextTransform
 
 from broker.models import DeadLetter, Message, Queue
 
-LIVES = 32  # copies of copies to follow; beyond that, all queues are assumed
-EVERY = "#"  # all queues
-SAID = ("_AMQ_ORIG_QUEUE", "_AMQ_ORIG_ADDRESS")  # properties of copies
+LIVES = 32  # most copies of copies to follow; beyond that, all queues are assumed
+EVERY = "#"  # pattern that matches all queues
+# properties in which a copy names its origin
+SAID = ("_AMQ_ORIG_QUEUE", "_AMQ_ORIG_ADDRESS")
 
 
 def queues_of(message_ids: Iterable[int]) -> dict[int, frozenset[str]]:
@@ -22,7 +23,8 @@ def queues_of(message_ids: Iterable[int]) -> dict[int, frozenset[str]]:
     for each level of copies.
     """
     places: dict[int, set[str]] = defaultdict(set)
-    ancestors = {one: {one} for one in message_ids}  # originals, and their copies
+    # by original message: the messages that are copies of it
+    ancestors = {one: {one} for one in message_ids}
     for _ in range(LIVES):
         if not ancestors:
             break

@@ -2,7 +2,7 @@
 --
 -- Locks    the rows of these endpoints, which only their own process writes.
 -- Index    broker_clientendpoint_pkey
--- Returns  whether it is an endpoint; the id of the endpoint or of the connection.
+-- Returns  whether the row to close is an endpoint; the id of the endpoint or connection.
 WITH noted AS (
     UPDATE broker_clientendpoint AS endpoint
     SET credit = now.credit, unsettled = now.unsettled, messages = now.messages

@@ -3,7 +3,7 @@
 -- Locks    the row of the link, until this transaction ends: no other process can take
 --          the link over before.
 -- Index    broker_linkstatus_pkey
--- Returns  the time; no row if another process owns the link.
+-- Returns  the database's time; no row if another process owns the link.
 UPDATE broker_linkstatus
 SET received = received + %(received)s::bigint,
     duplicates = duplicates + %(duplicates)s::bigint,

@@ -2,7 +2,7 @@
 --
 -- Locks    the deleted rows.
 -- Index    seen_by_link_and_time
--- Returns  how many.
+-- Returns  the number of deleted ids.
 WITH oldest AS (
     SELECT seen_at FROM broker_seenmessage WHERE link_id = %(link_id)s::bigint
     ORDER BY seen_at DESC OFFSET %(keep)s::integer LIMIT 1

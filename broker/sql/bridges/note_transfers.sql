@@ -1,8 +1,8 @@
 -- Add journal events for the messages that a link transferred in a batch: one for each
 -- queue and role.
 --
--- Entries do not change their place: came_from equals went_to. The lists in the detail are
--- parallel to the ids, which ascend.
+-- Entries do not change their place: came_from equals went_to. The lists in the detail
+-- are parallel to the ids, which ascend.
 --
 -- Locks    none.
 -- Index    none; it only inserts.

@@ -1,8 +1,8 @@
 -- Delete auto-created addresses without queues and subscriptions.
 --
--- Locks    the addresses; one that another transaction has locked is skipped.
+-- Locks    the addresses; an address that another transaction has locked is skipped.
 -- Index    none: there are few addresses.
--- Returns  their names.
+-- Returns  the names of the deleted addresses.
 DELETE FROM broker_address WHERE id IN (
     SELECT id FROM broker_address AS address
     WHERE auto_created

@@ -2,7 +2,7 @@
 --
 -- Locks    the deleted rows.
 -- Index    broker_queue_pkey
--- Returns  its name.
+-- Returns  the name of the deleted queue.
 WITH sessions AS (
     DELETE FROM broker_connectionconsumer WHERE queue_id = %(queue_id)s::integer
 ),

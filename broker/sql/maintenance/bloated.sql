@@ -4,7 +4,7 @@
 --
 -- Locks    none.
 -- Index    none: the statistics of the server.
--- Returns  names.
+-- Returns  names of tables.
 SELECT relname::text FROM pg_stat_user_tables JOIN pg_class USING (relname)
 WHERE relid = ANY (%(tables)b::text[]::regclass[]) AND relid = oid AND (
     n_dead_tup > %(few)s::bigint + n_live_tup / 4

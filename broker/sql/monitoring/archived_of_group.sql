@@ -2,7 +2,7 @@
 --
 -- Locks    none: it only reads.
 -- Index    broker_dead_letter_pkey
--- Returns  how many, and when the first of them is deleted.
+-- Returns  the number of letters, and when the first of them is deleted.
 SELECT count(*), min(kept.keep_until)
 FROM broker_discarded AS kept, LATERAL (
     SELECT fingerprint FROM broker_dead_letter

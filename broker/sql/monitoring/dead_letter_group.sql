@@ -1,7 +1,7 @@
 -- Group the dead letters of one error that are on a queue now.
 --
--- Each is looked up by its whole key, on the priorities that its queue uses. So the cost
--- depends only on the size of the group.
+-- Each letter is looked up by its whole key, on the priorities that its queue uses. So
+-- the cost depends only on the size of the group.
 -- Order    the largest group first.
 -- Locks    none: it only reads.
 -- Index    broker_dead_letter_fingerprint, broker_ready_pkey

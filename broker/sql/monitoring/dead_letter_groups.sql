@@ -1,8 +1,8 @@
 -- Group the dead letters that are on a queue now, by error, cause and origin.
 --
--- One hash join of both tables finds those on a queue, even before the tables are analyzed:
--- single lookups take seconds or minutes for very many letters. The planner can execute a
--- FULL JOIN only as a hash join; the surplus rows are filtered afterwards.
+-- One hash join of both tables finds letters on a queue, even before the tables are
+-- analyzed: single lookups take seconds or minutes for very many letters. The planner can
+-- execute a FULL JOIN only as a hash join; the surplus rows are filtered afterwards.
 -- Order    the largest group first.
 -- Locks    none: it only reads.
 -- Index    none: it reads every dead letter.

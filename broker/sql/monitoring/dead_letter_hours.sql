@@ -14,7 +14,7 @@ FROM (
         ) AS dead
     WHERE dead.died_at > at - %(hours)s::integer * interval '1 hour' AND dead.died_at <= at
     GROUP BY 1, 2, 4
-    OFFSET 0  -- queues are many: they are compared with what is left
+    OFFSET 0  -- queues may be many: filter them after the fingerprints
 ) AS counted
 WHERE queue_id = ANY (%(within)b::integer[])
 GROUP BY 1, 2;

@@ -1,8 +1,9 @@
 -- List the dead letters of one group that are on a queue now, the newest first.
 --
--- The newest are read in order, and each is looked up by its whole key, the usual priority
--- first: with less than the key, the planner underestimates a long queue and reads all of
--- it for each letter. If too many of them have left, all ready entries are joined at once.
+-- The newest letters are read in order, and each is looked up by its whole key, the usual
+-- priority first: with less than the key, the planner underestimates a long queue and
+-- reads all of it for each letter. If too many of them have left, all ready entries are
+-- joined at once.
 -- Order    message, descending; below a cursor.
 -- Locks    none: it only reads.
 -- Index    broker_dead_letter_pkey, broker_ready_pkey, broker_message_pkey

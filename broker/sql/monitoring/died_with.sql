@@ -3,7 +3,7 @@
 -- Order    the most frequent first.
 -- Locks    none.
 -- Index    broker_event_ids
--- Returns  the consumer, and how many of the messages.
+-- Returns  the consumer, and the number of messages that it had when they died.
 SELECT event.actor, count(DISTINCT named.id)
 FROM broker_event AS event, unnest(event.ids) AS ended (id),
     unnest(%(ids)b::bigint[]) AS named (id)

@@ -1,13 +1,14 @@
--- List the known consumers of some queues: ConnectionConsumers of live processes, listeners
--- whose clients get from the queue, live processes that hold an entry, and the owners of
--- the queue's subscription.
+-- List the known consumers of some queues: ConnectionConsumers of live processes,
+-- listeners whose clients get from the queue, live processes that hold an entry, and the
+-- owners of the queue's subscription.
 --
 -- A client that polls and holds no entry now is not recorded anywhere.
 --
 -- Order    by queue, then handler; at most one row for each process without handler.
 -- Locks    none: it only reads.
 -- Index    none: the tables are small.
--- Returns  the fields of broker.monitoring.explain.Consumer; and of queue 0 the live dispatchers.
+-- Returns  the fields of broker.monitoring.explain.Consumer; and of queue 0 the live
+--          dispatchers.
 WITH alive AS MATERIALIZED (
     SELECT id, kind, kind || ' ' || pid || ' on ' || host AS process
     FROM broker_owner AS owner WHERE id IN (

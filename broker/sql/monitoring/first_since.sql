@@ -1,12 +1,12 @@
 -- Find the first message that arrived at a time or later, by binary search.
 --
 -- A message arrives when it is put, a dead letter when it dies: a dead letter by IBM MQ's
--- rules keeps its time of put. Ids ascend in this order, except within one statement or
+-- rules keeps its put time. Ids ascend in this order, except within one statement or
 -- with clocks that differ.
 --
 -- Locks    none: it only reads.
 -- Index    broker_message_pkey, broker_dead_letter_pkey
--- Returns  its id; the last id + 1 if there is none.
+-- Returns  the id of the message; the last id + 1 if there is none.
 WITH RECURSIVE halving AS (
     SELECT (SELECT id FROM broker_message ORDER BY id LIMIT 1) AS low,
         (SELECT id + 1 FROM broker_message ORDER BY id DESC LIMIT 1) AS high

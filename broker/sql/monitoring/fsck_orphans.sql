@@ -3,7 +3,7 @@
 -- Order    by kind.
 -- Locks    none.
 -- Index    none: it reads everything.
--- Returns  the kind, as the end of a sentence, and the number.
+-- Returns  the kind of the rows, as the end of a sentence, and their number.
 WITH entry AS (
     SELECT queue_id, id FROM broker_ready
     UNION ALL SELECT queue_id, id FROM broker_delayed

@@ -7,7 +7,7 @@
 -- Order    by queue and message.
 -- Locks    none.
 -- Index    none: it reads everything.
--- Returns  queue, message, the numbers of its puts, places and outcomes.
+-- Returns  queue, message, the entry's number of puts, of places and of outcomes.
 WITH known AS (SELECT min(ids[1]) AS first FROM broker_event WHERE kind = 1),
 marks AS (
     SELECT queue_id, id, 0 AS puts, 1 AS places, 0 AS ends, 0 AS undone

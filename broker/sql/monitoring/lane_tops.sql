@@ -2,7 +2,7 @@
 --
 -- Locks    none: it only reads.
 -- Index    broker_ready_pkey
--- Returns  its position, or null, in the order of the segments.
+-- Returns  the position of the entry, or null, in the order of the segments.
 SELECT (
     SELECT pos FROM broker_ready
     WHERE broker_ready.queue_id = part.queue_id

@@ -1,7 +1,7 @@
 -- Group the newest dead letters that are on some queues now, and died since a time.
 --
--- Each is looked up by its whole key, the usual priority first: with less than the key, the
--- planner reads all of a table without statistics for each letter.
+-- Each letter is looked up by its whole key, the usual priority first: with less than the
+-- key, the planner reads all of a table without statistics for each letter.
 -- Order    the largest group first.
 -- Locks    none: it only reads.
 -- Index    broker_dead_letter_pkey, broker_ready_pkey

@@ -19,7 +19,7 @@ FROM (
     ORDER BY due_at, id, queue_id LIMIT %(limit)s::bigint
 ) AS found
 CROSS JOIN LATERAL (
-    -- One index lookup for each, whatever the planner estimates.
+    -- One index lookup for each entry, whatever the planner estimates.
     SELECT * FROM broker_message WHERE id = found.id OFFSET 0
 ) AS message
 ORDER BY found.due_at, found.id, found.queue_id;

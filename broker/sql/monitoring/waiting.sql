@@ -1,11 +1,11 @@
 -- Find the oldest ready entry of each queue, and count delayed entries that should be ready
 -- by now, up to a limit.
 --
--- The oldest of a lane is the first of its backed-out entries, or of its other entries.
+-- The oldest entry of a lane is the first of its backed-out entries, or of its new entries.
 --
 -- Locks    none: it only reads.
 -- Index    broker_ready_pkey, broker_delayed_queue, broker_message_pkey
--- Returns  the fields of broker.monitoring.wait_times.QueueWait, of each queue.
+-- Returns  the fields of broker.monitoring.wait_times.QueueWait, for each queue.
 SELECT wanted.queue_id, (
         SELECT min(message.put_at)
         FROM generate_series(0, 9) AS lane (priority),

@@ -1,7 +1,7 @@
 -- Find the errors of the messages of an operation, and the results of earlier resubmits of
 -- these errors; for items in a range of statuses.
 --
--- Order    the most frequent first.
+-- Order    the most frequent error first.
 -- Locks    none.
 -- Index    broker_item_next, broker_dead_letter_pkey, one_experience_a_fingerprint
 -- Returns  the fields of broker.operations.error_history.Cause.

@@ -1,8 +1,8 @@
--- Find those of some messages that are dead letters by IBM MQ's rules.
+-- Find which of some messages are dead letters by IBM MQ's rules.
 --
 -- Locks    none.
 -- Index    broker_dead_letter_pkey, broker_message_pkey
--- Returns  their messages, with descriptor and headers.
+-- Returns  message id, descriptor and headers of each of these dead letters.
 SELECT message.id, message.descriptor, message.headers
 FROM unnest(%(ids)b::bigint[]) AS named (id), LATERAL (
     SELECT message_id FROM broker_dead_letter AS dead

@@ -2,7 +2,7 @@
 --
 -- Locks    the items.
 -- Index    broker_item_next, broker_operationitem_pkey
--- Returns  how many were removed.
+-- Returns  the number of removed items.
 WITH unwanted AS MATERIALIZED (
     SELECT id FROM broker_operationitem
     WHERE (operation_id, status) >= (%(operation_id)s::bigint, 'planned')

@@ -1,7 +1,7 @@
 -- Find the next items of an operation that are not processed yet.
 --
--- The condition is a range over the whole index, not equality of columns: with equality the
--- planner may scan all items of all operations by id, in the hope of an early end.
+-- The condition is a range over the whole index, not equality of columns: with equality
+-- the planner may scan all items of all operations by id, in the hope of an early end.
 --
 -- Order    of the items.
 -- Locks    none.

@@ -4,7 +4,7 @@
 -- Locks    the items; the results of their errors, by fingerprint. The caller has locked
 --          the operation's course, so that no other process writes these items.
 -- Index    broker_operationitem_pkey, broker_dead_letter_pkey
--- Returns  how many.
+-- Returns  the number of items.
 WITH noted AS (
     UPDATE broker_operationitem AS item SET fate = known.fate, died_of = known.died_of
     FROM unnest(%(ids)b::bigint[], %(fates)b::smallint[], %(causes)b::text[]) AS known (

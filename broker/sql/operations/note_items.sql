@@ -5,7 +5,7 @@
 --
 -- Locks    the items.
 -- Index    broker_operationitem_pkey
--- Returns  how many.
+-- Returns  the number of items.
 WITH noted AS (
     UPDATE broker_operationitem AS item
     SET status = 'done', note = '',

@@ -2,7 +2,7 @@
 --
 -- Locks    the items.
 -- Index    broker_operationitem_pkey
--- Returns  how many.
+-- Returns  the number of items.
 WITH noted AS (
     UPDATE broker_operationitem AS item SET status = 'skipped', note = why.note
     FROM unnest(%(ids)b::bigint[], %(notes)b::text[]) AS why (id, note)

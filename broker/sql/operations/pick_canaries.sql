@@ -1,11 +1,12 @@
--- Choose the items of a canary: the oldest and the newest message, then one of each error,
--- and of each shape of message, up to a limit. Shapes are read from the first items of each
--- error and from about a thousand others. Among equal ones the choice is arbitrary.
+-- Choose the items of a canary: the oldest and the newest message, then one message of
+-- each error, and of each shape of message, up to a limit. Shapes are read from the first
+-- items of each error and from about a thousand others. Among equal messages the choice
+-- is arbitrary.
 --
--- Order    ends first, then one of each error, then by shape.
+-- Order    the oldest and the newest first, then one of each error, then by shape.
 -- Locks    none.
 -- Index    broker_item_next, broker_dead_letter_pkey, broker_message_pkey
--- Returns  the items.
+-- Returns  the ids of the items.
 WITH item AS MATERIALIZED (
     SELECT item.id, item.message_id, item.queue_id, item.target, dead.fingerprint,
         item.message_id IN (min(item.message_id) OVER (), max(item.message_id) OVER ())

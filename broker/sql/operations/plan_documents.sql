@@ -6,7 +6,8 @@
 -- Returns  the item; whether the selector's path matches it; without a path, its document
 --          as in broker.formats.selectors.document. An entry that is gone or has expired
 --          has no document.
-WITH wanted AS MATERIALIZED (SELECT %(path)s::jsonpath AS path),  -- parsed once, not each time
+-- parsed once, not for each row
+WITH wanted AS MATERIALIZED (SELECT %(path)s::jsonpath AS path),
 seen AS MATERIALIZED (
     SELECT id, queue_id, message_id FROM broker_operationitem
     WHERE (operation_id, status, id) > (%(operation_id)s::bigint, %(status)s::text, %(after)s::bigint)
@@ -19,7 +20,8 @@ SELECT seen.id,
     CASE WHEN %(path)s::text IS NULL THEN known.document END
 FROM seen LEFT JOIN LATERAL (
     SELECT message.document FROM (
-        -- By the whole key: with less, the planner may read all of the queue for each.
+        -- By the whole key: otherwise the planner may read the whole queue for each
+        -- entry.
         SELECT ready.*
         FROM unnest(ARRAY[4, 0, 1, 2, 3, 5, 6, 7, 8, 9]::smallint[]) AS lane (priority),
             unnest(ARRAY[

@@ -1,11 +1,11 @@
 -- Create items of an operation for entries that were found. For a resubmit, only entries
--- whose origin queue exists; those resubmitted as often as that queue allows get the status
--- left_out.
+-- whose origin queue exists; entries resubmitted as often as that queue allows get the
+-- status left_out.
 --
--- Order    as they were found.
+-- Order    of the given entries.
 -- Locks    none.
 -- Index    broker_dead_letter_pkey, broker_message_pkey
--- Returns  how many, including those left out.
+-- Returns  the number of items, including those left out.
 WITH planned AS (
     INSERT INTO broker_operationitem (operation_id, queue_id, message_id, target, status)
     SELECT %(operation_id)s::bigint, found.queue_id, found.id, home.name,

@@ -4,7 +4,7 @@
 -- Order    of arrival.
 -- Locks    none.
 -- Index    broker_ready_pkey, broker_delayed_queue, broker_message_pkey
--- Returns  how many, including those left out.
+-- Returns  the number of items, including those left out.
 WITH lanes AS MATERIALIZED (
     SELECT queue.id::integer AS queue_id, number::smallint AS priority
     FROM broker_queue AS queue, generate_series(0, 9) AS number

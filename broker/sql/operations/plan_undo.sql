@@ -3,7 +3,7 @@
 -- Order    of the items.
 -- Locks    none.
 -- Index    broker_item_next
--- Returns  how many.
+-- Returns  the number of items.
 WITH planned AS (
     INSERT INTO broker_operationitem (operation_id, queue_id, message_id, target,
         copy_id, came_from, priority, backout_count, delivery_count, due_at, expires_at)

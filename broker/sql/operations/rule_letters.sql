@@ -1,6 +1,6 @@
 -- Read the facts for rules of the dead letters on a queue.
 --
--- Each is looked up by its whole key, the usual priority first: with less than the key, the
+-- Each letter is looked up by its whole key, the usual priority first: with less, the
 -- planner underestimates a long queue and reads all of it for each letter.
 -- Order    message; after a cursor.
 -- Locks    none: it only reads.

@@ -17,7 +17,7 @@ LATERAL (
     LIMIT 1
 ) AS found
 CROSS JOIN LATERAL (
-    -- One index lookup for each, whatever the planner estimates.
+    -- One index lookup for each entry, whatever the planner estimates.
     SELECT * FROM broker_message WHERE id = found.id OFFSET 0
 ) AS message
 ORDER BY found.priority DESC, found.pos;

@@ -2,7 +2,7 @@
 --
 -- Order    id; after a cursor.
 -- Locks    none: it only reads.
--- Index    none: claims are few, and a row for each get.
+-- Index    none: claims are few, one row for each get.
 -- Returns  the fields of broker.queueing.browse.Browsed.
 SELECT held.id, 2, held.priority, held.id, held.backout_count, held.deadline,
     held.expires_at, held.uow, message.put_at, message.content_type, message.subject,
@@ -18,7 +18,7 @@ FROM (
     LIMIT %(limit)s::bigint
 ) AS held
 CROSS JOIN LATERAL (
-    -- One index lookup for each, whatever the planner estimates.
+    -- One index lookup for each entry, whatever the planner estimates.
     SELECT * FROM broker_message WHERE id = held.id OFFSET 0
 ) AS message
 ORDER BY held.id;

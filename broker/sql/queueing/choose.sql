@@ -9,7 +9,8 @@ WITH queue AS MATERIALIZED (
     SELECT id FROM broker_queue
     WHERE name = %(queue)s::text AND (NOT paused OR %(though_paused)s::boolean)
 ),
-wanted AS MATERIALIZED (SELECT %(path)s::jsonpath AS path),  -- parsed once, not each time
+-- parsed once, not for each row
+wanted AS MATERIALIZED (SELECT %(path)s::jsonpath AS path),
 seen AS MATERIALIZED (
     SELECT lane.number::integer AS lane, found.*
     FROM unnest(%(priorities)b::smallint[], %(lows)b::bigint[], %(highs)b::bigint[])
@@ -27,7 +28,8 @@ seen AS MATERIALIZED (
 chosen AS (
     SELECT seen.lane, seen.pos, message.document
     FROM seen,
-    -- LIMIT makes this one index lookup for each, which stops at the last wanted entry.
+    -- LIMIT makes this one index lookup for each entry, which stops at the last wanted
+    -- entry.
     LATERAL (
         SELECT properties || jsonb_build_object(
             'JMSMessageID', message_id,

@@ -37,7 +37,7 @@ entry AS MATERIALIZED (
                 origin.name AS origin,
                 CASE WHEN as_ibm THEN message.expires_at
                 ELSE at + %(lifetime)s::interval END AS expires_at,
-                -- A sender may have written any value.
+                -- A sender may have set this property to any value.
                 CASE WHEN %(restore)s::boolean THEN substring(
                     properties ->> '_AMQ_ORIG_ROUTING_TYPE' FROM '^[01]$')::smallint
                 END AS route_as,

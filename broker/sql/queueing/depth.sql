@@ -15,5 +15,5 @@ FROM (
     WHERE queue_id = %(queue_id)s::integer
         AND xid >= coalesce(
             (SELECT xid FROM broker_watermark WHERE reader = 'tally'), 0)
-        AND xid < 9223372036854775807  -- a range is what the planner takes for small
+        AND xid < 9223372036854775807  -- the planner assumes few rows for a range
 ) AS done;

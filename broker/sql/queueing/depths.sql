@@ -13,7 +13,7 @@ FROM (
     FROM broker_event
     WHERE xid >= coalesce(
             (SELECT xid FROM broker_watermark WHERE reader = 'tally'), 0)
-        AND xid < 9223372036854775807  -- a range is what the planner takes for small
+        AND xid < 9223372036854775807  -- the planner assumes few rows for a range
         AND (%(queue_ids)s::integer[] IS NULL
             OR queue_id = ANY (%(queue_ids)s::integer[]))
 ) AS done

@@ -2,7 +2,7 @@
 --
 -- Locks    none.
 -- Index    none; it only inserts.
--- Returns  how many entries.
+-- Returns  the number of entries.
 WITH journal AS (
     INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, actor, ids, detail)
     SELECT coalesce(%(now)s::timestamptz, statement_timestamp()), %(uow)s::bigint, queue_id, count(*),

@@ -1,10 +1,11 @@
--- Count the next ready entries of a queue that fit into a number of bytes: those whose
--- predecessors do not reach the limit, so at least one if there is any.
+-- Count the next ready entries of a queue that fit into a number of bytes: entries before
+-- which the limit is not reached, so at least one if there is any.
 --
--- Order    highest priority first; within one, by position.
+-- Order    highest priority first; within a priority, by position.
 -- Locks    none: it only reads; a later get may take other entries.
 -- Index    broker_ready_pkey
--- Returns  their number, up to the first whose message is not near: its size is unknown.
+-- Returns  the number of these entries, up to the first entry whose message is outside the
+--          partitions that a get opens: its size is unknown.
 SELECT count(*)::integer
 FROM (
     SELECT place, coalesce(sum(size) OVER (ORDER BY place) - size, 0) AS before,
@@ -27,7 +28,7 @@ FROM (
             LIMIT %(limit)s::bigint
         ) AS found
         LEFT JOIN LATERAL (
-            -- One index lookup for each, whatever the planner estimates.
+            -- One index lookup for each entry, whatever the planner estimates.
             SELECT body FROM broker_message WHERE id = found.id
               AND id >= %(near_from)s::bigint AND id <= %(near_to)s::bigint OFFSET 0
         ) AS message ON true

@@ -1,13 +1,13 @@
 -- Take the next ready entries of one queue into a unit of work.
 --
--- Order    highest priority first; within one, returned entries before new ones, each by
+-- Order    highest priority first; within a priority, returned entries before new ones, by
 --          id. Consumers of one queue skip each other's rows.
 -- Locks    the entries, until this transaction ends; then the claim holds them. The
 --          unit of work, so that it does not end meanwhile.
 -- Index    broker_ready_pkey
--- Returns  the fields of broker.queueing.get.Delivery; those of a message that is not near are
---          NULL. No row: nothing is ready, the queue is paused, or stopped for pools, or the
---          unit of work or the owner no longer exists.
+-- Returns  the fields of broker.queueing.get.Delivery; the fields of a message outside
+--          the opened partitions are NULL. No row: nothing is ready, the queue is paused,
+--          or stopped for pools, or the unit of work or the owner no longer exists.
 WITH unit AS MATERIALIZED (
     SELECT id FROM broker_unit_of_work WHERE id = %(uow)s::bigint FOR UPDATE
 ),
@@ -77,8 +77,8 @@ SELECT (SELECT id FROM work), taken.queue_id, taken.id, taken.backout_count,
     message.subject, message.group_id, message.producer, message.put_at, taken.expires_at,
     taken.pos, message.durable, message.descriptor, message.headers, message.envelope
 FROM taken LEFT JOIN LATERAL (
-    -- One index lookup for each, whatever the planner estimates. No partition is
-    -- opened that is not near.
+    -- One index lookup for each entry, whatever the planner estimates. Only partitions
+    -- near the queue's last message are opened.
     SELECT * FROM broker_message WHERE id = taken.id
       AND id >= %(near_from)s::bigint AND id <= %(near_to)s::bigint OFFSET 0
 ) AS message ON true

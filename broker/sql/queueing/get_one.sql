@@ -5,9 +5,9 @@
 --          returned entries, and the new ones from the low watermark on.
 -- Locks    the entry, until this transaction ends; then the claim holds it.
 -- Index    broker_ready_pkey
--- Returns  the fields of broker.queueing.get.Delivery; those of a message that is not near are
---          NULL. No row: nothing is ready, the queue is paused, or stopped for pools, or the
---          owner no longer exists.
+-- Returns  the fields of broker.queueing.get.Delivery; the fields of a message outside
+--          the opened partitions are NULL. No row: nothing is ready, the queue is paused,
+--          or stopped for pools, or the owner no longer exists.
 WITH taken AS (
     DELETE FROM broker_ready
     WHERE ctid = ANY (ARRAY(
@@ -61,8 +61,8 @@ SELECT taken.uow, taken.queue_id, taken.id, taken.backout_count,
     message.producer, message.put_at, taken.expires_at, taken.pos, message.durable,
     message.descriptor, message.headers, message.envelope
 FROM taken LEFT JOIN LATERAL (
-    -- One index lookup for each, whatever the planner estimates. No partition is
-    -- opened that is not near.
+    -- One index lookup for the entry, whatever the planner estimates. Only partitions
+    -- near the queue's last message are opened.
     SELECT * FROM broker_message WHERE id = taken.id
       AND id >= %(near_from)s::bigint AND id <= %(near_to)s::bigint OFFSET 0
 ) AS message ON true;

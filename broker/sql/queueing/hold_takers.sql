@@ -4,8 +4,8 @@
 -- Order    by id.
 -- Locks    the queues, against deletion; others may put, get and change them.
 -- Index    one_address_a_name
--- Returns  the fields of broker.queueing.routing.Taker; a single queue is returned without
---          its selector.
+-- Returns  the fields of broker.queueing.routing.Taker; a single queue is returned
+--          without its selector.
 SELECT queue.id, queue.routing_type,
     CASE WHEN %(only_queue)s::text IS NULL THEN queue.selector ELSE '' END
 FROM broker_queue AS queue

@@ -2,8 +2,8 @@
 --
 -- Locks    none.
 -- Index    broker_delayed_queue
--- Returns  the interval, by the database's clock: negative if it is past, null if there is
---          no delayed entry.
+-- Returns  the interval, by the database's clock: negative if it is past, null if there
+--          is no delayed entry.
 WITH RECURSIVE waiting AS (
     (SELECT queue_id, due_at FROM broker_delayed ORDER BY queue_id, due_at LIMIT 1)
     UNION ALL

@@ -5,8 +5,9 @@
 -- Locks    none.
 -- Index    one_address_a_name
 -- Returns  for each set of queues: the queues, and the ids of their messages. No row, and
---          nothing stored, if the address does not exist; or if the caller has not checked
---          it and one of its queues is guarded, or a setting defines expiry at arrival.
+--          nothing stored, if the address does not exist; or if the caller has not
+--          checked the address and one of its queues is guarded, or a setting defines
+--          expiry at arrival.
 --
 -- Arrays of priorities, durables, content types and producers may be cut to the first
 -- value if all are equal; an array without values is NULL.
@@ -38,7 +39,7 @@ sent AS MATERIALIZED (
             unnest(%(dues)b::timestamptz[]) AS due_at, unnest(%(expiries)b::timestamptz[]) AS expires_at
         FROM numbered) AS message
 ),
--- Separate from routing, so that bodies are not copied.
+-- In a separate step from routing, so that bodies are not copied.
 stored AS (
     INSERT INTO broker_message (id, put_at, expires_at, priority, routing_type, durable,
         address, content_type, producer, message_id, correlation_id, reply_to, subject,

@@ -4,8 +4,8 @@
 -- broker: the count, and the end of a delay. There are none beyond a limit, and none of
 -- messages that are not durable.
 --
--- Order    the position of a returned entry is its id less 2^62: before new entries, and in
---          the original order among returned ones.
+-- Order    the position of a returned entry is its id less 2^62: before new entries, and
+--          in the original order among returned ones.
 -- Locks    none.
 -- Index    broker_message_pkey
 -- Returns  the queues with entries that became ready.

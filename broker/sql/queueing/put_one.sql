@@ -5,8 +5,8 @@
 -- Locks    none.
 -- Index    one_address_a_name
 -- Returns  the id of the message and the queues that took it. No row, and nothing stored,
---          if the address does not exist, one of its queues is guarded, or a setting defines
---          expiry at arrival.
+--          if the address does not exist, one of its queues is guarded, or a setting
+--          defines expiry at arrival.
 WITH numbered AS MATERIALIZED (
     SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at, anycast, multicast,
         CASE WHEN pg_current_xact_id() IS NOT NULL

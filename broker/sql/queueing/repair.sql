@@ -4,7 +4,7 @@
 --
 -- Locks    the messages, which are not visible to others yet.
 -- Index    broker_message_pkey
--- Returns  how many.
+-- Returns  the number of messages.
 WITH repaired AS (
     UPDATE broker_message AS message
     SET body = coalesce(wanted.body, message.body),

@@ -1,7 +1,7 @@
 -- Read the last message id, and which transactions have ended, for low watermarks.
 --
--- The transaction gets its own id after it has read the sequence. So any transaction with a
--- message id up to that number has a lower transaction id.
+-- The transaction gets its own id after it has read the sequence. So any transaction with
+-- a message id up to that number has a lower transaction id.
 --
 -- Locks    none.
 -- Index    none.

@@ -1,12 +1,12 @@
 -- Find entries of queues that do not exist: a put that began before the deletion of a queue
 -- may commit after it.
 --
--- A loose index scan: it reads one entry for each queue that has any.
+-- A loose index scan: it reads one entry for each queue that has entries.
 --
 -- Order    by queue.
 -- Locks    none.
 -- Index    broker_ready_pkey, broker_delayed_queue
--- Returns  ids of queues.
+-- Returns  the ids of these missing queues.
 WITH RECURSIVE ready AS (
     (SELECT queue_id FROM broker_ready ORDER BY queue_id LIMIT 1)
     UNION ALL

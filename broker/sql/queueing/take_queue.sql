@@ -3,8 +3,8 @@
 -- Order    ready entries by key, delayed ones by due time.
 -- Locks    the entries; entries locked by another transaction are skipped.
 -- Index    broker_ready_pkey, broker_delayed_queue
--- Returns  its place, and the fields of broker.queueing.transfer.TakenEntry except the last;
---          at most ``limit``.
+-- Returns  the place of each entry, and the fields of broker.queueing.transfer.TakenEntry
+--          except the last; at most ``limit``.
 WITH ready AS (
     DELETE FROM broker_ready
     WHERE ctid = ANY (ARRAY(

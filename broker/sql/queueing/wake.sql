@@ -1,11 +1,11 @@
 -- Make due delayed entries ready, at the head of their queues, in the original order. Each
 -- queue has its share of a batch, so that no queue waits for another.
 --
--- Order    by queue, the longest due first.
+-- Order    by queue; the entry that is due for longest first.
 -- Locks    an advisory lock of each queue; a queue locked by another transaction is
 --          skipped. The entries; entries locked by another transaction are skipped.
 -- Index    broker_delayed_queue
--- Returns  the queues, and how many entries of each.
+-- Returns  the queues, and the number of entries of each.
 WITH RECURSIVE waiting AS (
     (SELECT queue_id, due_at FROM broker_delayed ORDER BY queue_id, due_at LIMIT 1)
     UNION ALL

@@ -1,11 +1,11 @@
 -- Make due delayed entries of one queue ready, as wake.sql does for all queues.
 --
--- Order    the longest due first.
+-- Order    the entry that is due for longest first.
 -- Locks    the advisory lock of the queue, for which it waits. Within a transaction of the
 --          caller, which may be long, it releases this lock at once. The entries; entries
 --          locked by another transaction are skipped.
 -- Index    broker_delayed_queue
--- Returns  the queues, and how many entries of each.
+-- Returns  the queue, and the number of entries.
 WITH late AS MATERIALIZED (
     SELECT id::integer AS queue_id FROM broker_queue AS queue
     WHERE name = %(queue)s::text AND EXISTS (

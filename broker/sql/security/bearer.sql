@@ -1,9 +1,9 @@
 -- Find the valid credential with a secret, by its digest, and its user.
 --
 -- Locks    none.
--- Index    none: there are few.
--- Returns  the fields of broker.security.credentials.CREDENTIAL, then those of USER; no row if
---          the secret is unknown, revoked or expired, or its user is not active.
+-- Index    none: there are few credentials.
+-- Returns  the fields of broker.security.credentials.CREDENTIAL, then those of USER; no
+--          row if the secret is unknown, revoked or expired, or its user is not active.
 SELECT credential.id, credential.name, credential.user_id, credential.patterns,
     credential.may_get, credential.may_browse, credential.may_put,
     credential.expires_at, credential.last_used_at,

@@ -1,7 +1,7 @@
 -- Read the authorities of users, their groups' authorities included.
 --
 -- Locks    none.
--- Index    none: there are few.
+-- Index    none: there are few authorities.
 -- Returns  for each active user: the id, whether it is a superuser, and the authorities as
 --          an array of objects with the columns of broker.models.Authority.
 SELECT account.id, account.is_superuser, (

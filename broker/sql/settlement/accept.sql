@@ -4,7 +4,7 @@
 --          claims, in their latest version.
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
 -- Returns  a row if the unit of work existed and held the expected number of entries. Else
---          it fails with a division by zero, which rolls it back; so it needs no
+--          the statement fails with a division by zero, which rolls it back; so it needs no
 --          transaction.
 WITH ended AS (
     DELETE FROM broker_unit_of_work WHERE id = %(uow)s::bigint RETURNING id

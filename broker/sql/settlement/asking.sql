@@ -2,6 +2,6 @@
 --
 -- Locks    none.
 -- Index    broker_message_pkey
--- Returns  their ids.
+-- Returns  the ids of these messages.
 SELECT id FROM broker_message
 WHERE id = ANY (%(ids)b::bigint[]) AND descriptor ? 'report';

@@ -2,6 +2,6 @@
 --
 -- Locks    the advisory locks of the dead owners, until this transaction ends.
 -- Index    none: the table holds a row for each process.
--- Returns  ids.
+-- Returns  the ids of the dead owners.
 SELECT id FROM broker_owner
 WHERE pg_try_advisory_xact_lock(%(lock_class)s::integer, id);

@@ -2,7 +2,8 @@
 --
 -- Locks    none.
 -- Index    none; it only inserts.
--- Returns  how many; entries of queues without retention are not stored.
+-- Returns  the number of stored entries; entries of queues without retention are not
+--          stored.
 WITH kept AS (
     INSERT INTO broker_discarded (message_id, queue_id, queue, discarded_at, keep_until,
         reason, why, priority, backout_count, delivery_count, expires_at)

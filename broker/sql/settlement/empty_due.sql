@@ -1,9 +1,9 @@
 -- Delete entries past their retention from the discard bin.
 --
--- Order    the longest due first.
+-- Order    the entry that is due for longest first.
 -- Locks    the entries of the bin; entries locked by another transaction are skipped.
 -- Index    broker_discarded_due
--- Returns  their messages.
+-- Returns  the message ids of the deleted entries.
 DELETE FROM broker_discarded
 WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM broker_discarded

@@ -1,9 +1,9 @@
--- Delete those of some messages that are on no queue, and not in the discard bin.
+-- Delete the given messages that are on no queue, and not in the discard bin.
 --
 -- Locks    the messages.
 -- Index    broker_message_pkey, broker_ready_pkey, broker_delayed_pkey,
 --          broker_discarded_pkey
--- Returns  how many.
+-- Returns  the number of deleted messages.
 WITH forgotten AS (
     DELETE FROM broker_message AS message
     WHERE id = ANY (%(ids)b::bigint[])

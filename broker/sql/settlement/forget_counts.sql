@@ -1,12 +1,12 @@
--- Reset backout counts to those that outlive a restart, for entries in all states. Delivery
--- counts stay: they are the fence. If a limit of records is the reason, a delayed entry
--- also loses its delay, and is due at once.
+-- Reset backout counts to the counts that outlive a restart, for entries in all states.
+-- Delivery counts stay: they are the fence. If a limit of records is the reason, a
+-- delayed entry also loses its delay, and is due at once.
 --
 -- Order    none.
 -- Locks    the entries and claims; rows locked by another transaction are skipped.
 -- Index    none: it runs once, when the broker starts.
--- Returns  how many entries: at most ``limit`` ready and ``limit`` delayed ones, and those
---          of ``limit`` claims.
+-- Returns  the number of entries: at most ``limit`` ready and ``limit`` delayed ones, and
+--          those of ``limit`` claims.
 WITH kept AS MATERIALIZED (
     SELECT queue_id, most, is_limit FROM unnest(%(queue_ids)b::integer[],
         %(mosts)b::integer[], %(are_limits)b::boolean[]) AS kept (queue_id, most, is_limit)

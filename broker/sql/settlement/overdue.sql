@@ -1,6 +1,6 @@
 -- Find units of work that the broker must back out: past their deadline, or of a dead
--- process. Prepared ones wait for their coordinator, and leased ones, which have no
--- process, for their deadline.
+-- process. Prepared units of work wait for their coordinator; leases, which have no
+-- process, wait for their deadline.
 --
 -- Order    the oldest first.
 -- Locks    the units of work; entries locked by another transaction are skipped.

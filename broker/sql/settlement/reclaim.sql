@@ -1,4 +1,4 @@
--- Begin a unit of work with one entry that the caller has taken from another.
+-- Begin a unit of work with one entry that the caller has taken from another unit of work.
 --
 -- Locks    none.
 -- Index    none; it only inserts.

@@ -2,8 +2,8 @@
 --
 -- Locks    the entry of the bin: a second transaction that restores it finds it gone.
 -- Index    broker_discarded_pkey
--- Returns  the fields of broker.queueing.transfer.TakenEntry; no row if it is not in the bin, or
---          past its retention.
+-- Returns  the fields of broker.queueing.transfer.TakenEntry; no row if it is not in the
+--          bin, or past its retention.
 WITH own AS (
     SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
 ),

@@ -8,13 +8,13 @@
 -- Locks    the units of work, by id, so that they do not end meanwhile; their claims.
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
 -- Returns  for each entry that is not accepted, by number and id: the number of its group
---          and the fields of broker.queueing.transfer.TakenEntry. But if an entry is not held,
---          the numbers of the groups of such entries, with nulls.
+--          and the fields of broker.queueing.transfer.TakenEntry. But if an entry is not
+--          held, the numbers of the groups of such entries, with nulls.
 WITH unit AS MATERIALIZED (
     SELECT id FROM broker_unit_of_work WHERE id = ANY (%(uows)b::bigint[])
     ORDER BY id FOR UPDATE
 ),
--- Locked, so in their latest version: settled entries are gone.
+-- The rows are locked, so this reads their latest version: settled entries are gone.
 claim AS MATERIALIZED (
     SELECT claim.*, asked.ids AS asked_ids, asked.before
     FROM broker_claim AS claim, (
@@ -48,7 +48,7 @@ split AS MATERIALIZED (
             FROM unnest(claim.ids, claim.priorities, claim.backout_counts,
                 claim.delivery_counts, claim.expiries) AS held (
                 id, priority, backout_count, delivery_count, expires_at)
-            OFFSET 0  -- each is searched once
+            OFFSET 0  -- search the arrays of each claim once
         ) AS entry
     ) AS parts
 ),

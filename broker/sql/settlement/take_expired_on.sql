@@ -1,6 +1,6 @@
 -- Take expired entries from the head of one queue.
 --
--- Order    none; only entries among the first of their priority are taken.
+-- Order    none; only entries among the first entries of each priority are taken.
 -- Locks    the entries; entries locked by another transaction are skipped.
 -- Index    broker_ready_pkey
 -- Returns  the fields of broker.queueing.transfer.TakenEntry, by id; no row if the queue is

@@ -1,6 +1,6 @@
 -- Take ready entries of one queue by id.
 --
--- It skips empty lanes, as most of the ten are.
+-- It skips empty lanes, as most of a queue's ten lanes are empty.
 --
 -- Order    by id; the position of an entry is its id, or its id less 2^62 if returned.
 -- Locks    the entries; entries locked by another transaction are skipped.

@@ -2,12 +2,12 @@
 --
 -- Locks    the unit of work, so that it does not end meanwhile.
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
--- Returns  the fields of broker.queueing.transfer.TakenEntry, by id; without entries that the
---          unit of work no longer holds.
+-- Returns  the fields of broker.queueing.transfer.TakenEntry, by id; without entries that
+--          the unit of work no longer holds.
 WITH unit AS MATERIALIZED (
     SELECT id FROM broker_unit_of_work WHERE id = %(uow)s::bigint FOR UPDATE
 ),
--- Locked, so in their latest version.
+-- The rows are locked, so this reads their latest version.
 claim AS MATERIALIZED (
     SELECT * FROM broker_claim
     WHERE uow = %(uow)s::bigint AND queue_id = %(queue_id)s::integer

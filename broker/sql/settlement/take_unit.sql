@@ -2,8 +2,8 @@
 --
 -- Locks    the unit of work: a second transaction that ends it finds it gone.
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
--- Returns  the fields of broker.queueing.transfer.TakenEntry, by queue and id. The caller places
---          each entry in the same transaction.
+-- Returns  the fields of broker.queueing.transfer.TakenEntry, by queue and id. The caller
+--          places each entry in the same transaction.
 WITH ended AS (
     DELETE FROM broker_unit_of_work WHERE id = %(uow)s::bigint RETURNING id
 ),

@@ -2,7 +2,7 @@
 --
 -- Locks    none.
 -- Index    broker_owner_pkey
--- Returns  its id; no row if the owner no longer exists.
+-- Returns  the id of the unit of work; no row if the owner no longer exists.
 INSERT INTO broker_unit_of_work (id, owner_id, started_at)
 SELECT nextval('broker_unit_of_work_id_seq'), %(owner)s::integer,
     coalesce(%(now)s::timestamptz, statement_timestamp())

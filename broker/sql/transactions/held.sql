@@ -2,8 +2,8 @@
 --
 -- Locks    none: its caller has locked the unit of work.
 -- Index    broker_claim_pkey, broker_message_pkey
--- Returns  the fields of broker.queueing.get.Delivery. Its position in the lane is unknown;
---          its id is used instead. No row if the unit of work does not hold it.
+-- Returns  the fields of broker.queueing.get.Delivery. The position in the lane is unknown;
+--          the id is used instead. No row if the unit of work does not hold the entry.
 SELECT claim.uow, claim.queue_id, entry.id, entry.backout_count, entry.delivery_count,
     entry.priority, message.address, message.body, message.content_type,
     message.properties, message.message_id, message.correlation_id, message.reply_to,

@@ -2,7 +2,7 @@
 --
 -- Locks    none.
 -- Index    none; it only inserts.
--- Returns  how many.
+-- Returns  the number of puts.
 WITH kept AS (
     INSERT INTO broker_prepared_put (uow, ord, fields, body, headers, envelope)
     SELECT %(uow)s::bigint, part.ord - 1, part.fields::jsonb, part.body, part.headers,

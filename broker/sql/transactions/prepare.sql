@@ -4,8 +4,8 @@
 -- Locks    the unit of work: a second transaction that ends or prepares it finds it gone or
 --          prepared.
 -- Index    broker_unit_of_work_pkey
--- Returns  its id; no row if it has ended or is prepared already. The caller must check that
---          it holds the expected entries.
+-- Returns  the id of the unit of work; no row if it has ended or is prepared already. The
+--          caller must check that it holds the expected entries.
 WITH named AS (
     UPDATE broker_unit_of_work SET xid = %(xid)s::text
     WHERE id = %(uow)s::bigint AND xid IS NULL

@@ -14,7 +14,7 @@ FROM broker_claim AS claim, unnest(claim.ids, claim.priorities, claim.backout_co
     claim.delivery_counts, claim.expiries) AS entry (
     id, priority, backout_count, delivery_count, expires_at)
 CROSS JOIN LATERAL (
-    -- One index lookup for each, whatever the planner estimates.
+    -- One index lookup for each entry, whatever the planner estimates.
     SELECT * FROM broker_message WHERE id = entry.id OFFSET 0
 ) AS message
 WHERE claim.uow = %(uow)s::bigint
