@@ -45,13 +45,13 @@ class AuditedAdmin(ModelAdmin):
         note(Act.CREATE, obj, {}, audit.state_of(obj))
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Skipped if no form was saved: a new password has its own record."""
+        """Record a change. A new password saves no form, and has its own record."""
         before = getattr(request, BEFORE, {}).pop((type(obj), obj.pk), None)
         if before is not None:
             note(Act.CHANGE, obj, before, audit.state_of(obj))
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
-        """Does nothing: deletions are recorded where they happen."""
+        """Do nothing: ``delete_model`` and ``delete_queryset`` record deletions."""
 
     def delete_model(self, request: HttpRequest, obj: Model) -> None:
         note(Act.DELETE, obj, audit.state_of(obj), {})

@@ -52,7 +52,7 @@ Consumer = Field(default="", max_length=100, pattern=r"^[^\x00/]*$")
 
 
 class GetInBranch(RequestBody):
-    """What to get."""
+    """How many messages to get, how long to wait, and the lease."""
 
     limit: int = Field(default=100, ge=1, le=MOST)  # messages at most
     lease_s: int = taking.Lease  # seconds; a prepared branch has no lease
@@ -80,7 +80,8 @@ class ReleaseOf(RequestBody):
 
     messages: list[int] | None = Field(default=None, max_length=MOST)  # null: all
     failed: bool = False  # whether the attempt failed
-    error: str = Field(default="", max_length=4000, pattern=NO_NUL)  # what went wrong
+    # the error of the attempt, for the record
+    error: str = Field(default="", max_length=4000, pattern=NO_NUL)
 
 
 class Sent(Schema):
@@ -198,7 +199,7 @@ def put_batch(request: HttpRequest) -> dict[str, Any]:
     summary="Put messages in a branch, and prepare it",
 )
 def prepare_puts(request: HttpRequest, name: Query[Name]) -> dict[str, Any]:
-    """As ``/branches/{branch}/prepare``, for a branch without gets."""
+    """Prepares a branch without gets, like ``/branches/{branch}/prepare``."""
     return prepared(request, name.xid, batches.read(request), {})
 
 

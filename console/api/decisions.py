@@ -50,7 +50,7 @@ class Commit(RequestBody):
 
 
 class BackOutOf(Commit):
-    """Also whether the attempt to process the messages counts as failed."""
+    """The reason, and whether the attempt to process the messages counts as failed."""
 
     failed: bool = True
 

@@ -19,7 +19,7 @@ class Finding(Schema):
     """A configuration problem."""
 
     code: str  # stable, and safe to match on
-    queue: str  # or the pattern of an address setting, or a group of users
+    queue: str  # the queue, the pattern of an address setting, or the group of users
     sentence: str
     remedy: str  # the recommended action
 

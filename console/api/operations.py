@@ -25,7 +25,7 @@ Fate = OperationItem.Fate
 class Stop(Schema):
     """Why an operation stopped itself."""
 
-    why: str  # again, new, expired, untaken
+    why: str  # the reason: again, new, expired or untaken
     messages: int  # messages that made the operation stop
     tried: int  # messages that were watched
     fingerprint: str  # fingerprint of their error, if dead-lettered

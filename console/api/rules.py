@@ -28,10 +28,11 @@ class Rules(Schema):
     mode: str  # off, observe or active
     revision: int
     text: str  # the text as saved
-    table: str  # the same in the syntax of IBM MQ's runmqdlq
+    table: str  # the rules in the syntax of IBM MQ's runmqdlq
     changed_by: str | None
     changed_at: datetime
-    acts_for: str | None  # who set the mode; the rules act with this user's authority
+    # the user who set the mode; the rules act with this user's authority
+    acts_for: str | None
     trouble: str  # why the rules do not run; empty if they run
 
 

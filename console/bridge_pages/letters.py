@@ -97,7 +97,7 @@ class Carried:
     """The facts in a dead message about the link that could not transfer it."""
 
     link: Link | None  # the link, if it exists and the user may see it
-    reason: str  # in Open MQ's word
+    reason: str  # the reason in Open MQ's words
     says: str
     what_to_do: str
     exception: str

@@ -27,7 +27,7 @@ def troubled(held: GrantedAuthorities, now: datetime) -> list[LinkStatus]:
 
 
 def is_recent(one: LinkStatus, since: datetime) -> bool:
-    """Whether a link was started, or transferred something, since then."""
+    """Whether a link was started, or transferred something, since a time."""
     known = (one.last_transfer_at, one.started_at)
     return any(at is not None and at > since for at in known)
 

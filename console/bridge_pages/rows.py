@@ -38,7 +38,7 @@ class LinkRow:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether its last error is still current."""
+        """Whether the link's last error is still current."""
         return self.has_failed or self.is_troubled
 
     @property
@@ -80,7 +80,7 @@ class LinkRow:
 class BridgeSection:
     """The links of one bridge, or those that have failed."""
 
-    bridge: Bridge | None  # none: of any
+    bridge: Bridge | None  # None: links of any bridge
     rows: Sequence[LinkRow]
 
 

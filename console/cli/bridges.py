@@ -40,7 +40,7 @@ LinkName = Annotated[
 
 
 class BridgeCommands(TyperCommand):
-    """The subcommands, for the command that has them among others."""
+    """The subcommands of ``bridge``; the command ``backout`` inherits them."""
 
     def tell(self, told: Any, sentence: str, *, as_json: bool) -> None:
         raise NotImplementedError

@@ -50,7 +50,7 @@ class Finding:
     """A problem, and links to its settings."""
 
     advice: Advice
-    about: About | None  # none: its object does not exist
+    about: About | None  # None: the problem's object does not exist
     places: Sequence[SettingsLink]  # only pages that the user may change
 
     @property
@@ -82,7 +82,7 @@ def advice_for(held: GrantedAuthorities) -> list[Advice]:
 
 
 def all_for(user: Principal, held: GrantedAuthorities) -> list[Advice]:
-    """The same, after problems of groups and of passwords."""
+    """All problems: first of groups and passwords, then of the user's queues."""
     found = cache.newest(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
     return [*of_people(user), *found, *advice_for(held)]
 

@@ -33,7 +33,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """The last day of a group: bars, and the same as text."""
+    """Dead letters of a group in each hour of the last day, as bars and as text."""
 
     trend: Trend
     width: int = WIDTH

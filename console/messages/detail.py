@@ -40,7 +40,8 @@ ENDS = {  # kinds of events that end a message: state and label of the chip
 UNKNOWN_END = ("gone", "not known")
 NEWEST = 3  # copies followed; more occur only if dead letters go to many queues
 
-Letters = Mapping[tuple[int, int], DeadLetter]  # by message and queue
+# dead letters by message id and queue id
+Letters = Mapping[tuple[int, int], DeadLetter]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ class Story:
     message: Message | None
     lives: list[Life]
     here: list[Now]  # where this message is, or how it ended
-    newest: list[Now]  # the same for its copies; empty without copies
+    # where its newest copies are, or how they ended; empty without copies
+    newest: list[Now]
 
     @property
     def verdicts(self) -> list[Now]:
@@ -90,7 +92,7 @@ class Story:
 
     @property
     def goes_on(self) -> bool:
-        """Whether more may happen without a person; dead letters wait for one."""
+        """Whether more may happen without a user; dead letters wait for a user."""
         return any(now.place and now.state != "dead" for now in self.verdicts)
 
     @property
@@ -100,7 +102,7 @@ class Story:
 
     @property
     def backout_count(self) -> int:
-        """The message's backout count where it is; none if it is nowhere."""
+        """The message's backout count on its queue; 0 if it is on no queue."""
         return max(
             (now.place.backout_count for now in self.here if now.place), default=0
         )
@@ -109,7 +111,7 @@ class Story:
     def queues(self) -> set[str]:
         """The names of the queues that the message is or was on.
 
-        If none is known any more, those of the address that it was sent to.
+        If no queue is known any more, the address that the message was sent to.
         """
         own = [life for life in self.lives if life.message_id == self.message_id]
         names = {step.road.queue for life in own for step in life.steps} - {""}

@@ -119,7 +119,7 @@ def texts_of(view: SavedView) -> list[str]:
 
 
 def current(views: Iterable[SavedView], wanted: Filter) -> SavedView | None:
-    """The view that is shown, if the filter is one."""
+    """The saved view with this filter, if there is one."""
     return next((view for view in views if view.filter == str(wanted)), None)
 
 

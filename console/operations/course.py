@@ -105,7 +105,7 @@ def halt_of(course: Course) -> Halt | None:
 
 
 def halted(halt: Halt) -> tuple[str, str]:
-    """What happened, and the recommended action."""
+    """Why the operation stopped itself, and the recommended action."""
     happened = HALTS[halt.why].format(
         n=f"{halt.messages:,}",
         tried=f"{halt.tried:,}",

@@ -78,7 +78,7 @@ class ChosenForm(forms.Form):
 
     @property
     def pairs(self) -> list[tuple[str, object]]:
-        """What a form sends to choose the same again."""
+        """The form fields that choose the same messages again."""
         said = self.cleaned_data
         pairs: list[tuple[str, object]] = [
             ("which", said["which"]),
@@ -141,7 +141,7 @@ class FoundForm(forms.Form):
 
     @property
     def pairs(self) -> list[tuple[str, object]]:
-        """What a form sends to choose the same again, beside the filter."""
+        """The form fields that choose the same messages again, beside the filter."""
         ticked = [("item", f"{message}.{queue}") for message, queue in self.entries]
         return [("which", self.cleaned_data["which"]), *ticked]
 

@@ -38,7 +38,7 @@ def warnings_of(
 
 
 def warnings_of_the_bin(operation: Operation) -> Iterator[str]:
-    """Queues without discard retention: messages removed there are deleted."""
+    """Warn of queues without discard retention: messages removed there are deleted."""
     items = operation.items.order_by("queue_id").values_list("queue_id")
     counts = dict(items.annotate(Count("pk")))
     kept_s = retentions_s(set(counts))
@@ -52,7 +52,7 @@ def warnings_of_the_bin(operation: Operation) -> Iterator[str]:
 
 
 def warnings_of_outlook(operation: Operation, seen: OperationPreview) -> Iterator[str]:
-    """Nothing would be done, or messages would be on no queue."""
+    """Warn if nothing would be done, or if messages would be on no queue."""
     if not seen.will_go:
         yield f"None of them can be {words_of(operation).nothing} now."
     for queue, count in dropped(operation, seen).items():
@@ -63,7 +63,7 @@ def warnings_of_outlook(operation: Operation, seen: OperationPreview) -> Iterato
 
 
 def warnings_of_goals(operation: Operation, ledger: Ledger) -> Iterator[str]:
-    """The state of the target queues."""
+    """Warn of target queues that are paused, or where no consumer gets messages."""
     names = {way.to for way in ledger.ways}
     queues = list(Queue.objects.filter(name__in=names).order_by("name"))
     depths = journal.depths(queue.pk for queue in queues)
@@ -93,7 +93,7 @@ def causes_of(operation: Operation, ledger: Ledger) -> list[Cause]:
 
 
 def warnings_of_causes(found: Sequence[Cause]) -> Iterator[str]:
-    """Earlier resubmits of these messages, and their outcomes."""
+    """Warn of messages that were resubmitted before, with the outcomes."""
     again = sum(one.again for one in found)
     if again:
         were = "was" if again == 1 else "were"

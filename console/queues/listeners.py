@@ -47,5 +47,5 @@ def reachable(host: str) -> str:
 
 
 def is_open() -> bool:
-    """Whether any listener runs, here or elsewhere."""
+    """Whether any listener runs, on this machine or another."""
     return Owner.objects.filter(kind=KIND).exists()

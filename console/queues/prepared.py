@@ -25,7 +25,7 @@ from broker.transactions.prepared import (
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-DECIDE = "broker.resubmit_message"  # one permission to commit and to back out
+DECIDE = "broker.resubmit_message"  # the permission to commit or back out
 BACKED_OUT = "An operator backed out its prepared unit of work: "
 
 
@@ -36,7 +36,7 @@ class PreparedRow:
     work: PreparedUnitOfWork
     got: list[str]  # queues of its entries; an empty name for a deleted queue
     to: list[str]  # addresses that it sends to
-    queues: frozenset[str]  # all queues that its end changes, by name
+    queues: frozenset[str]  # names of all queues that the end of the unit changes
     may_decide: bool
 
 

@@ -156,7 +156,8 @@ def _postgresql(
 @contextmanager
 def _redis(var: Path, terminal: Terminal) -> Iterator[None]:
     socket = socket_paths.socket_dir(var) / socket_paths.REDIS
-    once = Retry(NoBackoff(), 0)  # it waits seconds for a socket that is not there
+    # the default retries wait seconds for a missing socket
+    once = Retry(NoBackoff(), 0)
     with redis.Redis(unix_socket_path=str(socket), retry=once) as client:
         with suppress(redis.ConnectionError):
             client.ping()

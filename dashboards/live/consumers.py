@@ -157,8 +157,8 @@ async def answers() -> bool:
 
 
 def html_for(user: authorities.Principal, shown: Collection[int]) -> str:
-    """Numbers of the shown queues that the user may inquire, and totals of all of
-    those.
+    """The numbers of the shown queues, and the totals of all queues, that the user may
+    inquire.
     """
     held = authorities.held_by(user)
     every = depths.queues(user=user)

@@ -63,7 +63,7 @@ def remember(counts: Mapping[int, Depth], now: datetime | None = None) -> None:
     """Store the depths of all queues, once in ten seconds.
 
     Raises:
-        redis.RedisError: it cannot be reached.
+        redis.RedisError: Redis cannot be reached.
     """
     key = f"{KEY}:{turn_at(now)}"
     if not counts or memory().exists(key):

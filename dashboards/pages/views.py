@@ -118,7 +118,7 @@ def table(
 
 
 def history(about: Report, seen: Any, asked: ReportRun | None) -> list[ReportRun]:
-    """The last runs; for a shown run with parameters, those with the same ones."""
+    """The last runs. If a run is shown, only runs with the same parameters."""
     same = seen.filter(parameters=asked.parameters) if asked else seen
     listed = list(same[:HISTORY])
     for one in listed:
@@ -127,7 +127,7 @@ def history(about: Report, seen: Any, asked: ReportRun | None) -> list[ReportRun
 
 
 def in_words(about: Report, one: ReportRun) -> str:
-    """The parameters of a run; if there are many, only those that are not defaults."""
+    """The parameters of a run as text. Of many, only those that are not defaults."""
     said = [(named, one.parameters.get(named.name)) for named in about.parameters]
     if len(said) > FEW:
         usual = {named.name: str(named.default) for named in about.parameters}
@@ -154,7 +154,7 @@ def run(request: HttpRequest, slug: str) -> HttpResponse:
 
 @may_run
 def run_now(request: HttpRequest, about: Report) -> HttpResponse:
-    """Request a run, or join the one that waits or is running."""
+    """Request a run, or show the run that waits or is running already."""
     form = run_requests.ParametersForm(about, request.user, request.POST)
     if not form.is_valid():
         return shown(request, about, form)

@@ -54,7 +54,7 @@ from dashboards.reports.errors import ArchiveDamaged
 from dashboards.spark import cpu_share
 
 SPAN = 1_000_000  # transactions in one window, so that each is read in seconds
-VERSION = 2  # of a file's columns; sources.py has a reader for each version
+VERSION = 2  # the version of a file's columns; sources.py has a reader for each version
 EVER = ("-infinity", "infinity")
 # Of a statement that copies a window. That of pages is shorter: a window of a busy
 # journal needs more. A copy holds a snapshot; until it ends, tables of queues grow.
@@ -175,7 +175,7 @@ def close(window: ExportWindow) -> int:
 
 
 def copied(window: ExportWindow) -> list[ArchiveFile] | None:
-    """The files of a window; None if the server cancelled, and it can be halved."""
+    """The files of a window; None if the server cancelled and halving is possible."""
     try:
         return copy(window)
     except adbc_driver_manager.Error as error:
@@ -189,7 +189,7 @@ def is_single(window: ExportWindow) -> bool:
 
 
 def halve(window: ExportWindow) -> int:
-    """Give the second half of an open window to the next one; return the new span.
+    """Leave the second half of an open window to the next window; return the new span.
 
     Files of the whole window are removed; none of them is listed.
     """
@@ -209,7 +209,9 @@ def copy(window: ExportWindow) -> list[ArchiveFile]:
 
 
 def copy_table(table: str, window: ExportWindow) -> list[ArchiveFile]:
-    """One transaction cannot be halved: it is copied however long that takes."""
+    """Copy a table's rows of a window. A window of one transaction has no time limit,
+    because it cannot be halved.
+    """
     timeout = NO_TIMEOUT if is_single(window) else TIMEOUT
     rows = write(
         read(table, window.lo, window.hi, *EVER, timeout=timeout),
@@ -279,7 +281,8 @@ def read(
 def batches_of(cursor: adbc.Cursor) -> AdbcRecordBatchReader:
     """The result, read so that errors keep their SQLSTATE; pyarrow's reader, which
     ``fetch_record_batch`` returns, makes each an ``OSError``."""
-    stream = cursor.fetch_arrow()  # its end releases what is not imported by then
+    # the end of the stream releases what is not imported by then
+    stream = cursor.fetch_arrow()
     return AdbcRecordBatchReader._import_from_c(stream.address)
 
 

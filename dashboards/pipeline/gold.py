@@ -83,7 +83,7 @@ def bring_up_to_date(
 def answer(
     spark: SparkSession, report: Report, said: Mapping[str, Any], as_of: datetime
 ) -> pa.Table:
-    """The rows of a report with parameters, for as many days back as they ask for."""
+    """The rows of a report with parameters; they set how many days it looks back."""
     values = report.read(said)
     last = as_of.date()
     back = values.get(DAYS)

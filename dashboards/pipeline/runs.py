@@ -26,7 +26,8 @@ from dashboards.reports.errors import Cancelled
 
 State = ReportRun.State
 ACTIVE = (State.WAITING, State.RUNNING)
-TASK = "dashboards.tasks.run_report"  # by name: that module imports this one
+# a name, because ``dashboards.tasks`` imports this module
+TASK = "dashboards.tasks.run_report"
 GONE = "The process that ran it ended before the report did. Nothing was changed."
 
 

@@ -50,7 +50,9 @@ NONE = "CAST(NULL AS string)"
 
 
 def during(moment: str) -> str:
-    """SQL for the counts of the period and of the one before, and two times."""
+    """SQL for the counts of the period and of the period before, and for the first and
+    the last time in the period.
+    """
     return f"""count_if({moment} > :since) AS count,
         count_if({moment} <= :since) AS before,
         min({moment}) FILTER (WHERE {moment} > :since) AS first_at,

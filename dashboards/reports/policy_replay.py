@@ -89,8 +89,8 @@ class Story:
     tries: Sequence[Try]  # deliveries of the stay in which the message first failed
     fails_through: int
     succeeds_from: int | None
-    usual_took: int  # from get to failure, for attempts that are not recorded
-    usual_lag: int  # from due to get, for attempts that are not recorded
+    usual_took: int  # the time from get to failure of attempts that are not recorded
+    usual_lag: int  # the time from due to get of attempts that are not recorded
     # the time when the message had left the queue, or when the record ends
     until: int = FOR_EVER
 
@@ -126,7 +126,7 @@ class Fate:
 
     end: str  # RESCUED, DIED, or LEFT: left the queue otherwise, or still being tried
     attempts: int
-    later_us: int  # from the first get to the last
+    later_us: int  # the time from the first get to the last
     failing_us: int  # total time of its failed attempts
 
 
@@ -203,7 +203,7 @@ def spread(story: Story, policy: Policy, attempt: int) -> float:
 
 
 def story_of(row: Mapping[str, Any]) -> Story:
-    """From a row of ``what_if.stories``: tries in order, at least one failed."""
+    """The story in a row of ``what_if.stories``; at least one of its tries failed."""
     seen = row["tries"]
     opening = next(one for one in seen if one["failed"])
     whose = (opening["message_id"], opening["stay"])

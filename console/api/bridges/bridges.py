@@ -48,7 +48,7 @@ class LinkStanding(Schema):
     transacted: bool
     source: str  # kind and name, such as "queue:orders"
     source_provider: str
-    target: str  # the same, or AS_SOURCE
+    target: str  # kind and name, or AS_SOURCE
     target_provider: str
     error: str  # the last error, a sentence
     error_at: datetime | None

@@ -59,7 +59,7 @@ class BridgeChanges(Schema):
     applied: bool
     changes: list[PartChange]
     left_open: list[OpenQuestion]
-    token: str  # the same for the same changes of the same bridge
+    token: str  # equal for equal changes of the same bridge
 
 
 @router.get(

@@ -332,7 +332,7 @@ def removed(part: Part, schema: type[Schema]) -> dict[str, Any]:
 
 
 def told(part: Part, schema: type[Schema]) -> dict[str, Any]:
-    """A part as its schema has it; references are given by name."""
+    """A part in the form of its schema; references are given by name."""
     values = {name: getattr(part, name, None) for name in schema.model_fields}
     shared = (ConnectionFactory, BridgeDestination)
     return {

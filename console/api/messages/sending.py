@@ -64,7 +64,9 @@ def put_message(
 def put_messages(
     request: HttpRequest, address: Path[str], batch: MessagesToSend
 ) -> dict[str, Any]:
-    """As putting each message, but all are stored in this order, or none."""
+    """Puts several messages to an address: all are stored in this order, or none. Needs
+    the authority ``put``.
+    """
     authorities.require(request.user, "put", address)
     where = ["batch", "messages"]
     return {"receipts": stored(request, built(request, address, batch.messages, where))}

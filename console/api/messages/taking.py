@@ -43,7 +43,7 @@ Lease = Field(default=60, ge=1, le=43_200)  # seconds
 
 
 class Get(RequestBody):
-    """What to get."""
+    """How many messages to get, how long to wait, and the lease."""
 
     limit: int = Field(default=1, ge=1, le=100)  # messages at most
     lease_s: int = Lease  # seconds of the lease

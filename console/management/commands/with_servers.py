@@ -44,7 +44,7 @@ class Command(BaseCommand):
         except CannotStart as refusal:
             self.stderr.write(str(refusal))
             sys.exit(1)
-        except KeyboardInterrupt:  # before the command had begun
+        except KeyboardInterrupt:  # Ctrl-C came before the command had begun
             code = 128 + signal.SIGINT
         sys.exit(code)
 

@@ -78,7 +78,7 @@ def discards(request: HttpRequest) -> HttpResponse:
     page = pagination.Trail.of(request)
     try:
         before = position(page.after)
-    except (ValueError, OverflowError):  # not a cursor of this list
+    except (ValueError, OverflowError):  # the cursor is not one of this list
         return redirect("console:discards")
     if not form.is_valid():
         return redirect("console:discards")

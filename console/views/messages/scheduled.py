@@ -62,7 +62,7 @@ def scheduled(request: HttpRequest) -> HttpResponse:
     page = pagination.Trail.of(request)
     try:
         found = delayed.scheduled(names, after=page.after, limit=PAGE + 1)
-    except (ValueError, OverflowError):  # not a cursor of this list
+    except (ValueError, OverflowError):  # the cursor is not one of this list
         return redirect("console:scheduled")
     shown = found[:PAGE]
     context = {

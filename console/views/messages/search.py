@@ -49,7 +49,7 @@ def messages(request: HttpRequest) -> HttpResponse:
                 limit=PAGE,
                 effort=search_results.SEARCH,
             )
-        except ValueError:  # not a cursor of this list
+        except ValueError:  # the cursor is not one of this list
             return redirect(search_results.url_of(search.filter))
         count = search_results.counted(search, page, is_first=trail.is_first)
     except InvalidFilter as error:

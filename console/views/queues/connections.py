@@ -46,7 +46,7 @@ def connections(request: HttpRequest) -> HttpResponse:
     """Every client that the user may see; ``q`` is a part of one of its names."""
     text = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_TEXT]
     page = pagination.Trail.of(request)
-    if page.after and not page.after.isdecimal():  # not a cursor of this list
+    if page.after and not page.after.isdecimal():  # the cursor is not one of this list
         return redirect("console:connections")
     limit = clients.CONNECTIONS
     wanted = ClientQuery(text=text, after=int(page.after or 0), limit=limit + 1)

@@ -20,7 +20,8 @@ from broker.queueing.journal import Depth, depths
 from broker.security import authorities
 
 EARLIER = 20  # ended stoppages shown
-START = "broker.pause_queue"  # one permission to stop and to start a queue
+# the permission to stop a queue is the permission to start it
+START = "broker.pause_queue"
 # what to do when the dead letter queue refused a message, by reason
 REMEDIES: dict[int, str] = {
     Reason.UNKNOWN_OBJECT_NAME: "Create the queue {} with an address of that name.",

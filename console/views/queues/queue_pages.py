@@ -84,7 +84,7 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
         entries = browse(
             found[0].queue_id, PLACES[place], after=page.after, limit=PAGE + 1
         )
-    except (ValueError, OverflowError):  # not a cursor of this list
+    except (ValueError, OverflowError):  # the cursor is not one of this list
         return redirect(f"{request.path}?place={place}")
     may_browse = may("broker.browse_queue") and held.on("browse", name)
     about = Queue.objects.get(pk=found[0].queue_id)

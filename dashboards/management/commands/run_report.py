@@ -70,7 +70,7 @@ class Command(BaseCommand):
         )
 
     def print_rows(self, about: Report, run: ReportRun, options: Any) -> None:
-        """As lines of JSON, or as a table with columns separated by tabs."""
+        """Print rows as lines of JSON, or as a table with columns separated by tabs."""
         wanted = ResultsQuery.of(about, {"days": options["days"], "run": run.pk})
         rows = results.in_order(results.found(None, wanted), wanted)
         if not options["json"]:
