@@ -79,7 +79,7 @@ CONDITIONS: dict[type[BrokerError], str] = {
 }
 
 
-class Rights(Protocol):
+class AuthorizedClient(Protocol):
     """A client, and its authorities."""
 
     @property
@@ -89,7 +89,7 @@ class Rights(Protocol):
 
 
 def lacking(
-    client: Rights, authority: Authority, name: str, missing: BrokerError
+    client: AuthorizedClient, authority: Authority, name: str, missing: BrokerError
 ) -> BrokerError:
     """The error for a client that lacks an authority on a queue or address.
 

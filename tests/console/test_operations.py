@@ -233,7 +233,7 @@ def test_an_operation_starts_once(sign_in: SignIn, orders: Queue) -> None:
     for name in ("start", "cancel"):
         answer = client.post(url(name, planned), {"reason": "second"})
         assert answer.status_code == 409
-        assert f"Operation {planned.pk} is done already." in words(
+        assert f"Operation {planned.pk} is already done." in words(
             answer.content.decode()
         )
     planned.refresh_from_db()

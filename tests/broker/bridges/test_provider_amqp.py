@@ -230,7 +230,7 @@ def test_a_message_that_is_too_large_costs_no_other_its_place() -> None:
 
         assert first is third is None
         assert isinstance(second, SendRefused)
-        assert "takes 1,000 at most" in str(second)
+        assert "accepts at most 1,000" in str(second)
         assert bodies(take(ours.subscribe(ORDERS, prefetch=2), 2)) == [b"1", b"3"]
 
 
