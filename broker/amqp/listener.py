@@ -105,7 +105,7 @@ class Listener:
             loop, self.limits, database=self.pool, passwords=self.passwords
         )
         self.principals = Principals()
-        # threads of its own, which clients cannot keep busy
+        # Threads of its own, which clients cannot keep busy.
         self.own = Pool(loop, "rounds", threads=1)
         self.register = Register(self.database, self.own.run)
         self.puts: Batches[Put, None] = Batches(

@@ -17,7 +17,7 @@ from django.conf import settings
 PARENT = "BACKOUT_LISTENER_OF"  # environment variable with the process id of the parent
 LOOK_S = 0.1
 LONGEST_WAIT_S = 30.0
-# after running this long, a process is restarted after one second
+# After running this long, a process is restarted after one second.
 STEADY_AFTER_S = 60.0
 STOP_WITHIN_S = 19.5
 

@@ -48,9 +48,9 @@ class Batch:
     now: datetime
     sends: list[Sending] = field(default_factory=list)
     dead: list[Dead] = field(default_factory=list)
-    # outcomes of the first messages, in order
+    # Outcomes of the first messages, in order.
     outcomes: list[Outcome] = field(default_factory=list)
-    # messages that stay at the source
+    # Messages that stay at the source.
     left: list[Received] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
 

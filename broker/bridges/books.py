@@ -41,7 +41,7 @@ class Outcome(StrEnum):
 class Role(StrEnum):
     """The role of a message of this broker in a transfer, and its place."""
 
-    # a message from the source; it stays claimed until it is accepted
+    # A message from the source; it stays claimed until it is accepted.
     SOURCE = "source"
     TARGET = "target"
     DEAD = "dead"
@@ -74,7 +74,7 @@ class TransferEntry:
     id: int
     outcome: Outcome
     other: str = ""  # message id at the other end
-    # message number at the other end, if the other end is this broker, too
+    # Message number at the other end, if the other end is this broker, too.
     copy: int | None = None
     latency_ms: int | None = None  # time from the put at the source to the transfer
     transformed: bool = False

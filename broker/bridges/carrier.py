@@ -38,14 +38,14 @@ class Carrier:
     dead_queues: Sequence[DeadMessageQueue] = ()
     stopping: threading.Event = field(default_factory=threading.Event)
     batch_number: int = 0  # number of the last named transaction
-    # a notice was sent for the first NoTransfer since the start
+    # A notice was sent for the first NoTransfer since the start.
     told_no_transfer: bool = False
     told_branch: bool = False
     sure_at: float = -math.inf  # when the link was last known to belong to this process
     told: datetime = LONG_AGO  # the database's time at that moment
-    # addresses by name of destination
+    # Addresses by name of destination.
     addresses: dict[str, str] = field(default_factory=dict)
-    # sessions by id of the dead message queue
+    # Sessions by id of the dead message queue.
     sessions: dict[int, ProviderSession] = field(default_factory=dict)
 
     @cached_property

@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 PREFIX = "JMS_SUN_JMSBRIDGE_"
 EPOCH_MS = 1000
-# number of attempts for the built-in queue, and seconds between them
+# Number of attempts for the built-in queue, and seconds between them.
 ATTEMPTS, INTERVAL_S = 3, 5
 HEADERS = (
     *("message_id", "priority", "durable", "expires_at", "correlation_id"),

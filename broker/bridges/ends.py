@@ -48,7 +48,7 @@ class Ends:
     """Both ends of a running link."""
 
     carrier: Carrier
-    # first the road of resubmitted messages, last the link's own
+    # First the road of resubmitted messages, last the link's own.
     roads: list[Road] = field(default_factory=list)
     remote: ProviderSession | None = None
     marker: Marker | None = None

@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 EVERY_S = 0.5
 LOOK = timedelta(seconds=5)  # time between two counts of the messages at a source
 LOOK_THEMSELVES = (LinkState.STARTED, LinkState.PAUSED)
-# a process without a heartbeat for this long counts as hanging
+# A process without a heartbeat for this long counts as hanging.
 SILENCE = timedelta(seconds=3)
 LEFT = "The process that ran the link ended or hung before it settled the message."
 

@@ -255,7 +255,7 @@ class Runner:
         """Keep the connections, and receive nothing, until the wanted state changes."""
         self.state(LinkState.PAUSED)
         while self.wanted == LinkState.PAUSED and not self.stopping.wait(WAIT_S / 5):
-            # a receive of 0 messages keeps the connection alive
+            # A receive of 0 messages keeps the connection alive.
             ends.main.receive(0, 0)
             self.look(ends)
         if self.wanted == LinkState.STARTED:
@@ -304,7 +304,7 @@ class Runner:
         """Stop with a reason, until an operator starts the link again."""
         logger.error("%s: stopped: %s", self.link, why)
         self.wanted, self.has_given_up = LinkState.STOPPED, True
-        # at least one failure shows that no operator has stopped the link
+        # At least one failure shows that no operator has stopped the link.
         self.failures = max(1, self.failures)
         self.note(why)
 

@@ -25,7 +25,7 @@ from broker.queueing.store import NewMessage
 
 logger = logging.getLogger(__name__)
 
-# names of the links that a message went through, separated by commas
+# Names of the links that a message went through, separated by commas.
 PATH = "x-opt-bridge-path"
 CARRIED = "This link has transferred it before: the links form a loop."
 NO_TRANSFER = "The transformer returned NoTransfer, for the first time since the start."

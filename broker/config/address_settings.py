@@ -51,7 +51,7 @@ class Decision:
     field: str
     value: Any  # None: derived from other fields (``DEFAULTS``)
     decided_by: str | None  # the pattern of the setting; None for the built-in default
-    # definitions of less specific patterns, the nearest first
+    # Definitions of less specific patterns, the nearest first.
     passed_over: Sequence[Definition]
 
     @property

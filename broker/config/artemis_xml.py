@@ -69,7 +69,7 @@ class Element:
     line: int
     children: list[Element] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    # processing instructions within the element, by target
+    # Processing instructions within the element, by target.
     instructions: dict[str, str] = field(default_factory=dict)
 
     @property

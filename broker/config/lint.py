@@ -40,7 +40,7 @@ class Names:
 
     queues: Collection[str]
     aliases: Mapping[str, str]  # targets of aliases, by name of the alias
-    # names of the queues of each address, by address
+    # Names of the queues of each address, by address.
     fed: Mapping[str, Collection[str]]
 
     def queue(self, name: str) -> str | None:

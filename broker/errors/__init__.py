@@ -18,7 +18,7 @@ class BrokerError(Exception):
     """The base class of all errors: a dataclass; its fields are also its ``args``."""
 
     code: ClassVar[str]
-    # the reason code for clients of IBM MQ
+    # The reason code for clients of IBM MQ.
     reason: ClassVar[Reason] = Reason.UNEXPECTED_ERROR
 
     def __init_subclass__(cls) -> None:

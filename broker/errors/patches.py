@@ -11,7 +11,7 @@ class InvalidPatch(BrokerError):
     code = "invalid-patch"
 
     why: str
-    # place in the patch, as "body, operation 2"; empty: the whole patch
+    # Place in the patch, as "body, operation 2"; empty: the whole patch.
     where: str = ""
 
     def __str__(self) -> str:

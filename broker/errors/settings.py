@@ -10,8 +10,8 @@ class WrongSettings(BrokerError):
 
     code = "wrong-settings"
 
-    # place in the document, as "line 12, <max-delivery-attempts>"; empty: the whole
-    # document
+    # Place in the document, as "line 12, <max-delivery-attempts>"; empty: the whole
+    # document.
     where: str
     why: str  # the fault and what to do, as a sentence
 

@@ -52,7 +52,7 @@ VARIABLES = {
     r"[A-Za-z0-9]{14,}\b",
     "number": r"(?:(?<![\w)\]}])-)?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+\b)?",
 }
-# variable parts whose placeholder has another name
+# Variable parts whose placeholder has another name.
 NAMES = {"key": "id", "number": "n", "pod": "id"}
 VARIABLE = re.compile("|".join(f"(?P<{name}>{of})" for name, of in VARIABLES.items()))
 UNCLOSED = re.compile(r"""(?<!\w)['"“\u2018«`][^'"“”\u2018’«»`]*\Z""")

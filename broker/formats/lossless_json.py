@@ -114,7 +114,7 @@ def containers(values: Iterable[Any]) -> list[Any]:
 class Manner:
     """The formatting of a JSON text."""
 
-    # line end and indentation before each member; empty: all on one line
+    # Line end and indentation before each member; empty: all on one line.
     line: str = ""
     comma: str = ","
     colon: str = ":"

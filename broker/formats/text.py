@@ -26,7 +26,7 @@ MARKS = (  # byte order marks; longer marks come before shorter ones
 )
 ENCODED = "application/vnd.oasis.amqp"  # content type of encoded AMQP values
 LINE_END = re.compile(r"\r\n|\n|\r")
-# most lines to compare, and most pairs of equal lines
+# Most lines to compare, and most pairs of equal lines.
 MOST_LINES, MOST_PAIRS = 40_000, 2**17
 
 

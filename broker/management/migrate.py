@@ -23,7 +23,7 @@ LAST_EARLIER = {  # the last migration of each application before 0001_initial
     "console": "0003_codes_are_tried",
     "dashboards": "0004_the_archive_is_kept_by_day",
 }
-# table that the earlier 0001_initial did not create
+# Table that the earlier 0001_initial did not create.
 LAST_TABLE = {"broker": "broker_link"}
 HALF_WAY = (
     "An early development version of Backout migrated this database in part: {label}"

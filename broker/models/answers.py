@@ -9,11 +9,11 @@ from django.db.models.functions import Now
 class KeptAnswer(models.Model):
     """The response to an idempotency key, kept while the request may be repeated."""
 
-    # the client: as "user 7" or "credential 12"
+    # The client: as "user 7" or "credential 12".
     asker = models.CharField(max_length=64)
     key = models.CharField(max_length=255)
     digest = models.BinaryField()  # SHA-256 digest of the request
-    # HTTP status; null while the request runs
+    # HTTP status; null while the request runs.
     status = models.SmallIntegerField(null=True)
     content_type = models.TextField(default="", db_default="")
     body = models.BinaryField(null=True)

@@ -64,7 +64,7 @@ class Act(models.TextChoices):
 
 
 WORDS: dict[str, str] = {one.value: str(one.label) for one in Act}
-# labels of acts that were refused
+# Labels of acts that were refused.
 REFUSED: dict[str, str] = {Act.SIGN_IN: "tried to sign in"}
 
 
@@ -154,7 +154,7 @@ class AuditCheck(models.Model):
     number = models.BigIntegerField()  # number of the last record that was verified
     hash = models.TextField()
     checked_at = models.DateTimeField(db_default=Now())
-    # a sentence; empty if there is no fault
+    # A sentence; empty if there is no fault.
     fault = models.TextField(blank=True, default="")
 
     class Meta:

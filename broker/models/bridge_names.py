@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django.core.exceptions import ValidationError
 
-# provider of a connection factory that stands for this broker
+# Provider of a connection factory that stands for this broker.
 THIS_BROKER = "this-broker"
 BUILT_IN_DMQ = "built-in-dmq"
-# name of the built-in dead message queue of this broker
+# Name of the built-in dead message queue of this broker.
 BUILT_IN_QUEUE = "imq.bridge.jms.dmq"
 AS_SOURCE = "AS_SOURCE"
 RESUBMITS = "bridge."  # prefix of the names of links' resubmit queues
-# property of a dead message: the link that could not transfer it
+# Property of a dead message: the link that could not transfer it.
 LINK_PROPERTY = "_BRK_LINK"
 RESERVED = (BUILT_IN_DMQ, BUILT_IN_QUEUE, AS_SOURCE)
 

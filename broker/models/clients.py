@@ -103,7 +103,7 @@ class ClientConnection(models.Model):
     mechanism = models.TextField()  # SASL mechanism
     host = models.TextField()  # host and port of the client
     is_encrypted = models.BooleanField()
-    # name of the client's product, as the client gave it
+    # Name of the client's product, as the client gave it.
     product = models.TextField(blank=True)
     opened_at = models.DateTimeField(db_default=Now())
     close_requested_at = models.DateTimeField(null=True)

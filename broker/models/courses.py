@@ -35,41 +35,40 @@ class Course(models.Model):
         Operation, models.CASCADE, primary_key=True, related_name="course"
     )
     pace = models.PositiveIntegerField(null=True)  # messages per second; null: no limit
-    # the pace allows the next message at this time
+    # The pace allows the next message at this time.
     free_at = models.DateTimeField(null=True)
     paused_at = models.DateTimeField(null=True)
-    # time at which a worker last worked on the operation
+    # Time at which a worker last worked on the operation.
     stepped_at = models.DateTimeField(null=True)
 
     stage = models.CharField(
         max_length=8, choices=Stage, default=Stage.REST, db_default=Stage.REST
     )
-    # number of messages in the canary; 0: no trial
+    # Number of messages in the canary; 0: no trial.
     canaries = models.PositiveIntegerField(default=0, db_default=0)
-    # ids of the items of the canary
+    # Ids of the items of the canary.
     chosen = ArrayField(models.BigIntegerField(), default=list)
-    # fingerprints of the errors in the operation's set
+    # Fingerprints of the errors in the operation's set.
     causes = ArrayField(models.TextField(), null=True)
-    # number of items of the current trial
+    # Number of items of the current trial.
     part = models.PositiveIntegerField(default=0, db_default=0)
-    # number of its items that are not sent yet
+    # Number of its items that are not sent yet.
     to_send = models.PositiveIntegerField(default=0, db_default=0)
-    # number of items of all trials sent so far
+    # Number of items of all trials sent so far.
     tried = models.PositiveIntegerField(default=0, db_default=0)
-    # id of the last item that the ramp sent
+    # Id of the last item that the ramp sent.
     ramped_to = models.BigIntegerField(default=0, db_default=0)
     watched_since = models.DateTimeField(null=True)
-    # outcomes of copies up to this message id do not count
+    # Outcomes of copies up to this message id do not count.
     forgiven_to = models.BigIntegerField(default=0, db_default=0)
     halt = models.JSONField(null=True)  # see broker.operations.canary.Halt
     rest_at = models.DateTimeField(null=True)  # time at which the rest began
 
     # Reading the outcomes of the copies.
-    # id of the last item whose copy was read
-    swept_to = models.BigIntegerField(default=0, db_default=0)
+    swept_to = models.BigIntegerField(default=0, db_default=0)  # id of last item read
     look_at = models.DateTimeField(null=True)  # time of the next read of outcomes
     idle_s = models.PositiveIntegerField(default=0, db_default=0)
-    # time at which the last outcome became known
+    # Time at which the last outcome became known.
     settled_at = models.DateTimeField(null=True)
 
 
@@ -78,7 +77,7 @@ class Experience(models.Model):
 
     fingerprint = models.TextField()
     processed = models.BigIntegerField(default=0)
-    # copies that became dead letters again, by any error
+    # Copies that became dead letters again, by any error.
     died = models.BigIntegerField(default=0)
     since = models.DateTimeField()
     last_at = models.DateTimeField()

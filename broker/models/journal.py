@@ -52,7 +52,7 @@ class Event(models.Model):
     depth of each queue, and an entry whose ``went_to`` is null has left its queue.
     """
 
-    # order of events within a transaction
+    # Order of events within a transaction.
     seq = models.BigIntegerField(primary_key=True)
     xid = models.BigIntegerField()
     at = models.DateTimeField()
@@ -64,7 +64,7 @@ class Event(models.Model):
     actor = models.TextField()  # handler, user or task; empty for the broker itself
     n = models.IntegerField()
     ids = ArrayField(models.BigIntegerField())  # message ids, ascending
-    # JSON object with error, cause, copies, due_at …
+    # JSON object with error, cause, copies, due_at ….
     detail = models.JSONField(null=True)
 
     class Meta:

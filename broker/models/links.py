@@ -44,7 +44,7 @@ class Link(models.Model):
 
     bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="links")
     name = CheckedCharField(max_length=100, validators=[check_name])
-    # part of the names of the link's transactions
+    # Part of the names of the link's transactions.
     key = models.UUIDField(default=uuid.uuid4, editable=False)
     description = models.TextField(blank=True, default="", db_default="")
     enabled = models.BooleanField(
@@ -223,18 +223,18 @@ class LinkStatus(models.Model):
     owner_id = models.IntegerField(null=True)  # id of the process that runs the link
     started_at = models.DateTimeField(null=True)
     changed_at = models.DateTimeField(null=True)  # time of the last change of state
-    # number of the last batch; part of names of transactions
+    # Number of the last batch; part of names of transactions.
     batch_number = models.BigIntegerField(default=0, db_default=0)
-    # number of failures in a row
+    # Number of failures in a row.
     failures = models.IntegerField(default=0, db_default=0)
     error = models.TextField(default="", db_default="")  # the last error, as a sentence
     error_at = models.DateTimeField(null=True)
     last_transfer_at = models.DateTimeField(null=True)
-    # number of messages that wait at the source
+    # Number of messages that wait at the source.
     waiting = models.BigIntegerField(null=True)
-    # put time of the oldest message that waits
+    # Put time of the oldest message that waits.
     oldest_at = models.DateTimeField(null=True)
-    # time at which these two values were read
+    # Time at which these two values were read.
     looked_at = models.DateTimeField(null=True)
     # Number of messages at each step of the transfer, since the link was created.
     received = models.BigIntegerField(default=0, db_default=0)
@@ -245,7 +245,7 @@ class LinkStatus(models.Model):
     not_transferred = models.BigIntegerField(default=0, db_default=0)
     branched = models.BigIntegerField(default=0, db_default=0)
     sent = models.BigIntegerField(default=0, db_default=0)
-    # copies on dead message queues
+    # Copies on dead message queues.
     dead = models.BigIntegerField(default=0, db_default=0)
 
     class Meta:
@@ -290,7 +290,7 @@ class Branch(models.Model):
     link = models.ForeignKey(Link, models.CASCADE, related_name="branches")
     kind = models.CharField(max_length=8, choices=Kind)
     messages = models.PositiveIntegerField()
-    # data that the commit needs for journal and counters
+    # Data that the commit needs for journal and counters.
     detail = models.JSONField(default=dict)
     began_at = models.DateTimeField()
 

@@ -28,7 +28,7 @@ class Message(models.Model):
 
     id = models.BigIntegerField(primary_key=True)
     address = models.TextField()
-    # set if the sender asked for a routing type
+    # Set if the sender asked for a routing type.
     routing_type = models.SmallIntegerField(null=True)
     put_at = models.DateTimeField()
     priority = models.SmallIntegerField()  # 0 to 9; 9 is the highest
@@ -44,7 +44,7 @@ class Message(models.Model):
     properties = models.JSONField()
     body = models.BinaryField()
     copied_from = models.BigIntegerField(null=True)  # the message this is a copy of
-    # fields of the MQMD that differ from their defaults
+    # Fields of the MQMD that differ from their defaults.
     descriptor = models.JSONField(null=True)
     headers = models.BinaryField(null=True)  # IBM MQ's chained headers before the body
     envelope = models.BinaryField(null=True)  # other AMQP sections of the message
@@ -112,7 +112,7 @@ class UnitOfWork(models.Model):
     owner_id = models.IntegerField()
     started_at = models.DateTimeField()
     deadline = models.DateTimeField(null=True)
-    # the coordinator's id of the transaction; set when it is prepared
+    # The coordinator's id of the transaction; set when it is prepared.
     xid = models.TextField(null=True)
 
     class Meta:
@@ -126,7 +126,7 @@ class PreparedPut(models.Model):
     pk = models.CompositePrimaryKey("uow", "ord")
     uow = models.BigIntegerField()
     ord = models.IntegerField()
-    # fields of broker.queueing.put.NewMessage, without those of type bytes
+    # Fields of broker.queueing.put.NewMessage, without those of type bytes.
     fields = models.JSONField()
     body = models.BinaryField()
     headers = models.BinaryField(null=True)

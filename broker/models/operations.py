@@ -36,7 +36,7 @@ class Operation(models.Model):
 
     kind = models.CharField(max_length=16, choices=Kind)
     state = models.CharField(max_length=16, choices=State, default=State.PLANNED)
-    # the set of messages in words: "dead letters of orders, …"
+    # The set of messages in words: "dead letters of orders, …".
     scope = models.TextField()
     argument = models.TextField(
         blank=True, default="", db_default=""
@@ -70,7 +70,7 @@ class OperationItem(models.Model):
         PLANNED = "planned"
         DONE = "done"
         SKIPPED = "skipped"
-        # not part of the plan: the message was resubmitted too often
+        # Not part of the plan: the message was resubmitted too often.
         LEFT_OUT = "left_out"
 
     class Fate(models.IntegerChoices):
@@ -91,11 +91,11 @@ class OperationItem(models.Model):
     status = models.CharField(
         max_length=8, choices=Status, default=Status.PLANNED, db_default=Status.PLANNED
     )
-    # reason why the item was skipped
+    # Reason why the item was skipped.
     note = models.TextField(blank=True, db_default="")
     copy_id = models.BigIntegerField(null=True)  # message id of the copy
     fate = models.SmallIntegerField(null=True, choices=Fate)  # null: not known yet
-    # fingerprint of the copy's error, if it is dead again
+    # Fingerprint of the copy's error, if it is dead again.
     died_of = models.TextField(blank=True, db_default="")
 
     # State of the entry when the operation took it; an undo needs it.

@@ -18,9 +18,9 @@ class OperationPatch(models.Model):
         Operation, models.CASCADE, primary_key=True, related_name="patch"
     )
     document = models.TextField()  # JSON text in the format of broker.formats.patches
-    # new body, edited by hand, if the operation has only one message
+    # New body, edited by hand, if the operation has only one message.
     body = models.BinaryField(null=True)
-    # whether the preview has read all items
+    # Whether the preview has read all items.
     is_looked = models.BooleanField(default=False)
     looked = models.IntegerField(default=0)  # number of items read so far
     looked_after = models.BigIntegerField(default=0)  # id of the last item read

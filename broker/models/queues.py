@@ -97,9 +97,9 @@ class Queue(Limits):
 
         LOCAL = 1, "local"  # created by an administrator
         MANAGED = 2, "managed"  # created by a subscription
-        # created by a client, from a model queue or for its own use
+        # Created by a client, from a model queue or for its own use.
         TEMPORARY = 3, "temporary"
-        # created by the broker for its own work; deliveries are not limited
+        # Created by the broker for its own work; deliveries are not limited.
         INTERNAL = 4, "internal"
 
     name = models.CharField(max_length=255)
@@ -197,7 +197,7 @@ class Queue(Limits):
         help_text="A link to instructions for problems.",
     )
     auto_created = models.BooleanField(default=False, db_default=False, editable=False)
-    # only used for auto-created queues
+    # Only used for auto-created queues.
     idle_since = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
@@ -264,13 +264,13 @@ class Subscription(models.Model):
 
     address = models.ForeignKey(Address, models.PROTECT, related_name="subscriptions")
     client_id = models.CharField(max_length=255, blank=True)
-    # name of a durable or shared subscription
+    # Name of a durable or shared subscription.
     name = models.CharField(max_length=255, blank=True)
     durable = models.BooleanField()
-    # whether several consumers share the subscription
+    # Whether several consumers share the subscription.
     is_shared = models.BooleanField(default=False, db_default=False)
     queue = models.OneToOneField(Queue, models.CASCADE, related_name="subscription")
-    # process of the client, if the subscription is not durable
+    # Process of the client, if the subscription is not durable.
     owner_id = models.IntegerField(null=True)
     created_at = models.DateTimeField(db_default=Now())
 

@@ -22,7 +22,7 @@ class RuleTable(models.Model):
         ACTIVE = "active", "active"
 
     queue = models.OneToOneField(Queue, models.CASCADE, related_name="rule_table")
-    # in the syntax of IBM MQ's runmqdlq, with extensions of this broker
+    # In the syntax of IBM MQ's runmqdlq, with extensions of this broker.
     text = models.TextField()
     mode = models.TextField(choices=Mode, default=Mode.OFF, db_default=Mode.OFF)
     revision = models.PositiveIntegerField(default=1, db_default=1)
@@ -37,7 +37,7 @@ class RuleTable(models.Model):
     # began.
     seen_id = models.BigIntegerField(default=0, db_default=0)
     round_began_at = models.DateTimeField(null=True)
-    # reason why passes do not run
+    # Reason why passes do not run.
     trouble = models.TextField(default="", db_default="")
 
     class Meta:
@@ -72,9 +72,9 @@ class RuleAttempt(models.Model):
 
     message_id = models.BigIntegerField()
     queue_id = models.IntegerField()
-    # message id of the copy that the rule made
+    # Message id of the copy that the rule made.
     copy_id = models.BigIntegerField(null=True)
-    # counts by rule; see broker.operations.rules.attempts
+    # Counts by rule; see broker.operations.rules.attempts.
     attempts = models.JSONField()
     tried_at = models.DateTimeField()
 

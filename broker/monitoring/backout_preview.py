@@ -71,7 +71,7 @@ class Landing:
     on: Sequence[str] = ()  # the copy is put on all these queues
     one_of: Sequence[str] = ()  # and on one of these queues
     made: str = ""  # name of a queue that would be created for the copy
-    # the reason why no queue takes the copy; then the message is discarded
+    # The reason why no queue takes the copy; then the message is discarded.
     why_not: str = ""
 
     @property
@@ -89,13 +89,13 @@ class Foreseen:
     attempts: int  # failed attempts, including this attempt
     limit: int | None = None  # most attempts; None: no limit
     waits: Span | None = None  # the redelivery delay, if there is one
-    # queues of the dead letter, if the entry becomes one
+    # Queues of the dead letter, if the entry becomes one.
     landing: Landing | None = None
-    # seconds that the entry stays in the discard bin, if it is discarded
+    # Seconds that the entry stays in the discard bin, if it is discarded.
     kept_s: int = 0
     threshold: int = 0  # backout threshold of the queue's consumers; 0: they have none
     removal: Removal | None = None  # what the next consumer does with the entry
-    # pattern of the deciding setting, by field
+    # Pattern of the deciding setting, by field.
     decided_by: Mapping[str, str] | None = None
 
 
@@ -106,7 +106,7 @@ class Knowledge:
     rules: Mapping[int, AddressSetting]
     queues: Mapping[int, Queue]
     kept_s: Mapping[int, int]
-    # patterns of settings, by address and then by field
+    # Patterns of settings, by address and then by field.
     patterns: Mapping[str, Mapping[str, str]]
 
 

@@ -98,7 +98,7 @@ class Sight:
 
     user: Principal
     held: GrantedAuthorities
-    # names of nodes whose endpoints the user may see; None: all
+    # Names of nodes whose endpoints the user may see; None: all.
     nodes: Collection[str] | None
 
     @property

@@ -34,7 +34,7 @@ class Totals:
     messages_acknowledged: int = 0  # accepted entries, counted at the commit
     acknowledge_attempts: int = 0  # accepted entries, and each backout or killed entry
     messages_expired: int = 0
-    # entries that became dead letters, or were discarded instead
+    # Entries that became dead letters, or were discarded instead.
     messages_killed: int = 0
 
     def note(self, kind: Kind, came_from: int, went_to: int, entries: int) -> None:
@@ -85,7 +85,7 @@ def shown(queue_id: int) -> tuple[Counters, Mapping[str, datetime]]:
         The counters, and for each counter that was reset the time of its last reset, by
         name.
     """
-    # read first: events counted after this read are later than the resets
+    # Read first: events counted after this read are later than the resets.
     resets = resets_of(queue_id)
     counters = counted(queue_id)
     for name, one in resets.items():
@@ -123,7 +123,7 @@ def reset(
     """
     if unknown := set(names) - set(RESETTABLE):
         raise ValueError(f"{', '.join(sorted(unknown))} cannot be reset")
-    # one reset after another
+    # One reset after another.
     Queue.objects.select_for_update(no_key=True).get(pk=queue.pk)
     before, totals = resets_of(queue.pk), counted(queue.pk)
     at = now or database_now()

@@ -85,7 +85,7 @@ class Growing:
     last_died_at: datetime
 
 
-# fingerprint, queue id, number of hours ago, number of letters
+# Fingerprint, queue id, number of hours ago, number of letters.
 Deaths = tuple[str, int, int, int]
 NEWEST = 2**63 - 1
 LATELY = timedelta(hours=1)

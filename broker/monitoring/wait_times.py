@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from broker import sql
 
-# a due entry that is not ready after this time is late
+# A due entry that is not ready after this time is late.
 PATIENCE = timedelta(seconds=10)
 COUNTED = 1000  # most late entries counted of a queue
 
@@ -22,7 +22,7 @@ class QueueWait:
     """The wait times of one queue."""
 
     queue_id: int
-    # put time of the oldest ready entry; None: no ready entry
+    # Put time of the oldest ready entry; None: no ready entry.
     oldest_at: datetime | None
     late: int  # delayed entries that are late, counted up to ``COUNTED``
     late_since: datetime | None  # time at which the first of them was due

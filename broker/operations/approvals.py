@@ -29,7 +29,7 @@ from broker.models import Act, Approval, Operation, OperationPatch, Queue
 from broker.operations.auditing import note
 from broker.sql.clock import database_now
 
-# the permission to approve an operation as the second person
+# The permission to approve an operation as the second person.
 MAY = "broker.approve_operation"
 NOT_ASKED = "nobody has to approve it"
 NOT_THEIRS = "whoever planned it says why"

@@ -52,7 +52,7 @@ class Sought:
     """A selection of the entries that match a filter and are ready or delayed."""
 
     filter: Filter
-    # names of the queues to search, by id
+    # Names of the queues to search, by id.
     within: Mapping[int, str] = field(hash=False)
     only: frozenset[Entry] | None = None  # restricts the selection to these entries
 

@@ -30,7 +30,7 @@ Fate = OperationItem.Fate
 FOLLOWED = (Operation.Kind.RESUBMIT, Operation.Kind.MOVE, Operation.Kind.COPY)
 SWEEP = 500  # items that one call reads
 LONGEST_REST_S = 60
-# time after the end of an operation when the search for outcomes ends
+# Time after the end of an operation when the search for outcomes ends.
 GIVEN_UP = timedelta(days=1)
 BAD_ENDS = {Kind.DEAD_LETTER, Kind.DISCARD}
 WORST = [Fate.PROCESSED, Fate.TAKEN, Fate.UNKNOWN, Fate.EXPIRED, Fate.DEAD]
@@ -48,11 +48,11 @@ class CopyOutcome:
 class OutcomeCheck:
     """The state of the copies of some items."""
 
-    # known outcomes, by item id
+    # Known outcomes, by item id.
     ends: dict[int, CopyOutcome] = field(default_factory=dict)
-    # ids of items whose copies were never delivered
+    # Ids of items whose copies were never delivered.
     untouched: set[int] = field(default_factory=set)
-    # ids of items whose copies were delivered and have no outcome yet
+    # Ids of items whose copies were delivered and have no outcome yet.
     under_way: set[int] = field(default_factory=set)
 
 

@@ -31,10 +31,10 @@ from broker.security.authorities import Principal
 Kind, State, Status = Operation.Kind, Operation.State, OperationItem.Status
 PATCHABLE = (Kind.RESUBMIT, Kind.MOVE)
 CHUNK = 100  # most items on which one transaction tests a patch
-# most bytes of bodies in one transaction: this is seconds of JSON processing
+# Most bytes of bodies in one transaction: this is seconds of JSON processing.
 CHUNK_BYTES = 4 * 2**20
 SIZE = Func(F("body"), function="octet_length", output_field=IntegerField())
-# at most so many groups of messages are stored, each with its own kinds of change
+# At most so many groups of messages are stored, each with its own kinds of change.
 DIFFERENT = 20
 DESCRIBED = {  # fields of a message descriptor that repeat a header's value
     "correl_id": "correlation-id",
@@ -221,7 +221,7 @@ def read(found: OperationPatch) -> Patch:
     return Patch(headers, None if found.body is None else Whole(bytes(found.body)))
 
 
-# message id, message, and the repair or the reason why there is none
+# Message id, message, and the repair or the reason why there is none.
 Result = tuple[int, Subject | None, Repair | Outcome]
 
 

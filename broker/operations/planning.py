@@ -26,7 +26,7 @@ from broker.security import redaction
 Kind, Status = Operation.Kind, OperationItem.Status
 
 PRIORITIES = frozenset("0123456789")
-# states of entries that an operation can take
+# States of entries that an operation can take.
 CHOOSABLE = filters.parse("state:ready,delayed,dead")
 SCAN = 2000  # most items that one statement reads
 MOST_NAMED = 2000  # most entries of messages that were selected one by one

@@ -20,7 +20,7 @@ class Lane:
     planned: int = 0  # number of items not processed yet
     done: int = 0
     skipped: int = 0
-    # number of done items, by the fate of their copies
+    # Number of done items, by the fate of their copies.
     fates: Counter[int | None] = field(default_factory=Counter)
 
     @property

@@ -12,7 +12,7 @@ from broker.models import AddressSetting
 from broker.queueing.store import NewMessage
 
 FIELDS = ("no_expiry", "expiry_delay_ms", "min_expiry_delay_ms", "max_expiry_delay_ms")
-# a thousand years; longer times to live are cut to this
+# A thousand years; longer times to live are cut to this.
 LONGEST_MS = 1000 * 365 * 24 * 3600 * 1000
 
 

@@ -17,9 +17,9 @@ from broker import sql
 from broker.models import Delayed, Queue
 from broker.queueing import notifications
 
-# first key of the two-key advisory locks; the second key is the queue id
+# First key of the two-key advisory locks; the second key is the queue id.
 TURNS = 0x424C
-# wait before the next check, while another process wakes the due entries
+# Wait before the next check, while another process wakes the due entries.
 AGAIN_S = 0.01
 
 

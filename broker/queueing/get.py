@@ -26,9 +26,9 @@ OF_MESSAGE = (
     *("correlation_id", "reply_to", "subject", "group_id", "producer", "put_at"),
     *("durable", "descriptor", "headers", "envelope"),
 )
-# None if the message is outside the partitions that the get opened
+# None if the message is outside the partitions that the get opened.
 address_of = attrgetter("address")
-# id of the last message that each queue gave, by queue name
+# Id of the last message that each queue gave, by queue name.
 last_ids: dict[str, int] = {}
 PRIORITIES = [priority for priority in range(9, -1, -1) for _ in range(2)]
 HIGHS = [NEW, HIGHEST] * 10
@@ -50,7 +50,7 @@ class Delivery:
     queue_id: int
     message_id: int  # the broker's number; ``client_message_id`` is the sender's
     backout_count: int  # deliveries of this entry that were backed out
-    # number of all deliveries of the entry, including this delivery
+    # Number of all deliveries of the entry, including this delivery.
     delivery_count: int
     priority: int
     address: str
@@ -67,10 +67,10 @@ class Delivery:
     expires_at: datetime | None
     pos: int  # position that the entry had in its lane
     durable: bool
-    # fields of IBM MQ's MQMD that differ from their defaults
+    # Fields of IBM MQ's MQMD that differ from their defaults.
     descriptor: dict[str, Any] | None
     headers: bytes | None  # chain of IBM MQ headers before the body
-    # other sections of the AMQP message; see ``broker.amqp.messages``
+    # Other sections of the AMQP message; see ``broker.amqp.messages``.
     envelope: bytes | None = None
 
 

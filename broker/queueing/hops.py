@@ -14,7 +14,7 @@ from typing import Any
 SOURCE, TARGET, DEAD = "source", "target", "dead"  # roles of the message in a transfer
 
 CARRIED = ("TRANSFERRED", "BRANCHED")
-# outcomes after which the message is at the target, or may be there
+# Outcomes after which the message is at the target, or may be there.
 IN_DOUBT = ("ACK_FAILURE", "COMMIT_FAILURE")
 WHY = {  # explanations of outcomes other than a plain transfer
     "BRANCHED": "its transformer sent it to another destination",
@@ -53,7 +53,7 @@ class Hop:
     role: str
     outcome: str
     other: str = ""  # message id at the other end; empty if there is none
-    # message number at the target, if the target is this broker
+    # Message number at the target, if the target is this broker.
     copy: int | None = None
     latency: timedelta | None = None  # time from the put at the source to the transfer
     is_transformed: bool = False

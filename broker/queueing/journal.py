@@ -24,7 +24,7 @@ class Depth:
     claimed: int = 0
     delayed: int = 0
     done: dict[Kind, int] = field(default_factory=lambda: defaultdict(int))
-    # accepted deliveries, and failed deliveries that were counted
+    # Accepted deliveries, and failed deliveries that were counted.
     accept_attempts: int = 0
     reinstated: int = 0  # entries that an undo restored after they had ended
 

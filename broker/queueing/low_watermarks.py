@@ -48,7 +48,7 @@ class Floors:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        # number of calls of ``forget``; users of floors forget their positions, too
+        # Number of calls of ``forget``; users of floors forget their positions, too.
         self.forgotten = 0
         self.forget()
 
@@ -88,7 +88,7 @@ class Floors:
         for priority, pos in found:
             if pos >= 0:
                 firsts.setdefault(priority, pos)
-        # lanes of higher priority were searched to their end
+        # Lanes of higher priority were searched to their end.
         last = -1 if whole else found[-1][0]
         with self.lock:
             lanes = self.lanes[queue]
@@ -106,7 +106,7 @@ class Floors:
                 return
             self.sampled_at = now
         (latest,) = sql.fetch("sample", Sample)
-        # the process uses another database, or a restored one
+        # The process uses another database, or a restored one.
         if latest.last_id < self.settled:
             self.forget()
         with self.lock:

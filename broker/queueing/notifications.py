@@ -145,7 +145,7 @@ def wait_for_any(seen: Mapping[int, int], *, longest_s: float = POLL_S) -> None:
     arrivals.run_in_background("arrivals-hear", arrivals.hear_for_ever)
     with arrivals.changed:
         for queue_id in seen:
-            # so that wake_all changes the version of this queue, too
+            # So that wake_all changes the version of this queue, too.
             arrivals.versions.setdefault(queue_id, 0)
         arrivals.changed.wait_for(
             lambda: any(arrivals.versions[one] != then for one, then in seen.items()),

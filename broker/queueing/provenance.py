@@ -29,12 +29,12 @@ class Hop:
     """The way of a copy from one address to another."""
 
     address: str  # address of the original message
-    # queue that the original was taken from; None: it was on no queue
+    # Queue that the original was taken from; None: it was on no queue.
     queue: str | None
     message_id: int  # the broker's number of the original
     routing_type: int | None  # routing type of the original
     at: datetime
-    # why the copy is a dead letter; None: it is not
+    # Why the copy is a dead letter; None: it is not.
     cause: DeadLetter.Cause | None = None
     backout_count: int = 0
 

@@ -51,7 +51,7 @@ class SelectorScan:
     last_pos: int | None
     lanes: list[int]  # lanes of the chosen entries, from 1
     positions: list[int]
-    # for a selector without a path: documents that Python evaluates
+    # For a selector without a path: documents that Python evaluates.
     documents: list[dict[str, Any]]
 
 
@@ -133,7 +133,7 @@ class Search:
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        # positions of new entries to read next, from priority 9 to 0
+        # Positions of new entries to read next, from priority 9 to 0.
         self.starts = [0] * 10
         self.forgotten = FLOORS.forgotten
         self.safe_until = time.monotonic() + SAFETY_S

@@ -37,7 +37,7 @@ COLUMNS = {  # the parameters of put.sql, and the field of each
     "headers": "headers",
     "envelope": "envelopes",
 }
-# parameters that are cut to one value if all values are equal
+# Parameters that are cut to one value if all values are equal.
 CUT = {"priority", "durable", "content_type", "producer"}
 DOCUMENTS = {"properties", "descriptor"}
 REPAIRED = 2  # flag in the first byte of an envelope: the columns override the envelope
@@ -61,12 +61,12 @@ class NewMessage:
     subject: str | None = None  # JMSType
     group_id: str | None = None
     producer: str = ""
-    # type of the queues to reach; None: all queues
+    # Type of the queues to reach; None: all queues.
     routing_type: RoutingType | None = None
-    # fields of IBM MQ's MQMD that differ from their defaults
+    # Fields of IBM MQ's MQMD that differ from their defaults.
     descriptor: Mapping[str, Any] | None = None
     headers: bytes | None = None  # chain of IBM MQ headers before the body
-    # other sections of the AMQP message; see ``broker.amqp.messages``
+    # Other sections of the AMQP message; see ``broker.amqp.messages``.
     envelope: bytes | None = None
 
     @property

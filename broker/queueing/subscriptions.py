@@ -255,7 +255,7 @@ def remove(
     )  # of two deletions at the same time, the second sees that it is the last
     while clear(subscription.queue_id, CHUNK, ENDED, actor=actor, now=now) == CHUNK:
         pass
-    # this also deletes the subscription
+    # This also deletes the subscription.
     Queue.objects.filter(pk=subscription.queue_id).delete()
     if is_temporary:
         address.filter(queues=None, subscriptions=None).delete()

@@ -38,7 +38,7 @@ class TakenEntry:
     backout_count: int
     delivery_count: int
     expires_at: datetime | None
-    # whether it had expired when it was taken, by the database's clock
+    # Whether it had expired when it was taken, by the database's clock.
     expired: bool = False
 
     def counted(self) -> TakenEntry:

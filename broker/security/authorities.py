@@ -26,11 +26,11 @@ from broker.formats.wildcards import ANY_WORDS, matches, overlap
 Principal = AbstractBaseUser | AnonymousUser | None
 Authority = Literal["inquire", "browse", "unmask", "get", "put", "passall", "set"]
 ALL: tuple[Authority, ...] = get_args(Authority)
-# fields of the model, by IBM MQ's name of the authority
+# Fields of the model, by IBM MQ's name of the authority.
 FIELDS: dict[Authority, str] = {
     "inquire": "may_inquire",
     "browse": "may_browse",
-    # to see masked values, with a reason; IBM MQ does not have it
+    # To see masked values, with a reason; IBM MQ does not have it.
     "unmask": "may_unmask",
     "get": "may_get",
     "put": "may_put",
@@ -57,7 +57,7 @@ class GrantedAuthorities:
         return ANY_WORDS in patterns or any(matches(one, queue) for one in patterns)
 
 
-# the flag that a credential needs for the authority; None: no flag
+# The flag that a credential needs for the authority; None: no flag.
 WITH_A_CREDENTIAL: dict[Authority, str | None] = {
     "inquire": None,
     "browse": "may_browse",

@@ -141,7 +141,7 @@ def carry_out(
             case Discard():
                 dead.setdefault("", []).append(entry)
     put_back(back, delays_ms, record)
-    # in a fixed order, so that two processes cannot deadlock
+    # In a fixed order, so that two processes cannot deadlock.
     for to, letters in sorted(dead.items()):
         if to:
             make_resources(to, [rules[entry.queue_id] for entry in letters])

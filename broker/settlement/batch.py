@@ -47,7 +47,7 @@ class BackOut:
     its attempts are used up."""
 
     error: str  # the error, for the operator
-    # delay that the consumer wants; None: the settings decide
+    # Delay that the consumer wants; None: the settings decide.
     delay: timedelta | None = None
     at_once: bool = False  # a redelivered entry waits for no delay
 

@@ -50,11 +50,11 @@ logger = logging.getLogger(__name__)
 
 Policy = AddressSetting.PoisonPolicy
 Cause = DeadLetter.Cause
-# checks the capacity of a queue for a number of bytes
+# Checks the capacity of a queue for a number of bytes.
 Full = Callable[[Queue, int], BrokerError | None]
 
 UNDEFINED_THRESHOLD = 20  # threshold for queues that have no attribute to define it
-# delay before a listener gets a message again that no queue accepted
+# Delay before a listener gets a message again that no queue accepted.
 RETRY_AFTER_MS = 5000
 CAUSES: dict[Reason | None, DeadLetter.Cause] = {
     Reason.JMS_FORMAT_ERROR: Cause.MALFORMED,

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from broker.errors.mq_codes import Reason, Report
 
-# a century; PostgreSQL can add this to a time
+# A century; PostgreSQL can add this to a time.
 LONGEST_MS = 100 * 365 * 24 * 3600 * 1000
 
 

@@ -57,11 +57,11 @@ class Staircase:
     """All delays up to the end, or the first of them if there are many."""
 
     steps: Sequence[RedeliveryStep]
-    # number of the delivery after which there is no other; None: no limit
+    # Number of the delivery after which there is no other; None: no limit.
     limit: int | None
     left: int | None  # steps before the end that are not shown; None: there is no end
     total: Span | None  # sum of all delays; None: no end, or too many steps to add up
-    # length of every delay after the shown steps; None: their lengths differ
+    # Length of every delay after the shown steps; None: their lengths differ.
     stays_at: timedelta | None
 
     @property

@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 EXCEPTION = Report.EXCEPTION_WITH_FULL_DATA
 EXPIRATION = Report.EXPIRATION_WITH_FULL_DATA
 DATA = 100  # bytes of the body in a report with data
-# time to live of a report about an expiry, if the message's was limited
+# Time to live of a report about an expiry, if the message's was limited.
 LAST_WORDS = timedelta(seconds=60)
 OF_THE_DATA = ("format", "encoding", "coded_char_set_id")
 NOT_SENT = "Nobody is told that message %s of queue %s expired: %s"

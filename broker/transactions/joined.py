@@ -139,7 +139,7 @@ class CountedFirst(JoinedUnitOfWork):
     def back_out_all(self, error: BaseException) -> None:
         FLOORS.forget()  # entries below the floors may be ready again
         if self.id is not None:
-            # the claims were rolled back with the transaction, or are gone
+            # The claims were rolled back with the transaction, or are gone.
             with suppress(LockLost):
                 reject.end(self.id, error, actor=self.actor, now=self.now)
         self.back_out_again(self.later, error)
@@ -152,7 +152,7 @@ class CountedLast(JoinedUnitOfWork):
         super().__init__(actor=actor, now=now)
         self.savepoint: transaction.Atomic | None = None
         self.error: BaseException | None = None
-        # deliveries got before the savepoint: they stay locked
+        # Deliveries got before the savepoint: they stay locked.
         self.first: list[Delivery] = []
 
     def get(self, queue: str, limit: int = 1, **rest: Any) -> list[Delivery]:

@@ -30,7 +30,7 @@ from broker.sql.clock import database_now
 from broker.transactions.prefetch import Prefetched
 
 NOBODY = 0  # owner id of leases; no process has this id
-# most bytes of bodies; the message that exceeds this is the last one
+# Most bytes of bodies; the message that exceeds this is the last one.
 MOST_BYTES = 32 * 2**20
 
 

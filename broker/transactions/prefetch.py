@@ -56,10 +56,10 @@ class Prefetched:
         self.actor = actor
         self.user = user
         self.uow: int | None = None  # id of the unit of work; None until the first get
-        # priority and message id of entries that are not taken
+        # Priority and message id of entries that are not taken.
         self.hidden: set[tuple[int, int]] = set()
         self.claims = 0  # number of claims by gets that have returned
-        # a get did not return, so there may be claims that are not known
+        # A get did not return, so there may be claims that are not known.
         self.is_doubtful = False
         self.attributes: Attributes | None = None
         self.ended = False

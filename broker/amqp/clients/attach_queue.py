@@ -26,8 +26,8 @@ class Attaches:
         self.client = client
         self.waiting: deque[tuple[Endpoint, Attach]] = deque()
         self.running = 0
-        # detaches received before the answer to their attach; the value: whether the
-        # endpoint was closed
+        # Detaches received before the answer to their attach; the value: whether the
+        # endpoint was closed.
         self.detached: dict[Endpoint, bool] = {}
         self.may_start = False
 

@@ -18,7 +18,7 @@ class Certificates:
 
     certificate: Path
     key: Path
-    # CA of client certificates; None: client certificates are not accepted
+    # CA of client certificates; None: client certificates are not accepted.
     client_ca: Path | None = None
 
     @classmethod

@@ -85,15 +85,15 @@ class Client(Guarded, asyncio.Protocol):
         self.attaches = Attaches(self)
         self.conversation = Conversation(self, self.attaches)
         self.login: LoginStep | None = None
-        # bytes received before the end of the TLS handshake was signalled
+        # Bytes received before the end of the TLS handshake was signalled.
         self.early = b""
         self.id = 0
         self.container_id = ""
         self.ip = self.host = self.address = ""
         self.transactions: dict[bytes, Transaction] = {}
-        # deliveries kept from one transaction to the next
+        # Deliveries kept from one transaction to the next.
         self.carried: list[Retired] = []
-        # queues that are deleted when the client ends
+        # Queues that are deleted when the client ends.
         self.temporaries: set[str] = set()
         self.in_flight_bytes = 0
         self.put_bytes = 0

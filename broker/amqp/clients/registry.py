@@ -29,8 +29,8 @@ from broker.amqp.protocol.performatives import Open
 from broker.amqp.protocol.types.types import Symbol
 from broker.models.clients import ClientConnection, ClientEndpoint, Credential
 
-# attempts to register a container id, as another process may just be releasing the same
-# id
+# Attempts to register a container id, as another process may just be releasing the same
+# id.
 LOOKS = 8
 LOOKS_AGAIN_AFTER_S = 0.2
 LONGEST_CONTAINER_ID = 1000  # characters
@@ -60,7 +60,7 @@ class Noted:
     client: ClientContext
     endpoint: Endpoint
     row: ClientEndpoint
-    # values in the row; None: the row is not inserted yet
+    # Values in the row; None: the row is not inserted yet.
     written: Snapshot | None = None
 
     def look(self) -> Snapshot | None:
@@ -82,7 +82,7 @@ class Register:
         self.containers: Counter[str] = Counter()
         self.connections: dict[int, Connected] = {}  # by connection id
         self.noted: dict[Endpoint, Noted] = {}
-        # endpoints that consume each queue; the value: whether exclusively
+        # Endpoints that consume each queue; the value: whether exclusively.
         self.holders: dict[int, dict[Endpoint, bool]] = {}
         self.gone_connections: list[int] = []
         self.gone_endpoints: list[int] = []
@@ -268,7 +268,7 @@ class Register:
 
     def confirm(self, noted: Noted, snapshot: Snapshot) -> None:
         noted.written = snapshot
-        # the endpoint was removed while its row was written
+        # The endpoint was removed while its row was written.
         if self.noted.get(noted.endpoint) is not noted:
             self.gone_endpoints.append(noted.row.pk)
 

@@ -38,7 +38,8 @@ class Doorstep(asyncio.Protocol):
                 server_side=True,
                 ssl_handshake_timeout=self.listener.limits.login_timeout_s,
             )
-        # no TLS, a bad certificate, no bytes within the time-out, or the client is gone
+        # No TLS, a bad certificate, no bytes within the time-out, or the client is
+        # gone.
         except (OSError, EOFError):
             raw.abort()
             self.listener.dismiss(self.client)

@@ -21,7 +21,7 @@ URL = re.compile(r"amqps?://[^/]*/(?=.)", re.IGNORECASE)
 
 Kind = Literal["queue", "topic"] | None  # the kind of destination that the client means
 KINDS: dict[object, Kind] = {0: "queue", 1: "topic", 2: "queue", 3: "topic"}
-# annotation of JMS clients: the kind of the destination in ``to``
+# Annotation of JMS clients: the kind of the destination in ``to``.
 DESTINATION = "x-opt-jms-dest"
 NO_TO = "Each message must say its address in “to”: this link has no target address."
 
@@ -30,9 +30,9 @@ class RelayTarget(NamedTuple):
     """The target of messages."""
 
     address: str
-    # name on which the client needs the authority to put; None: no authority is needed
+    # Name on which the client needs the authority to put; None: no authority is needed.
     needs: str | None
-    # type of the queues to reach; None: all queues
+    # Type of the queues to reach; None: all queues.
     routing_type: RoutingType | None = None
 
 

@@ -40,7 +40,7 @@ FIXED = Struct(">4sI")
 PLAIN = [(name, DEFAULTS[name]) for name in DEFAULTS if name not in BYTES]
 VALUES = attrgetter(*(name for name, _ in PLAIN))
 BESIDE_AMQP = ("routing_type", "expires_at", "deliver_at", "producer")
-# keys of a message in the head of the batch
+# Keys of a message in the head of the batch.
 AMQP, SIZE, HEADERS = "amqp", "size", "headers"
 MORE = "more"  # key for data about a message that is not part of the message
 

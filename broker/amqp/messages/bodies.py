@@ -28,7 +28,7 @@ VALUE_NAMES = (0x77, "amqp:amqp-value:*")
 BINARY8, BINARY32, STRING8, STRING32 = 0xA0, 0xB0, 0xA1, 0xB1
 U32 = Struct(">I")
 OTHER_CHARACTERS = re.compile(r"charset\s*=\s*\"?(?!utf-?8\b)", re.I)
-# values of the annotation x-opt-jms-msg-type
+# Values of the annotation x-opt-jms-msg-type.
 MAP_MESSAGE, BYTES_MESSAGE, TEXT_MESSAGE = 2, 3, 5
 
 

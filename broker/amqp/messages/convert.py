@@ -152,7 +152,7 @@ def one(
     if whose is not None and (user_id or message.descriptor):
         check_identity(message, user_id, whose)
     if sections.footer:
-        # raises an error if no consumer could decode the footer
+        # Raises an error if no consumer could decode the footer.
         map_of(sections.footer)
     message.envelope = sealed(
         (annotations, sections.properties, application, body[:start]),

@@ -18,7 +18,7 @@ from broker.errors.mq_codes import EXPIRY_UNLIMITED, Persistence
 from broker.formats.mq.descriptor import STORED, TENTH, TEXTS, check_put
 from broker.queueing.store import NewMessage
 
-# the broker's own annotation, and Azure's
+# The broker's own annotation, and Azure's.
 AT = ("x-opt-delivery-time", "x-opt-scheduled-enqueue-time")
 AFTER = "x-opt-delivery-delay"
 LAST_MS = 253_402_300_799_999  # the end of the year 9999

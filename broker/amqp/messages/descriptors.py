@@ -18,9 +18,9 @@ from broker.formats.mq.descriptor import NAMES, OCTETS, TEXTS, legible
 from broker.queueing.get import Delivery
 
 PREFIX = "x-opt-ibm-"
-# name of the IBM MQ headers before the body; not a field of the descriptor
+# Name of the IBM MQ headers before the body; not a field of the descriptor.
 HEADERS = "headers"
-# fields of the descriptor, by the name of their annotation
+# Fields of the descriptor, by the name of their annotation.
 ANNOTATIONS: Mapping[str, str] = {
     **{PREFIX + field.replace("_", "-"): field for field in NAMES},
     PREFIX + "character-set": "coded_char_set_id",
@@ -29,7 +29,7 @@ ANNOTATIONS: Mapping[str, str] = {
 WRITTEN = {field: Symbol(name) for name, field in ANNOTATIONS.items()}
 
 JMS, JMS_BYTES = "JMS_IBM_", b"JMS_IBM_"
-# report properties of JMS clients, and the report bits that each may set
+# Report properties of JMS clients, and the report bits that each may set.
 REPORTS: Mapping[str, Report] = {
     f"{JMS}Report_Exception": Report.EXCEPTION_WITH_FULL_DATA,
     f"{JMS}Report_Expiration": Report.EXPIRATION_WITH_FULL_DATA,

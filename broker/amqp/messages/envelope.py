@@ -22,7 +22,7 @@ from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.sections import PROPERTIES, properties_of, walked
 from broker.queueing.store import REPAIRED
 
-# flag: the properties have an absolute expiry time; the other flag is REPAIRED
+# Flag: the properties have an absolute expiry time; the other flag is REPAIRED.
 EXPIRES = 1
 FIXED = Struct(">BI")
 LENGTH = Struct(">I")
@@ -35,9 +35,9 @@ class Envelope(NamedTuple):
 
     before: bytes  # the sections before the body, and the first bytes of the body
     after: bytes
-    # expiry time as in ``expires_at``; 0: never; None: the sender gave none
+    # Expiry time as in ``expires_at``; 0: never; None: the sender gave none.
     expires_ms: int | None
-    # an operator changed columns; the columns override the envelope
+    # An operator changed columns; the columns override the envelope.
     is_repaired: bool = False
 
 

@@ -27,7 +27,7 @@ COUNTED = struct.Struct(">II").unpack_from
 I64 = struct.Struct(">q").unpack_from
 DOUBLE = struct.Struct(">d").unpack_from
 
-# codes of sections: the first section, the body, and the footer
+# Codes of sections: the first section, the body, and the footer.
 FIRST, BODY, FOOTER = 0x70, 0x75, 0x78
 LISTS, MAPS = (0xC0, 0xD0), (0xC1, 0xD1)
 USUAL = (LISTS, MAPS, MAPS, LISTS, MAPS, (0xA0, 0xB0), LISTS, (0xA1, 0xB1), MAPS)

@@ -22,7 +22,7 @@ NO_LOCAL = (0x0000468C00000003, "apache.org:no-local-filter:list")
 LONGEST_SELECTOR = 10_000  # characters
 LONGEST_NAME = 255  # characters
 EXCLUSIVE = "exclusive"
-# capability: marked deliveries are not backed out by a rollback
+# Capability: marked deliveries are not backed out by a rollback.
 MARK = "mark-skip-backout"
 TOPICS = frozenset({"topic", "temporary-topic"})
 QUEUES = frozenset({"queue", "temporary-queue"})

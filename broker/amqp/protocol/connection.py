@@ -98,17 +98,17 @@ class Connection:
         self.over = False  # received bytes are ignored from now on
         self.greeted = False  # our protocol header is written
         self.opened = False  # our open is written
-        # largest frame that we may send to the peer, in bytes
+        # Largest frame that we may send to the peer, in bytes.
         self.frame_size = self.limits.max_frame_size
         self.events: list[Event] = []
         self.head = bytearray()  # bytes to write before ``out``
         self.out: list[bytes | memoryview] = []
-        # bytes of the peer's header so far; None once it is complete
+        # Bytes of the peer's header so far; None once it is complete.
         self.start: bytes | None = b""
         self.frames = Frames(self.limits.max_frame_size)
         self.heartbeats = Heartbeats(idle_timeout_ms)
         self.channels = Channels(self)
-        # sessions whose receiving windows are half used
+        # Sessions whose receiving windows are half used.
         self.narrow: list[Session] = []
         self.links = 0
         self.partial_bytes = 0

@@ -16,7 +16,7 @@ from broker.amqp.protocol.performatives import Attach, Detach
 from broker.amqp.protocol.receiving import ReceiverSession
 from broker.amqp.protocol.sending import SenderSession
 
-# the session ends after this many times the limit of endpoints was refused
+# The session ends after this many times the limit of endpoints was refused.
 REFUSALS = 2
 
 

@@ -48,7 +48,7 @@ BODIES: dict[int, Literal["data", "sequence", "value"]] = {
     SEQUENCE: "sequence",
     VALUE: "value",
 }
-# sections whose maps have symbols as keys
+# Sections whose maps have symbols as keys.
 SYMBOLIC = (DELIVERY_ANNOTATIONS, ANNOTATIONS, FOOTER)
 
 LISTS, MAPS = (0x45, 0xC0, 0xD0), (0xC1, 0xD1)
@@ -69,7 +69,7 @@ NEXT = {
 }
 # Number of bytes of a value after its constructor, by the constructor's upper half.
 LENGTHS = {4: 0, 5: 1, 6: 2, 7: 4, 8: 8, 9: 16}
-# instead of a number: unknown, or the size of the length field
+# Instead of a number: unknown, or the size of the length field.
 UNKNOWN, ONE_BYTE, FOUR_BYTES = -1, -2, -3
 WIDTHS = [
     UNKNOWN

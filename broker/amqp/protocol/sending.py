@@ -54,7 +54,7 @@ class Sender(Endpoint):
         super().__init__(session, name)
         self.initial = 0  # initial delivery count
         self.kept = 0  # messages that wait for the peer's window and are not begun
-        # a flow must be sent after the waiting messages have begun
+        # A flow must be sent after the waiting messages have begun.
         self.is_flow_due = False
 
     @property

@@ -43,7 +43,7 @@ from broker.amqp.protocol.types.serial_numbers import HALF, MASK, ahead
 
 E = TypeVar("E", bound=Endpoint)
 
-# frames; this is no real limit, as we hold frames back ourselves
+# Frames; this is no real limit, as we hold frames back ourselves.
 OUTGOING_WINDOW = HALF - 1
 
 

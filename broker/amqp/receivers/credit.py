@@ -9,7 +9,7 @@ from broker.amqp.protocol.endpoints import Receiver
 from broker.amqp.transactions.pending import TransactionClient
 
 NARROWEST = 4  # smallest window, in messages, while a queue is full
-# delay before the broker tries again to give credit that it could not give
+# Delay before the broker tries again to give credit that it could not give.
 HELD_UP_S = 0.25
 MOST_BYTES = 32 * 2**20  # most unanswered bytes of one client; above it, reading pauses
 MOST_WAITING_BYTES = 256 * 2**20  # most unanswered bytes of all clients

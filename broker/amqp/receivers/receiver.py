@@ -46,7 +46,7 @@ class Came(NamedTuple):
     """Received messages for one target, not handled yet."""
 
     deliveries: Sequence[Delivery]
-    # transaction that must end first: its discharge came before these messages
+    # Transaction that must end first: its discharge came before these messages.
     behind: Transaction | None
 
 
@@ -80,7 +80,7 @@ class Puts(End):
         self.credit = Credit(client, endpoint)
         self.came: deque[Came] = deque()
         self.is_waiting = False  # the first item of ``came`` is not ready to be handled
-        # deliveries that are stored but not settled yet
+        # Deliveries that are stored but not settled yet.
         self.stored: list[Delivery] = []
         self.messages = 0
         self.settled = 0
@@ -180,7 +180,7 @@ class Puts(End):
         puts: list[Put] = []
         was_over = self.credit.is_over
         for delivery in deliveries:
-            # a message that was sent settled was refused
+            # A message that was sent settled was refused.
             if self.credit.is_over and not was_over:
                 self.credit.free([delivery])
                 continue

@@ -42,7 +42,7 @@ class Viewer:
         self.selector = selector
         self.largest = largest  # largest message for the client, in bytes
         self.lows = [LOWEST] * len(LEVELS)  # next position to read, by priority
-        # the current walk over the entries; None after its end
+        # The current walk over the entries; None after its end.
         self.walk: Walk | None = None
 
     def view(self, limit: int, now: datetime) -> View:

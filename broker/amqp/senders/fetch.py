@@ -35,7 +35,7 @@ class Taken:
 
     entries: list[InFlightEntry]  # entries to send to the client
     count: int  # number of all fetched entries, including those not for the client
-    # deliveries that were given back and must not be fetched again
+    # Deliveries that were given back and must not be fetched again.
     unfit: list[Delivery]
 
 
@@ -43,7 +43,7 @@ class Taken:
 class Wishes:
     """Options of the client for its entries."""
 
-    # accept entries before they are sent: at-most-once delivery
+    # Accept entries before they are sent: at-most-once delivery.
     is_settled: bool = False
     not_from: str | None = None  # accept messages of this producer without sending
     largest: int | None = None  # largest message, in bytes
@@ -57,7 +57,7 @@ class Taker:
         self.prefetched = prefetched
         self.wishes = wishes
         self.is_of_dead_letters: bool | None = None  # None until the first fetch
-        # deliveries that were fetched, but not handed over
+        # Deliveries that were fetched, but not handed over.
         self.stranded: list[Delivery] = []
 
     def take(self, limit: int, now: datetime, hidden: Hidden) -> Taken:

@@ -25,7 +25,7 @@ class InFlightEntry:
     sent: Delivery | None = None  # None until it was sent, or if it was sent settled
     is_enlisted: bool = False  # part of an open transaction
     is_ending: bool = False  # its outcome is on its way to the database
-    # its transaction was rolled back, but it is unsettled at the client
+    # Its transaction was rolled back, but it is unsettled at the client.
     was_rolled_back: bool = False
 
 
@@ -35,7 +35,7 @@ class InFlight:
     def __init__(self, client: ClientContext) -> None:
         self.client = client
         self.entries: dict[InFlightEntry, None] = {}
-        # entries not sent yet, in the order of the queue
+        # Entries not sent yet, in the order of the queue.
         self.unsent: deque[InFlightEntry] = deque()
         self.hidden: OrderedDict[tuple[int, int], None] = OrderedDict()
         self.size = 0  # size of all entries, in bytes
@@ -99,7 +99,7 @@ class Releases:
     """Counts of quick repeated releases by a Sender's client, by entry."""
 
     def __init__(self) -> None:
-        # by message: the count of releases, and the time of the last
+        # By message: the count of releases, and the time of the last.
         self.counts: OrderedDict[int, tuple[int, float]] = OrderedDict()
 
     def of(self, message_id: int, now_s: float) -> int:

@@ -39,7 +39,7 @@ MILLISECOND = timedelta(milliseconds=1)
 LONGEST = timedelta(days=36500)
 FREE_RELEASES = 3  # releases of one entry by one Sender without a delay
 MOST_RELEASES = 10  # from this number on, each release counts as a backout
-# first delay of a release; the delay doubles with each further release
+# First delay of a release; the delay doubles with each further release.
 FIRST_DELAY = timedelta(milliseconds=100)
 FAILED = "The client modified it: its delivery failed."
 NO_OUTCOME = "The client settled it without an outcome."
@@ -58,7 +58,7 @@ class Circumstances:
     default: p.Outcome | None = None  # default outcome of the source
     is_dead_letter: bool = False  # it is on a dead letter queue
     is_expired: bool = False
-    # its transaction was rolled back, but it is unsettled at the client
+    # Its transaction was rolled back, but it is unsettled at the client.
     was_rolled_back: bool = False
     releases: int = 0  # earlier releases by the same Sender, in quick succession
 

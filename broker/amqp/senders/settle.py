@@ -52,10 +52,10 @@ class Settling:
         self.client = gets.client
         self.held = gets.held
         self.releases = Releases()
-        # outcomes that are not sent yet
+        # Outcomes that are not sent yet.
         self.gathered: dict[tuple[int, Verdict, str], Gathered] = {}
         self.pending = 0  # settlements not committed yet
-        # pending or gathered outcomes whose entries go back to the queue
+        # Pending or gathered outcomes whose entries go back to the queue.
         self.returning = 0
 
     @property

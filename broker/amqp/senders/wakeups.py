@@ -124,7 +124,7 @@ class Waking:
             seen: ``notifications.version`` of its queue before it looked.
         """
         line = self.line_of(sleeper)
-        # add the sleeper before the check below, or a change could be missed
+        # Add the sleeper before the check below, or a change could be missed.
         line.sleepers[sleeper] = seen
         if line.in_vain is sleeper:  # the sleeper keeps its place in the line
             line.in_vain = None

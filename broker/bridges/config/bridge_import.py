@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 OWN = {"id", "key", "bridge", "secret"}  # columns that are not in documents
-# order in which parts are removed
+# Order in which parts are removed.
 LAST = (DeadMessageQueue, Link, BridgeDestination, ConnectionFactory)
 
 
@@ -251,7 +251,7 @@ def apply(
                 raise SettingsChanged("bridges")
             carry_out(before, document, mode)
     except IntegrityError as error:
-        # another process has added a part of this name meanwhile
+        # Another process has added a part of this name meanwhile.
         if isinstance(error.__cause__, UniqueViolation):
             raise SettingsChanged("bridges") from None
         raise

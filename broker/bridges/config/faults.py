@@ -20,10 +20,10 @@ from broker.models import (
 
 Part = Bridge | ConnectionFactory | BridgeDestination | DeadMessageQueue | Link
 
-# names of properties that may hold a password
+# Names of properties that may hold a password.
 SECRET = re.compile(r"passw|secret|token|credential", re.I)
 OURS = "backout."  # prefix of this broker's properties in documents
-# characters that XML cannot hold, and some that PostgreSQL cannot hold
+# Characters that XML cannot hold, and some that PostgreSQL cannot hold.
 UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 

@@ -23,7 +23,7 @@ from broker.models import (
 )
 
 DOCTYPE = '<!DOCTYPE jmsbridge SYSTEM "sun_jmsbridge_1_0.dtd">'
-# name of the processing instruction with a bridge's description
+# Name of the processing instruction with a bridge's description.
 DESCRIPTION_OF_BRIDGE = "backout-description"
 MODELS: dict[str, type[models.Model]] = {
     "jmsbridge": Bridge,
@@ -34,7 +34,7 @@ MODELS: dict[str, type[models.Model]] = {
     "connection-factory": ConnectionFactory,
     "destination": BridgeDestination,
 }
-# our fields, by element and attribute of the document
+# Our fields, by element and attribute of the document.
 ATTRIBUTES: dict[str, dict[str, str]] = {
     "jmsbridge": {
         "name": "name",
@@ -86,7 +86,7 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
         "lookup-name": "lookup_name",
     },
 }
-# our fields that Open MQ has no attribute for
+# Our fields that Open MQ has no attribute for.
 PROPERTIES: dict[str, dict[str, str]] = {
     "target": {
         "backout.batch": "batch",

@@ -113,8 +113,8 @@ def of_target(link: Link, source: Provider, target: Provider) -> Iterator[FieldF
         yield from of_topic("target", link.target_factory, link.target)
         return
     destination = getattr(link, "source", None)
-    # without a destination (AS_SOURCE), the target's destination is the same as the
-    # source's
+    # Without a destination (AS_SOURCE), the target's destination is the same as the
+    # source's.
     if destination is not None:
         yield from of_topic("target", link.target_factory, destination)
 

@@ -23,11 +23,11 @@ class Capability(Flag):
 
     LOCAL = auto()  # the provider is this broker: its work joins a database transaction
     TRANSACTIONS = auto()  # acknowledgements and sends in one transaction
-    # a transaction can be prepared, and then outlives its connection
+    # A transaction can be prepared, and then outlives its connection.
     TWO_PHASE = auto()
     SELECTORS = auto()  # JMS selectors
     TOPICS = auto()
-    # subscriptions that keep messages while the subscriber is not connected
+    # Subscriptions that keep messages while the subscriber is not connected.
     DURABLE = auto()
     LAG = auto()  # the provider reports how many messages wait at a destination
 
@@ -70,9 +70,9 @@ class Received:
     message_id: str = ""  # JMSMessageID at the source
     sent_at: datetime | None = None  # JMSTimestamp
     redelivered: bool = False
-    # number of deliveries, including this one; None: unknown
+    # Number of deliveries, including this one; None: unknown.
     delivery_count: int | None = None
-    # this broker's message number, if the source is at this broker
+    # This broker's message number, if the source is at this broker.
     local_id: int | None = None
 
 
@@ -80,7 +80,7 @@ class Lag(NamedTuple):
     """The messages that wait at a source."""
 
     messages: int
-    # put time of the oldest; None: unknown, or no message waits
+    # Put time of the oldest; None: unknown, or no message waits.
     oldest_at: datetime | None
 
 

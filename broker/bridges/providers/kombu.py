@@ -56,7 +56,7 @@ from broker.errors.bridges import (
 from broker.queueing.store import NewMessage
 
 PRIORITY = f"{OURS}priority"  # name of a header
-# kombu's own body encodings; a body in them is not packed
+# Kombu's own body encodings; a body in them is not packed.
 MARKS = frozenset({"binary", "utf-8"})
 NEXT_S = 0.01  # wait for each message after the first; each wait may be a round trip
 NO_SELECTORS = "kombu has no message selectors. Leave the selector of the source empty."

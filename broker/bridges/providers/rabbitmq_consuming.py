@@ -29,7 +29,7 @@ from broker.errors.bridges import ProviderError
 # the delivery tag, and the redelivered flag.
 TAG_AT = 4
 NUMBERS = Struct(">QB")
-# errors that py-amqp's decoder and this broker's can raise for untrusted bytes
+# Errors that py-amqp's decoder and this broker's can raise for untrusted bytes.
 UNDECODABLE = (
     *(ValueError, TypeError, LookupError, ArithmeticError, OSError, RecursionError),
     amqp.AMQPError,
@@ -47,11 +47,11 @@ class RabbitMQSubscription:
         self.destination = destination
         self.prefetch = prefetch
         self.is_ours = False  # the queue is deleted with the subscription
-        # messages not yet received by the caller, in order
+        # Messages not yet received by the caller, in order.
         self.came: deque[Content] = deque()
-        # messages received and not acknowledged, by number
+        # Messages received and not acknowledged, by number.
         self.open: dict[int, Content] = {}
-        # how often each message was released, by number
+        # How often each message was released, by number.
         self.released: Counter[int] = Counter()
         with self.wire.used(self.where) as connection:
             self.channel: Any = connection.channel()

@@ -135,7 +135,7 @@ def frame_handler(
     """
     usual = usual_frame_handler(connection, callback)
     takers: Mapping[int, Taker] = connection.takers
-    # incomplete messages, by channel
+    # Incomplete messages, by channel.
     begun: dict[int, tuple[bytes, bytes, int, list[bytes]]] = {}
 
     def on_frame(frame: Frame) -> bool:

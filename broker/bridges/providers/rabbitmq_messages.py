@@ -31,12 +31,12 @@ from broker.queueing.store import REPAIRED, NewMessage
 
 HEADERS = "application_headers"
 OURS = "x-backout-"
-# header with the expiry time, in milliseconds since 1970
+# Header with the expiry time, in milliseconds since 1970.
 EXPIRES_AT = f"{OURS}expires-at"
 ESCAPED = f"{OURS}property-"  # prefix for properties whose names are reserved
 UNREADABLE = f"{OURS}unreadable"
 GROUP_ID = "JMSXGroupID"
-# a property; the console's pages need it to decompress a body
+# A property; the console's pages need it to decompress a body.
 CONTENT_ENCODING = "content-encoding"
 
 TEXTS = (  # fields of ``NewMessage``, and their AMQP properties
@@ -55,7 +55,7 @@ RESERVED = frozenset(
         *("x-first-death-reason", "x-delivery-count", "x-delay"),
     }
 )
-# header of a quorum queue: the number of earlier attempts
+# Header of a quorum queue: the number of earlier attempts.
 DELIVERY_COUNT = "x-delivery-count"
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -67,7 +67,7 @@ class Publisher:
         self.channel.events["basic_nack"].add(self.not_kept)
         self.connection.takers[self.channel.channel_id] = self.returned
         self.before = self.sent  # messages sent on earlier channels
-        # position and size in bytes of unconfirmed messages, by number
+        # Position and size in bytes of unconfirmed messages, by number.
         self.open: dict[int, tuple[int, int]] = {}
         self.open_bytes = 0
 

@@ -19,7 +19,7 @@ from broker.errors.bridges import WrongFactory
 from broker.models.bridge_names import THIS_BROKER
 
 HERE = THIS_BROKER
-# schemes of URLs without a host
+# Schemes of URLs without a host.
 WITHOUT_HOST = frozenset({"filesystem", "memory", "sqs"})
 
 

@@ -49,7 +49,7 @@ DESCRIBED = {  # descriptor fields that repeat the old value of a column
     "format": "content_type",
     "coded_char_set_id": "content_type",
 }
-# most bits of an integer: Python prints no more than 4,300 digits
+# Most bits of an integer: Python prints no more than 4,300 digits.
 LARGEST_BITS = 14_000
 
 

@@ -19,7 +19,7 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 HEAD = Struct(">II")
-# key in the JSON for the lengths of the parts; a length of None: the part is missing
+# Key in the JSON for the lengths of the parts; a length of None: the part is missing.
 LENGTHS = "octets"
 AT_ONCE = 2**16  # most bytes of one read
 LONGEST_WAIT_S = 86_400.0

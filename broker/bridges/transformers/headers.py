@@ -34,9 +34,9 @@ FIELDS = {  # headers that can be changed, and their fields
     "JMSDeliveryMode": "durable",
     "content-type": "content_type",
 }
-# headers that every message has
+# Headers that every message has.
 ALWAYS = {"JMSPriority", "JMSDeliveryMode", "content-type"}
-# bits of the integer types of JMS
+# Bits of the integer types of JMS.
 BITS = {"byte": 8, "short": 16, "int": 32, "long": 64}
 MODES = {"PERSISTENT": True, "NON_PERSISTENT": False}
 TRUTHS = {"true": True, "false": False}

@@ -21,7 +21,7 @@ from broker.bridges.providers.interface import Destination
 from broker.errors.bridges import NoSuchTransformer
 from broker.queueing.store import NewMessage
 
-# transformers of this broker: modules beside this one
+# Transformers of this broker: modules beside this one.
 OURS = ("json_patch", "headers", "route")
 
 

@@ -24,11 +24,11 @@ def serve(channel: socket.socket) -> None:
     with suppress(EOFError, OSError):  # the channel is closed
         while True:
             asked = receive(channel)
-            # a database connection may have broken since the last request
+            # A database connection may have broken since the last request.
             close_old_connections()
             this = os.getpid()
             reply = answer(asked)
-            # the transformer has forked, and both processes returned
+            # The transformer has forked, and both processes returned.
             if os.getpid() != this:
                 os._exit(0)
             send(channel, reply)

@@ -93,7 +93,7 @@ class Worker:
         except FAULTS as error:
             late = f"It took longer than {time_limit_s:g} s and was stopped."
             self._fail(name, error, late)
-        # otherwise a late answer could be read as the answer to the next request
+        # Otherwise a late answer could be read as the answer to the next request.
         except BaseException:
             self.close()
             raise

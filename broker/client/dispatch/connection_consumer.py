@@ -51,7 +51,7 @@ class Got(NamedTuple):
     """The deliveries of one get."""
 
     deliveries: list[Delivery]
-    # a message must match one of these; None: not checked
+    # A message must match one of these; None: not checked.
     selectors: list[Selector] | None = None
 
 

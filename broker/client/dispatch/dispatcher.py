@@ -92,7 +92,7 @@ class Dispatcher:
                 close_old_connections()
                 FLOORS.forget()
                 self.stopping.wait(AWAY_S * random.uniform(0.5, 1.5))  # noqa: S311
-            # the queue may exist, or delivery may start, later
+            # The queue may exist, or delivery may start, later.
             except (NoSuchQueue, DeliveryStopped):
                 self.stopping.wait(notifications.POLL_S)
             except BrokerError as error:

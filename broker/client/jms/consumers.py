@@ -63,7 +63,7 @@ class Consumer:
         self.queue = queue
         self.search = Search(queue.name, parse(selector)) if selector else None
         self.subscription = subscription
-        # prefetched messages that were not received yet
+        # Prefetched messages that were not received yet.
         self.unread: deque[Delivery] = deque()
         self.attributes: Attributes | None = None
         self.listener: Listener | None = None

@@ -27,7 +27,7 @@ class Holding:
         self.actor = actor
         self.user = user
         self.now = now
-        # id of a lost unit of work that was not reported yet
+        # Id of a lost unit of work that was not reported yet.
         self.lost: int | None = None
         self.work = self.begin()
 
@@ -142,7 +142,7 @@ class Holding:
         """
         work = self.take_leave()
         if counted:
-            # the system has backed out the unit of work before
+            # The system has backed out the unit of work before.
             with suppress(LockLost):
                 work.back_out(error, by_system=True, at_once=at_once)
         elif work.id is not None:

@@ -47,7 +47,7 @@ class Listening:
                 if not self.session.closing.is_set():
                     notifications.wait_for_any(seen, longest_s=longest_s)
         except LockLost as error:
-            # the next commit of the session reports it
+            # The next commit of the session reports it.
             self.session.holding.lost = error.uow
             logger.warning("%s", error)
         except BrokerError as error:

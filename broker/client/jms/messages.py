@@ -27,7 +27,7 @@ class Message:
     """
 
     delivery: Delivery
-    # time of the receive; only set for messages that expire
+    # Time of the receive; only set for messages that expire.
     received_at: datetime | None = None
 
     @property

@@ -35,7 +35,7 @@ class SendOptions(TypedDict, total=False):
     """Options of a send, for a producer or for one message."""
 
     priority: int  # 0 to 9; messages with 9 are delivered first; default 4
-    # counted from the put, even in a unit of work; 0: no limit
+    # Counted from the put, even in a unit of work; 0: no limit.
     time_to_live: timedelta | None
     delivery_delay: timedelta  # time before which the message is not delivered
     delivery_mode: Persistence  # persistent or not; "as the queue" means persistent
@@ -44,7 +44,7 @@ class SendOptions(TypedDict, total=False):
     subject: str  # JMSType
     group_id: str
     properties: Mapping[str, Any]  # names and JSON values
-    # content type of a body of type bytes; it is known for other types
+    # Content type of a body of type bytes; it is known for other types.
     content_type: str
     report: Report
     msg_type: MsgType
@@ -96,7 +96,7 @@ class Producer:
         return message.message_id
 
     def message(self, body: Content, options: SendOptions) -> NewMessage:
-        # in JMS, a time to live of 0 means that the message never expires
+        # In JMS, a time to live of 0 means that the message never expires.
         lives = options.get("time_to_live") or None
         delay = options.get("delivery_delay")
         now = self.session.moment() if lives or delay else None

@@ -28,7 +28,7 @@ UNDERSTOOD: Mapping[str, type[Header]] = {
 }
 OTHER_HEADERS = ("MQH", "MQCICS", "MQIMS", "MQXMIT")  # prefixes of other formats
 
-# descriptor and headers of a message, as stored
+# Descriptor and headers of a message, as stored.
 Stored = tuple[dict[str, Any], bytes | None]
 
 

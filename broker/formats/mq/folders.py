@@ -25,7 +25,7 @@ from defusedxml.sax import make_parser
 
 from broker.errors.messages import MalformedFormat
 
-# limits of a folder: characters, levels, elements
+# Limits of a folder: characters, levels, elements.
 LONGEST, DEEPEST, MOST = 2**20, 20, 10_000
 
 Value = str | bool | int | float | bytes | None

@@ -38,11 +38,11 @@ class DeadLetterHeader:
     reason: int = Reason.NONE
     dest_q_name: str = ""  # the queue that the message was on, or destined for
     dest_q_mgr_name: str = ""
-    # of the part after this header; so are the next two fields
+    # Of the part after this header; so are the next two fields.
     encoding: int = Enc.NORMAL
     coded_char_set_id: int = Ccsid.UTF_8
     format: str = Format.NONE
-    # kind of the program that dead-lettered the message
+    # Kind of the program that dead-lettered the message.
     put_appl_type: int = PutApplType.NO_CONTEXT
     put_appl_name: str = ""
     put_date: str = ""  # format YYYYMMDD

@@ -34,7 +34,7 @@ from broker.formats.selectors.conditions import (
 from broker.formats.selectors.patterns import Pattern
 
 DEPTH = 32  # most levels of nested conditions
-# most operations in one number: exact numbers become longer with each operation
+# Most operations in one number: exact numbers become longer with each operation.
 OPERATIONS = 20
 LONGEST = 2**63  # the smallest long is the negative of this number
 

@@ -34,7 +34,7 @@ from broker.formats.selectors.patterns import Pattern
 
 ALWAYS, NEVER = "(1 == 1)", "(1 == 0)"
 SIGNS = {"=": "==", "<>": "!="}
-# characters with a special meaning in regular expressions
+# Characters with a special meaning in regular expressions.
 IN_REGEXES = frozenset(r"\.^$|?*+()[]{}")
 
 # Limits of a regular expression, so that it is cheap to compile and to match.

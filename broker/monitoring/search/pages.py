@@ -34,7 +34,7 @@ STATES = {
     Place.CLAIMED.value: "in-flight",
     Place.DELAYED.value: "delayed",
 }
-# places of entries that are not claimed
+# Places of entries that are not claimed.
 AT_HAND = (Place.READY.value, Place.DELAYED.value)
 LISTED = Columns(
     SQL(
@@ -128,7 +128,7 @@ class SearchPage:
     after: str  # cursor of the next page; empty for the last page
     looked_at: int  # number of entries read
     is_limited: bool  # the search stopped at its limit before its end
-    # state from which the next page continues
+    # State from which the next page continues.
     lanes: Lanes | None = field(default=None, repr=False, compare=False)
 
     @property

@@ -20,7 +20,7 @@ from broker.formats.filters.values import (
 )
 
 BEYOND = 2**62  # greater than every message number
-# largest difference between the order by number and the order by time
+# Largest difference between the order by number and the order by time.
 SLACK = timedelta(minutes=1)
 Range = tuple[int, int]  # message numbers; the end is exclusive
 
@@ -32,9 +32,9 @@ class Scope:
     queue_ids: tuple[int, ...]
     states: frozenset[str]
     ranges: tuple[Range, ...]  # message numbers of any entries
-    # message numbers of dead letters, if no other ready entries are searched
+    # Message numbers of dead letters, if no other ready entries are searched.
     letter_ranges: tuple[Range, ...]
-    # message numbers of dead letters that keep their original put time
+    # Message numbers of dead letters that keep their original put time.
     late_ranges: tuple[Range, ...]
     fingerprints: tuple[str, ...]  # fingerprints of dead letters; empty: any
 

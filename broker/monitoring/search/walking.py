@@ -26,7 +26,7 @@ FIRST_SCAN = 250  # entries that the first step reads: enough for most pages
 SCAN = 5000  # entries that each further step reads
 OF_MESSAGES = 2000  # entries that a step reads if it reads each message
 OF_BODIES = 500  # entries that a step reads if it reads each body
-# factor by which the range of numbers grows after a step that found few entries
+# Factor by which the range of numbers grows after a step that found few entries.
 WIDER = 8
 MOST_LANES = 20_000  # most lanes times ranges in one step
 PATIENCE = timedelta(seconds=10)  # statement timeout of one step
@@ -40,11 +40,11 @@ MESSAGE = """{} LATERAL (
 ) AS {} ON true"""
 LOOKED_AT = SQL(MESSAGE.format("LEFT JOIN", "seen", "message"))
 SHOWN = SQL(MESSAGE.format("LEFT JOIN", "found", "message"))
-# causes of dead letters that keep their put time
+# Causes of dead letters that keep their put time.
 CAUSES = SQL(", ").join(map(Literal, DeadLetter.IBM_CAUSES))
 KEYS = SQL("found.number, found.id, found.queue_id, found.place")
 SET = "SELECT set_config('statement_timeout', %s, true)"
-# message id and queue id; a walk reads the entries before this position
+# Message id and queue id; a walk reads the entries before this position.
 Cursor = tuple[int, int]
 START: Cursor = (BEYOND, 0)
 
@@ -68,7 +68,7 @@ class SearchStep:
     seen: int  # number of entries read
     last: Cursor | None  # the last entry read; None if there was none
     floor: int  # the lowest message number that the step has read
-    # the matches: row number in the step, message, queue, …
+    # The matches: row number in the step, message, queue, ….
     rows: list[tuple[Any, ...]]
 
 
@@ -127,7 +127,7 @@ class Walk:
         self.before = min(before, (min(last + 1, self.scope.top), 0))
         self.looked_at = 0
         self.at_end = self.scope.is_empty
-        # whether each step reads all lanes in their present state
+        # Whether each step reads all lanes in their present state.
         self.is_whole = False
         self.known_lanes = lanes
 

@@ -33,10 +33,10 @@ class Keyword:
     name: str
     place: KeywordPosition
     width: int = 0  # most characters of a text; a pattern of it may have wildcards
-    # prefixes of the symbolic names that a number may have
+    # Prefixes of the symbolic names that a number may have.
     numbers: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
-    # an extension of this broker; IBM MQ does not know the keyword
+    # An extension of this broker; IBM MQ does not know the keyword.
     is_ours: bool = False
     is_number: bool = False
 

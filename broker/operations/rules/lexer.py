@@ -30,7 +30,7 @@ class LexedRule:
 
     is_comment: bool  # whether IBM MQ reads the entry as a comment
     text: str = ""
-    # line and column of each character
+    # Line and column of each character.
     spots: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, text: str, line: int, column: int) -> None:

@@ -36,9 +36,9 @@ class RulePreview:
     matched: int = 0  # letters that the rule matches, whatever the rules before it
     first: int = 0  # letters that the rule matches, and no rule before it
     acts: int = 0  # letters on which the rule would act now
-    # number of an earlier rule that matches all letters that this rule matches
+    # Number of an earlier rule that matches all letters that this rule matches.
     covered_by: int | None = None
-    # number of letters that earlier rules match first, by number of the rule
+    # Number of letters that earlier rules match first, by number of the rule.
     taken_by: Counter[int] = field(default_factory=Counter)
     targets: Counter[str] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)

@@ -28,7 +28,7 @@ class Control:
     input_queue: str = ""
     input_manager: str = ""
     retry_interval_s: int = RETRY_INTERVAL_S
-    # YES, NO, or seconds; this has no effect, as passes repeat anyway
+    # YES, NO, or seconds; this has no effect, as passes repeat anyway.
     wait: str = "YES"
 
 
@@ -42,13 +42,13 @@ class Rule:
 
     action: Action
     patterns: tuple[tuple[str, str | int], ...] = ()
-    # name of a queue; &DESTQ or &REPLYQ: the name is in the letter
+    # Name of a queue; &DESTQ or &REPLYQ: the name is in the letter.
     forward_queue: str = ""
     forward_manager: str = ""
     keeps_header: bool = True
     as_sender: bool = False  # use the authorities of the letter's user: PUTAUT(CTX)
     retry: int = 1
-    # number of the line where the rule begins
+    # Number of the line where the rule begins.
     line: int = field(default=0, compare=False)
 
     @property

@@ -15,7 +15,7 @@ class Target:
     """The target queue of letters; empty if the letters are discarded."""
 
     queue: str = ""
-    # name of the user whose authorities apply, instead of those of the rules' user
+    # Name of the user whose authorities apply, instead of those of the rules' user.
     as_user: str | None = None
     why: str = ""  # the reason why there is no target
 

@@ -20,7 +20,7 @@ from broker.operations.rules.matching import ANY_RUN, WILD
 
 Value: TypeAlias = str | int | None  # None: the value matches everything
 
-# characters for which a value needs quotes
+# Characters for which a value needs quotes.
 SPECIAL = re.compile(r"[^A-Za-z0-9./_%*?&]")
 HEX = re.compile(r"[0-9a-f*?]+")
 AT_LEAST_ONE = ("RETRY",)

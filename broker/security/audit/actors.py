@@ -38,7 +38,7 @@ class Actor:
         """The actor for a command: the operating system's user of this process."""
         try:
             name = getpass.getuser()
-        # in a container, the user's number may have no name
+        # In a container, the user's number may have no name.
         except (KeyError, OSError):
             name = ""
         return cls(Kind.SYSTEM, name)

@@ -31,7 +31,7 @@ class MaskedBody:
 
     body: bytes
     by: tuple[str, ...] = ()  # names of the rules that masked something
-    # the whole body is hidden; ``body`` has only a description
+    # The whole body is hidden; ``body`` has only a description.
     is_withheld: bool = False
 
 

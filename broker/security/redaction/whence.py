@@ -11,7 +11,7 @@ from broker.models import DeadLetter, Message, Queue
 
 LIVES = 32  # most copies of copies to follow; beyond that, all queues are assumed
 EVERY = "#"  # pattern that matches all queues
-# properties in which a copy names its origin
+# Properties in which a copy names its origin.
 SAID = ("_AMQ_ORIG_QUEUE", "_AMQ_ORIG_ADDRESS")
 
 
@@ -23,7 +23,7 @@ def queues_of(message_ids: Iterable[int]) -> dict[int, frozenset[str]]:
     for each level of copies.
     """
     places: dict[int, set[str]] = defaultdict(set)
-    # by original message: the messages that are copies of it
+    # By original message: the messages that are copies of it.
     ancestors = {one: {one} for one in message_ids}
     for _ in range(LIVES):
         if not ancestors:

@@ -6,8 +6,7 @@
 -- Returns  the item; whether the selector's path matches it; without a path, its document
 --          as in broker.formats.selectors.document. An entry that is gone or has expired
 --          has no document.
--- parsed once, not for each row
-WITH wanted AS MATERIALIZED (SELECT %(path)s::jsonpath AS path),
+WITH wanted AS MATERIALIZED (SELECT %(path)s::jsonpath AS path),  -- parsed only once
 seen AS MATERIALIZED (
     SELECT id, queue_id, message_id FROM broker_operationitem
     WHERE (operation_id, status, id) > (%(operation_id)s::bigint, %(status)s::text, %(after)s::bigint)

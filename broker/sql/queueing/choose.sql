@@ -9,8 +9,7 @@ WITH queue AS MATERIALIZED (
     SELECT id FROM broker_queue
     WHERE name = %(queue)s::text AND (NOT paused OR %(though_paused)s::boolean)
 ),
--- parsed once, not for each row
-wanted AS MATERIALIZED (SELECT %(path)s::jsonpath AS path),
+wanted AS MATERIALIZED (SELECT %(path)s::jsonpath AS path),  -- parsed only once
 seen AS MATERIALIZED (
     SELECT lane.number::integer AS lane, found.*
     FROM unnest(%(priorities)b::smallint[], %(lows)b::bigint[], %(highs)b::bigint[])

@@ -38,7 +38,7 @@ class Exchange:
         self.over = False
         self.succeeded = False
         self.out = bytearray()
-        # bytes of the peer's header so far; None once it is complete
+        # Bytes of the peer's header so far; None once it is complete.
         self.header: bytes | None = b""
         self.frames = Frames(MOST_BYTES)
         self.taken = 0  # bytes received

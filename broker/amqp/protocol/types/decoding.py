@@ -83,7 +83,7 @@ def unknown(data: bytes, at: int, end: int, depth: int) -> tuple[Any, int]:
     raise wrong("No type has this constructor.")
 
 
-# functions that read a value, by its constructor
+# Functions that read a value, by its constructor.
 READERS: list[Reader] = [unknown] * 256
 
 

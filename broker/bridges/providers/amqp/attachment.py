@@ -54,7 +54,7 @@ class Attachment:
         except ProviderLost as lost:
             if self.wire.error is None:
                 raise
-            # the provider has ended the session
+            # The provider has ended the session.
             raise self.refusal(self.wire.error) from lost
         self.check()
 

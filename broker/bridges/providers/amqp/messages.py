@@ -36,7 +36,7 @@ from broker.queueing.store import NewMessage
 
 logger = logging.getLogger(__name__)
 
-# positions of fields in the properties section
+# Positions of fields in the properties section.
 MESSAGE_ID, USER_ID, TO, EXPIRY, CREATION = 0, 1, 2, 8, 9
 DELAYS = (*AT, AFTER)
 DELIVERY_TIME = Symbol(AT[0])

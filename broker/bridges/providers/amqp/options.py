@@ -50,9 +50,9 @@ class Options:
     connect_timeout_s: float
     timeout_s: float
     idle_timeout_s: float
-    # prefix of queue addresses; None: the provider's own prefix
+    # Prefix of queue addresses; None: the provider's own prefix.
     queue_prefix: str | None = None
-    # prefix of topic addresses; None: the provider's own prefix
+    # Prefix of topic addresses; None: the provider's own prefix.
     topic_prefix: str | None = None
     ca_file: str = ""
     cert_file: str = ""

@@ -42,7 +42,7 @@ class Outbox:
             snd_settle_mode=0,
         )
         self.sent = 0  # number of all messages sent
-        # final states by the caller's message number; None: no state
+        # Final states by the caller's message number; None: no state.
         self.states: dict[int, p.DeliveryState | None] = {}
         self.attachment = Attachment(wire, self.sender, what, self.told)
         self.attachment.begin()

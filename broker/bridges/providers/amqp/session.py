@@ -32,7 +32,7 @@ OTHERS = (
     | Capability.TOPICS
     | Capability.DURABLE
 )
-# features that RabbitMQ grants in its answers, but does not have
+# Features that RabbitMQ grants in its answers, but does not have.
 RABBITMQ = Capability.TOPICS
 MOST_OUTBOXES = 50  # most outboxes kept open; each is for one destination
 

@@ -108,7 +108,7 @@ class Calls:
             self.close()
             raise self.lost(reason_of(error)) from error
         except BaseException:
-            # otherwise a late answer could be read as the answer to the next request
+            # Otherwise a late answer could be read as the answer to the next request.
             self.close()
             raise
         if answer.status == 200:

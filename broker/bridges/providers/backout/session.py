@@ -36,7 +36,7 @@ from broker.errors.bridges import (
 from broker.formats.selectors.parsing import parse
 from broker.queueing.store import NewMessage
 
-# most bytes of a request outside transactions; a larger message is sent alone
+# Most bytes of a request outside transactions; a larger message is sent alone.
 MOST_BYTES = 4 * 2**20
 GONE = "no-such-xid"
 NOTHING_THERE = ("no-such-address", "no-such-queue", "not-found")

@@ -67,10 +67,10 @@ class StompConnection:
             ProviderLost, AccessRefused, WrongFactory: see ``interface.Connect``.
         """
         self.options = options
-        # received messages, by subscription
+        # Received messages, by subscription.
         self.messages: dict[str, deque[Frame]] = {}
-        # the reason that the connection is lost, as the end of a sentence; empty:
-        # connected
+        # The reason that the connection is lost, as the end of a sentence; empty:
+        # connected.
         self.lost = ""
         self.error: Frame | None = None  # last ERROR without a receipt id
         self.answers: dict[str, Frame] = {}  # receipts and errors, by receipt id

@@ -26,7 +26,7 @@ from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.types.types import Byte, Char, Float, Int, Short
 
 DEEPEST = 32  # deepest nesting of maps and lists
-# XML tags by type; bytes have none, as XStream refuses them
+# XML tags by type; bytes have none, as XStream refuses them.
 TAGS: Mapping[type, str] = {
     str: "string",
     bool: "boolean",

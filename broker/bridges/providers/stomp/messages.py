@@ -49,7 +49,7 @@ MILLISECOND = timedelta(milliseconds=1)
 LAST_MS = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MILLISECOND
 USUAL_PRIORITY, HIGHEST = 4, 9
 TRANSFORMATION, MAP, OBJECT = "transformation", "jms-map-xml", "jms-object-xml"
-# columns that are sent as one header each, and the header's name
+# Columns that are sent as one header each, and the header's name.
 FIELDS: Mapping[str, str] = {
     "correlation_id": "correlation-id",
     "subject": "type",
@@ -226,7 +226,7 @@ def check_sizes(headers: Mapping[str, str], dialect: Dialect) -> None:
     Raises:
         Cannot: the server would end the connection.
     """
-    # 10 are reserved for headers of the frame, as receipt and transaction
+    # 10 are reserved for headers of the frame, as receipt and transaction.
     if len(headers) > dialect.headers - 10:
         why = (
             f"It has {len(headers):,} headers and properties; {dialect.name} accepts at"

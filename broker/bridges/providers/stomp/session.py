@@ -39,10 +39,10 @@ class StompSession:
         self.dialect = dialect if options.maps else replace(dialect, maps=False)
         self.connection.dialect = self.dialect
         self.capabilities = dialect.capabilities
-        # always empty: the server sets the ids, and they are unknown here
+        # Always empty: the server sets the ids, and they are unknown here.
         self.sent_ids: Sequence[str] = ()
         self.transaction: Transaction | None = None
-        # subscriptions that have their own connections
+        # Subscriptions that have their own connections.
         self.alone: list[StompSubscription] = []
 
     def subscribe(

@@ -62,7 +62,7 @@ class StompSubscription:
         self.is_alone = is_alone
         self.came = connection.messages.setdefault(key, deque())
         self.waiting: deque[StompDelivery] = deque()
-        # deliveries that the caller has received, by number
+        # Deliveries that the caller has received, by number.
         self.held: dict[int, StompDelivery] = {}
         self.numbers = count()
 
@@ -188,7 +188,7 @@ class StompSubscription:
         if self.is_alone:
             self.connection.close()
         elif not self.connection.lost:
-            # if the connection is lost, the server has taken the messages back
+            # If the connection is lost, the server has taken the messages back.
             with suppress(ProviderLost):
                 unsubscribed = self.connection.ask("UNSUBSCRIBE", {"id": self.key})
                 self.connection.wait([unsubscribed])

@@ -22,7 +22,7 @@ class Transaction:
         """
         self.connection = connection
         self.headers = {"transaction": f"t{next(connection.numbers)}"}
-        # functions to call after a rollback
+        # Functions to call after a rollback.
         self.undoing: list[Callable[[], None]] = []
         connection.forget_error()
         connection.tell("BEGIN", self.headers)
