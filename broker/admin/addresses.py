@@ -98,8 +98,7 @@ class AddressSettingForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         for field, none in NOWHERE.items():
             self.initial[none] = getattr(self.instance, field) == ""
-        # A user who may only view the setting has no such field.
-        if "match" in self.fields:
+        if "match" in self.fields:  # not if the user may only view the setting
             self.fields["match"].help_text = how_to_match()
         for one in self.fields.values():
             if isinstance(one.widget, forms.NullBooleanSelect):

@@ -160,7 +160,7 @@ def apply(document: Document, mode: Mode, *, token: str | None = None) -> Import
             for change in found.changes:
                 carry_out(change, stored.get(change.match), mode)
     except IntegrityError as error:
-        # Somebody else has added a setting of this pattern meanwhile.
+        # A setting was added meanwhile.
         if isinstance(error.__cause__, UniqueViolation):
             raise SettingsChanged from None
         raise

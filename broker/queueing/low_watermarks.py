@@ -106,8 +106,7 @@ class Floors:
                 return
             self.sampled_at = now
         (latest,) = sql.fetch("sample", Sample)
-        # The process uses another database, or a restored one.
-        if latest.last_id < self.settled:
+        if latest.last_id < self.settled:  # another, or a restored, database
             self.forget()
         with self.lock:
             self.samples.append(latest)

@@ -73,8 +73,7 @@ def resign() -> None:
     global _current  # noqa: PLW0603
     with _lock:
         if _current is not None and _current.pid == os.getpid():
-            # If the close fails, the server ends the connection some time later.
-            with suppress(psycopg.Error):
+            with suppress(psycopg.Error):  # the server ends the connection later
                 _current.session.execute("SELECT pg_advisory_unlock_all()")
         close(_current)
         _current = None

@@ -141,8 +141,7 @@ def carry_out(
             case Discard():
                 dead.setdefault("", []).append(entry)
     put_back(back, delays_ms, record)
-    # In a fixed order, so that two processes cannot deadlock.
-    for to, letters in sorted(dead.items()):
+    for to, letters in sorted(dead.items()):  # sorted, to avoid deadlocks
         if to:
             make_resources(to, [rules[entry.queue_id] for entry in letters])
         dead_letter(letters, to, record, cause=cause)

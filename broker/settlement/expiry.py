@@ -109,8 +109,7 @@ def end_expired(
         else:
             end_on(queue, expired, record, rule=merge(queue.address.name, every))
     asking = set(sql.fetch("asking", int, ids=[entry.id for entry in entries]))
-    # Only few messages request a report.
-    for expired in by_queue.values() if asking else ():
+    for expired in by_queue.values() if asking else ():  # few request a report
         tell_of_expiry([one for one in expired if one.id in asking], now=now)
 
 

@@ -139,8 +139,7 @@ class CountedFirst(JoinedUnitOfWork):
     def back_out_all(self, error: BaseException) -> None:
         FLOORS.forget()  # entries below the floors may be ready again
         if self.id is not None:
-            # The claims were rolled back with the transaction, or are gone.
-            with suppress(LockLost):
+            with suppress(LockLost):  # its claims were rolled back, or are gone
                 reject.end(self.id, error, actor=self.actor, now=self.now)
         self.back_out_again(self.later, error)
 

@@ -268,8 +268,7 @@ class Register:
 
     def confirm(self, noted: Noted, snapshot: Snapshot) -> None:
         noted.written = snapshot
-        # The endpoint was removed while its row was written.
-        if self.noted.get(noted.endpoint) is not noted:
+        if self.noted.get(noted.endpoint) is not noted:  # removed meanwhile
             self.gone_endpoints.append(noted.row.pk)
 
     def endpoint(self, row_id: int) -> tuple[ClientContext, Endpoint] | None:

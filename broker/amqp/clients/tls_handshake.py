@@ -38,9 +38,7 @@ class Doorstep(asyncio.Protocol):
                 server_side=True,
                 ssl_handshake_timeout=self.listener.limits.login_timeout_s,
             )
-        # No TLS, a bad certificate, no bytes within the time-out, or the client is
-        # gone.
-        except (OSError, EOFError):
+        except (OSError, EOFError):  # no TLS, a bad certificate, time-out, or gone
             raw.abort()
             self.listener.dismiss(self.client)
             return

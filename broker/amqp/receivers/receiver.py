@@ -180,8 +180,7 @@ class Puts(End):
         puts: list[Put] = []
         was_over = self.credit.is_over
         for delivery in deliveries:
-            # A message that was sent settled was refused.
-            if self.credit.is_over and not was_over:
+            if self.credit.is_over and not was_over:  # a settled message was refused
                 self.credit.free([delivery])
                 continue
             try:

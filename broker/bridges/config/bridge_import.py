@@ -251,8 +251,7 @@ def apply(
                 raise SettingsChanged("bridges")
             carry_out(before, document, mode)
     except IntegrityError as error:
-        # Another process has added a part of this name meanwhile.
-        if isinstance(error.__cause__, UniqueViolation):
+        if isinstance(error.__cause__, UniqueViolation):  # a part was added meanwhile
             raise SettingsChanged("bridges") from None
         raise
     return found

@@ -113,9 +113,7 @@ def of_target(link: Link, source: Provider, target: Provider) -> Iterator[FieldF
         yield from of_topic("target", link.target_factory, link.target)
         return
     destination = getattr(link, "source", None)
-    # Without a destination (AS_SOURCE), the target's destination is the same as the
-    # source's.
-    if destination is not None:
+    if destination is not None:  # None (AS_SOURCE): the same as the source's
         yield from of_topic("target", link.target_factory, destination)
 
 

@@ -28,8 +28,7 @@ def serve(channel: socket.socket) -> None:
             close_old_connections()
             this = os.getpid()
             reply = answer(asked)
-            # The transformer has forked, and both processes returned.
-            if os.getpid() != this:
+            if os.getpid() != this:  # the transformer forked, and both returned
                 os._exit(0)
             send(channel, reply)
 

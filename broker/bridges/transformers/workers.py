@@ -93,8 +93,7 @@ class Worker:
         except FAULTS as error:
             late = f"It took longer than {time_limit_s:g} s and was stopped."
             self._fail(name, error, late)
-        # Otherwise a late answer could be read as the answer to the next request.
-        except BaseException:
+        except BaseException:  # a late answer must not be taken for the next
             self.close()
             raise
         raise TransformerFailed(name, why)

@@ -92,8 +92,7 @@ class Dispatcher:
                 close_old_connections()
                 FLOORS.forget()
                 self.stopping.wait(AWAY_S * random.uniform(0.5, 1.5))  # noqa: S311
-            # The queue may exist, or delivery may start, later.
-            except (NoSuchQueue, DeliveryStopped):
+            except (NoSuchQueue, DeliveryStopped):  # both may end, so try again
                 self.stopping.wait(notifications.POLL_S)
             except BrokerError as error:
                 logger.warning("%s waits: %s", queue, error)

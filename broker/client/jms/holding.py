@@ -142,8 +142,7 @@ class Holding:
         """
         work = self.take_leave()
         if counted:
-            # The system has backed out the unit of work before.
-            with suppress(LockLost):
+            with suppress(LockLost):  # the system has backed it out before
                 work.back_out(error, by_system=True, at_once=at_once)
         elif work.id is not None:
             settle.release_all(work.id, actor=self.actor, now=self.now())

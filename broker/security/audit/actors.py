@@ -38,8 +38,7 @@ class Actor:
         """The actor for a command: the operating system's user of this process."""
         try:
             name = getpass.getuser()
-        # In a container, the user's number may have no name.
-        except (KeyError, OSError):
+        except (KeyError, OSError):  # a user number without a name
             name = ""
         return cls(Kind.SYSTEM, name)
 

@@ -188,8 +188,7 @@ class StompSubscription:
         if self.is_alone:
             self.connection.close()
         elif not self.connection.lost:
-            # If the connection is lost, the server has taken the messages back.
-            with suppress(ProviderLost):
+            with suppress(ProviderLost):  # the server then has the messages back
                 unsubscribed = self.connection.ask("UNSUBSCRIBE", {"id": self.key})
                 self.connection.wait([unsubscribed])
         self.connection.messages.pop(self.key, None)
