@@ -1,10 +1,19 @@
-"""Settings of sign-in and sessions; imported by ``console.settings``."""
+"""Settings of sign-in, sessions and cookies; imported by ``console.settings``."""
 
 from __future__ import annotations
 
 import environ
 
 env = environ.Env()
+
+HTTPS = env.bool("HTTPS", default=False)  # whether a proxy with TLS is in front
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+if HTTPS:
+    SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31_536_000)  # a year
+    # A browser takes these names only by HTTPS, and from this host alone.
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",

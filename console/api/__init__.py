@@ -106,11 +106,12 @@ def conditional(run: Callable[..., Any]) -> Callable[..., Any]:
     def answered(request: HttpRequest, **values: Any) -> HttpResponse:
         def look(request: HttpRequest) -> HttpResponse:
             answer: HttpResponse = run(request, **values)
-            patch_cache_control(answer, private=True, no_store=True)
             patch_vary_headers(answer, ["Authorization", "Cookie"])
             return answer
 
-        return cast(HttpResponse, ConditionalGetMiddleware(look)(request))
+        answer = cast(HttpResponse, ConditionalGetMiddleware(look)(request))
+        patch_cache_control(answer, private=True, no_store=True)  # a tag comes before
+        return answer
 
     return answered
 

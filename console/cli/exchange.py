@@ -82,6 +82,13 @@ def take_in(
     return {"messages": found.messages, "to": found.addresses, "put": done}
 
 
+def taken_in_words(told: dict[str, Any], *, does: bool) -> str:
+    """A sentence about an import, or about what it would put."""
+    begin = "Put" if does else "Nothing is done yet; --yes puts"
+    where = ", ".join(told["to"]) or "nowhere"
+    return f"{begin} {told['messages']:,} messages, to {where}."
+
+
 def found_by(
     user: User | None, filters: Sequence[str]
 ) -> tuple[Keys, search_form.Search]:

@@ -85,16 +85,13 @@ class Client(Guarded, asyncio.Protocol):
         self.attaches = Attaches(self)
         self.conversation = Conversation(self, self.attaches)
         self.login: LoginStep | None = None
-        # Bytes received before the end of the TLS handshake was signalled.
-        self.early = b""
+        self.early = b""  # received before the TLS handshake had ended
         self.id = 0
         self.container_id = ""
         self.ip = self.host = self.address = ""
         self.transactions: dict[bytes, Transaction] = {}
-        # Deliveries kept from one transaction to the next.
-        self.carried: list[Retired] = []
-        # Queues that are deleted when the client ends.
-        self.temporaries: set[str] = set()
+        self.carried: list[Retired] = []  # deliveries of an earlier transaction
+        self.temporaries: set[str] = set()  # queues that are deleted with the client
         self.in_flight_bytes = 0
         self.put_bytes = 0
         self.gone = self.was_lost = self.is_hung_up = False

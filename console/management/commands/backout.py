@@ -326,20 +326,18 @@ class Command(BridgeCommands):
         json: Json = False,  # noqa: FBT002
     ) -> None:
         """Write complete messages, one per line, the oldest first."""
-        person = people.acting(user)
-        told = exchange.take_out(person, filters, to, self.errors, why=unmask)
+        who = people.acting(user)
+        told = exchange.take_out(who, filters, to, self.errors, why=unmask)
         if not told["messages"]:
             raise CommandError("Nothing was found.", returncode=NOTHING)
-        sentence = f"Wrote {told['messages']:,} messages to {to}."
-        self.tell(told, sentence, as_json=json)
+        self.tell(told, f"Wrote {told['messages']:,} messages to {to}.", as_json=json)
 
     @messages.command(name="import")
     def import_messages(
         self,
         file: Annotated[Path, Argument(help="A file that was exported.")],
         to: Annotated[
-            str | None,
-            Option("--to", help="Send all messages to this address instead."),
+            str | None, Option("--to", help="Send all to this address instead.")
         ] = None,
         user: User = None,
         yes: Yes = False,  # noqa: FBT002
@@ -347,9 +345,6 @@ class Command(BridgeCommands):
     ) -> None:
         """Check the messages of a file; with --yes, put them."""
         told = exchange.take_in(people.acting(user), file, to, self.errors, does=yes)
-        does = "Put" if yes else "Nothing is done yet; --yes puts"
-        where = ", ".join(told["to"]) or "nowhere"
-        sentence = f"{does} {told['messages']:,} messages, to {where}."
-        self.tell(told, sentence, as_json=json)
+        self.tell(told, exchange.taken_in_words(told, does=yes), as_json=json)
         if not told["messages"]:
             raise typer.Exit(NOTHING)

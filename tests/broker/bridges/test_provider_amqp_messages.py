@@ -232,4 +232,4 @@ def test_what_nobody_can_read_is_not_lost(
     received = got(payload)
     assert received.message.body == payload
     assert received.message.envelope is None
-    assert "cannot be read" in caplog.text
+    assert "cannot be decoded" in caplog.text

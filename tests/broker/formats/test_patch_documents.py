@@ -39,8 +39,14 @@ from tests.broker.formats.test_patches import CHANGE, JSON, subject
         ('{"headers": [{"op": "set", "name": "h.", "value": 1}]}', "h.name"),
         ('{"headers": [{"op": "set", "name": "subject", "value": 1}]}', "only text"),
         ('{"headers": [{"op": "set", "name": "subject"}]}', "“value” is missing"),
-        ('{"headers": [{"op": "set", "name": "h._AMQ_X", "value": 1}]}', "alone"),
-        ('{"headers": [{"op": "rename", "name": "h.a", "to": "h._BRK_X"}]}', "alone"),
+        (
+            '{"headers": [{"op": "set", "name": "h._AMQ_X", "value": 1}]}',
+            "by the broker only",
+        ),
+        (
+            '{"headers": [{"op": "rename", "name": "h.a", "to": "h._BRK_X"}]}',
+            "by the broker only",
+        ),
         ('{"headers": [{"op": "remove", "name": "content-type"}]}', "set it instead"),
         ('{"headers": [{"op": "rename", "name": "h.a", "to": "subject"}]}', "text"),
         ('{"headers": [{"op": "set", "name": "h.a", "value": "\\u0000"}]}', "kept"),

@@ -149,7 +149,7 @@ export async function errorsLeaveTheConnection(options) {
     await client.refused('receiver', 'answers'),
   ], [
     'amqp:not-found', 'amqp:not-found',
-    'amqp:unauthorized-access', 'amqp:unauthorized-access',
+    'amqp:not-found', 'amqp:not-found',
   ]);
   await client.put('orders', 'still here');
   assert.deepEqual(await client.seen('orders'), ['still here']);

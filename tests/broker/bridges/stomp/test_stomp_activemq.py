@@ -132,7 +132,7 @@ def test_where_one_may_not_go_the_factory_is_wrong(
         session.send(texts(3), closed)
     with pytest.raises(WrongFactory, match="It refused a message for /queue/closed"):
         session.send(texts(1), closed)
-    with pytest.raises(WrongFactory, match="subscribe to queue:closed"):
+    with pytest.raises(WrongFactory, match="subscription to queue:closed"):
         session.subscribe(closed)
 
     assert session.send(texts(2), queue) == [None, None]  # it goes on
