@@ -40,7 +40,7 @@ class Scans:
         self.last_s = -math.inf  # start of the last scan that was completed
 
     def are_due(self, now_s: float) -> bool:
-        """Whether the next scan is due; it may start one interval early rather than
+        """Whether the next scan is due; it may start one beat early rather than
         late."""
         period_s: float = settings.BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S
         return period_s >= 0 and now_s - self.last_s >= period_s - BEAT_S

@@ -92,7 +92,7 @@ class Dispatcher:
                 close_old_connections()
                 FLOORS.forget()
                 self.stopping.wait(AWAY_S * random.uniform(0.5, 1.5))  # noqa: S311
-            except (NoSuchQueue, DeliveryStopped):  # both may end, so try again
+            except (NoSuchQueue, DeliveryStopped):  # either may change
                 self.stopping.wait(notifications.POLL_S)
             except BrokerError as error:
                 logger.warning("%s waits: %s", queue, error)
