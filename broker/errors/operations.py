@@ -38,7 +38,7 @@ class InvalidPriority(BrokerError):
 
 
 class NotUndoable(BrokerError):
-    """An operation cannot be undone; nothing was planned."""
+    """An operation cannot be undone; no undo was planned."""
 
     code = "not-undoable"
 

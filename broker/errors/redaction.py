@@ -1,4 +1,4 @@
-"""Errors of masked values."""
+"""Errors that refuse to use or to show masked values."""
 
 from __future__ import annotations
 

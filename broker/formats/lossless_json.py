@@ -1,7 +1,7 @@
 """Lossless JSON: numbers, order and formatting survive reading and writing.
 
-Numbers keep their digits, objects the order of their keys. An object with two equal
-keys is refused, because parsers disagree on which of them applies.
+Numbers keep their digits, and objects keep the order of their keys. An object with two
+equal keys is refused, because parsers disagree on which of them applies.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Course(models.Model):
     causes = ArrayField(models.TextField(), null=True)
     # Number of items of the current trial.
     part = models.PositiveIntegerField(default=0, db_default=0)
-    # Number of its items that are not sent yet.
+    # Number of items of the current trial that are not sent yet.
     to_send = models.PositiveIntegerField(default=0, db_default=0)
     # Number of items of all trials sent so far.
     tried = models.PositiveIntegerField(default=0, db_default=0)

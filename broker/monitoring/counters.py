@@ -32,7 +32,8 @@ class Totals:
 
     messages_added: int = 0  # entries put on, copied or restored to the queue
     messages_acknowledged: int = 0  # accepted entries, counted at the commit
-    acknowledge_attempts: int = 0  # accepted entries, and each backout or killed entry
+    # Accepted, backed out and killed entries; an entry counts once for each attempt.
+    acknowledge_attempts: int = 0
     messages_expired: int = 0
     # Entries that became dead letters, or were discarded instead.
     messages_killed: int = 0

@@ -1,7 +1,7 @@
-"""Which requests are understood: JSON with known fields, and known parameters.
+"""Requests of the API: JSON with known fields, and known query parameters.
 
-Whatever else a request contains is refused by name. A client that misspells a field
-would otherwise not learn that the API ignored it.
+A request with an unknown field or parameter is refused, and the error names it. A
+client that misspells a field would otherwise not learn that the API ignored it.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Stage:
 
 
 def course_of(operation: Operation) -> Course:
-    """The course of an operation; an empty one if none is stored."""
+    """The course of an operation; a new one, not saved, if none is stored."""
     found: Course | None = getattr(operation, "course", None)
     return found or Course(operation=operation)
 

@@ -65,16 +65,16 @@ REDIS_SETTINGS = {
 
 @contextmanager
 def servers(var: Path, terminal: Terminal) -> Iterator[dict[str, str]]:
-    """Run the servers for which the environment names no address.
+    """Run PostgreSQL and Redis, each only if the environment does not have its URL.
 
-    The caller holds the lock of ``var``, so a server still running there was left
-    behind.
+    The caller holds the lock of ``var``, so a server that still runs on it was left by
+    a launcher that was killed.
 
     Yields:
-        The addresses of both, as environment variables.
+        ``DATABASE_URL`` and ``REDIS_URL``.
 
     Raises:
-        CannotStart: one of them does not come up.
+        CannotStart: PostgreSQL or Redis does not start.
     """
     addresses = {
         "DATABASE_URL": socket_paths.database_url(var),

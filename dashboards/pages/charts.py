@@ -250,7 +250,8 @@ def axis(drawing: Drawing, tallest: float) -> float:
 
 
 def round_step(tallest: float, *, whole: bool = True) -> float:
-    """The step between lines: 1, 2 or 5 times a power of ten; at most five steps."""
+    """The distance between two grid lines: 1, 2 or 5 times a power of ten. The axis has
+    at most five steps."""
     if tallest <= 0 or not isfinite(tallest):
         return 1
     power = 10.0 ** floor(log10(tallest / 5))

@@ -209,8 +209,10 @@ def copy(window: ExportWindow) -> list[ArchiveFile]:
 
 
 def copy_table(table: str, window: ExportWindow) -> list[ArchiveFile]:
-    """Copy a table's rows of a window. A window of one transaction has no time limit,
-    because it cannot be halved.
+    """Copy the rows of one table in an export window.
+
+    The caller halves a window whose query is cancelled by its time limit. A window of
+    one transaction cannot be halved, so its query has no limit.
     """
     timeout = NO_TIMEOUT if is_single(window) else TIMEOUT
     rows = write(

@@ -208,7 +208,7 @@ def authenticate(name: str, password: str, host: str) -> AbstractBaseUser | None
 
 
 def unchanged(right: Right) -> AbstractBaseUser | None:
-    """The user of a cached password, if active and with the same password still."""
+    """The user of a cached password; None if inactive, or the password has changed."""
     users = get_user_model()._default_manager
     return users.filter(pk=right.user_id, password=right.hashed, is_active=True).first()
 

@@ -56,7 +56,7 @@ class Circumstances:
 
     now: datetime
     default: p.Outcome | None = None  # default outcome of the source
-    is_dead_letter: bool = False  # it is on a dead letter queue
+    is_dead_letter: bool = False  # the delivery is of a dead letter queue
     is_expired: bool = False
     # Its transaction was rolled back, but it is unsettled at the client.
     was_rolled_back: bool = False

@@ -1,9 +1,10 @@
 """ConnectionConsumers: server sessions that feed one handler from one queue.
 
-In each round, a session gets messages and checks them. The handler runs only if all can
-be delivered. Otherwise those that cannot are disposed of, and the rest is released
-uncounted and got again in the next round. So an undeliverable message is never part of
-an application's unit of work, and delays no other.
+In each round, a session gets messages and checks them. The handler runs only if all of
+them can be delivered. Otherwise the session moves the undeliverable messages away and
+releases the others, which does not count as a backout; the next round gets these again.
+So an undeliverable message is never part of an application's unit of work, and does not
+delay other messages.
 
 A ConnectionConsumer reads its queue's attributes once. It is open while its row exists
 and its queue is not stopped.

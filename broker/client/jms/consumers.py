@@ -96,10 +96,10 @@ class Consumer:
         return self.receive(0, mark=mark)
 
     def receive_many(self, limit: int) -> list[Message]:
-        """The messages that one get finds; as ``receive_nowait``.
+        """Return available messages without waiting, like ``receive_nowait``.
 
         Args:
-            limit: messages at most; the session's prefetch limits them, too.
+            limit: the largest number of messages; see also the session's prefetch.
 
         Raises:
             ValueError: the session is not transacted.

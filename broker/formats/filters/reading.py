@@ -181,8 +181,8 @@ def moment(said: Written) -> Moment:
 
 
 def same_day(said: Written, first: Written) -> Written:
-    """The end of a range; if it is a time without a date, it is on the day of the
-    begin."""
+    """The end of a range. An end without a date is on the date of the start, and has
+    the offset of the start from UTC if it has none itself."""
     begins = MOMENT.fullmatch(first.plainly)
     if begins and begins[2] and (time := TIME_ONLY.fullmatch(said.plainly)):
         offset = "" if time[4] else begins[5] or ""

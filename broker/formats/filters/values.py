@@ -44,7 +44,7 @@ class Moment:
 
     @property
     def end(self) -> datetime:
-        """The end of the time, exclusive."""
+        """The first instant after the period; 2026-01-02 is a period of one day."""
         return self.start + self.length
 
     def __str__(self) -> str:

@@ -1,8 +1,8 @@
-"""Attempts of rules on letters, counted over all copies of a message.
+"""How often each rule has tried a dead letter, counted over all copies of a message.
 
-If a rule sends a letter on and the copy dies again, this is a new letter. It inherits
-the counts of the first, because it is a copy of that letter's copy. If a user sends a
-letter on, the counts start at zero.
+If a rule resubmits a dead letter, it sends a copy. If this copy fails too, a second
+dead letter is made of it, which inherits the counts of the first. If a user resubmits a
+dead letter, the counts start at zero.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from broker.operations.rules.first_match import Tried
 from broker.operations.rules.matching import Letter
 from broker.sql.clock import database_now
 
-RESTS = timedelta(days=1)  # time after which counts of deleted messages are deleted
+# How long attempts on a deleted message are kept after the last.
+RESTS = timedelta(days=1)
 
 
 def tried_on(letters: Sequence[Letter], queue_id: int) -> dict[int, Tried]:
