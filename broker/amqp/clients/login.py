@@ -12,6 +12,7 @@ from broker.amqp.clients.cbs_login import Visit
 from broker.amqp.clients.certificates import common_name
 from broker.amqp.clients.identity import Identity
 from broker.amqp.clients.interfaces import ConnectedClient
+from broker.amqp.clients.refused_logins import NO_ACCESS, reason_of
 from broker.amqp.protocol.sasl import server
 from broker.amqp.threads import DatabaseAway
 
@@ -116,11 +117,23 @@ class Login:
         if self.client.gone:
             return
         if identity is None or held is None:
-            self.refuse("unknown user, wrong password, or no access")
+            await self.refuse_for_its_reason(is_known=identity is not None)
         else:
             self.sasl.accept()
             self.write()
             self.client.logged_in(identity, held, self.sasl.rest())
+
+    async def refuse_for_its_reason(self, *, is_known: bool) -> None:
+        """Refuse the login at once; its reason is looked up for the log."""
+        name, address = self.sasl.user, self.client.address
+        self.task = None  # not cancelled when the client hangs up
+        self.sasl.deny()
+        self.write()
+        self.client.turn_away()
+        why = NO_ACCESS
+        if not is_known:
+            why = await self.client.listener.database(reason_of, name)
+        logger.info("Login of %r from %s refused: %s", name, address, why)
 
     def let_visit(self) -> None:
         """Accept ANONYMOUS; the client authenticates later, by a token."""
