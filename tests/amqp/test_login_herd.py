@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import time
+import warnings
 from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
 
+from broker.amqp.clients.error_mapping import Guarded
 from broker.amqp.protocol.performatives import SaslOutcome
 from tests.amqp.listening import PASSWORD, listener
 from tests.amqp.test_identity import at_once, outcome
@@ -69,6 +73,19 @@ def test_a_login_that_waits_for_the_listener_is_not_late(
     monkeypatch.setattr(User, "check_password", slowly(User.check_password, 1.5))
     with listener(login_timeout_s=1.0) as here:
         here.client().close()
+
+
+async def test_work_that_is_cancelled_before_it_begins_leaves_no_warning() -> None:
+    async def work() -> None:
+        raise AssertionError("it was cancelled")
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        Guarded(asyncio.get_running_loop()).spawn(work()).cancel()
+        await asyncio.sleep(0.01)
+        gc.collect()
+
+    assert [str(one.message) for one in told] == []
 
 
 def slowly(

@@ -58,7 +58,7 @@ def test_a_form_within_the_limit_is_read(sign_in: SignIn) -> None:
     )
 
     assert answer.status_code == 200
-    assert "Nothing was taken over." in answer.content.decode()
+    assert "Nothing was imported." in answer.content.decode()
 
 
 def test_other_bad_requests_are_as_django_answers_them(client: Client) -> None:

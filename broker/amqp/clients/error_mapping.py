@@ -59,6 +59,8 @@ class Guarded:
         task = self.loop.create_task(self.guarded(coroutine))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+        # A task that is cancelled before it begins does not await its coroutine.
+        task.add_done_callback(lambda _: coroutine.close())
         return task
 
     async def guarded(self, coroutine: Coroutine[Any, Any, None]) -> None:
