@@ -71,6 +71,7 @@ def test_a_console_starts_ends_and_starts_again(
     assert first.endswith(f"Backout is running: http://127.0.0.1:{port}/\n")
     for name in ("secret_key", "secret_keys"):
         assert stat.S_IMODE((var / name).stat().st_mode) == 0o600
+    assert [one for one in var.rglob("*") if one.stat().st_mode & 0o077] == []
     assert not marked(var)
 
     with running(var, procfile, port) as launcher:
