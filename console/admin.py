@@ -29,7 +29,7 @@ def user_of(request: HttpRequest) -> User:
     return cast("User", request.user)
 
 
-def that_count() -> QuerySet[Permission]:
+def used_permissions() -> QuerySet[Permission]:
     """Permissions that the roles use, and any others that are already assigned.
 
     Django creates four permissions per table; most of them are never checked.
@@ -58,7 +58,7 @@ class WithPermissions(admin.ModelAdmin):
                 continue
             offered = Q(pk__in=groups(user).values("pk"))
             if name != "groups":
-                offered = Q(pk__in=permissions(user) & that_count())
+                offered = Q(pk__in=permissions(user) & used_permissions())
             if obj is not None:
                 offered |= Q(pk__in=getattr(obj, name).all())
             field = cast("ModelMultipleChoiceField[Any]", form.base_fields[name])

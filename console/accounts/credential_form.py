@@ -13,7 +13,7 @@ from django.utils import timezone
 from broker.models import Credential
 from console.accounts.granting import may_manage
 
-DEEDS = ("may_get", "may_browse", "may_put")
+FLAGS = ("may_get", "may_browse", "may_put")
 
 VIEW = "broker.view_credential"
 ADD = "broker.add_credential"
@@ -43,7 +43,7 @@ class CredentialForm(forms.ModelForm):
         model = Credential
         fields = [
             *("name", "user", "patterns"),
-            *DEEDS,
+            *FLAGS,
             "expires_at",
         ]
         widgets = {"patterns": forms.Textarea(attrs={"rows": 3})}
@@ -88,6 +88,6 @@ class CredentialForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any]:
         said = super().clean() or {}
-        if not any(said.get(one) for one in DEEDS):
+        if not any(said.get(one) for one in FLAGS):
             raise ValidationError("Choose at least one of get, browse and put.")
         return said

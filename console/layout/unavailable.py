@@ -1,7 +1,8 @@
 """Answers to unexpected errors: 503 if the database is unavailable, else 500.
 
 Pages get a page that needs no database, parts of pages a sentence, and the API problem
-details.
+details. An error at the commit leaves a change in doubt, so no answer says that nothing
+was changed.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from django.utils.html import escape
 
 RETRY_AFTER_S = 5
 AWAY = (
-    "The database does not answer, or its disk is full. Nothing was changed. Try again"
-    " in a few seconds."
+    "The database does not answer, or its disk is full. Try again in a few seconds. If"
+    " this was a change, check first whether it was made."
 )
 BROKEN = (
-    "The console met an unexpected error. Nothing was changed. The log of the web"
-    " process says more."
+    "The console met an unexpected error. The log of the web process names it. If this"
+    " was a change, check whether it was made before you repeat it."
 )
 
 

@@ -207,7 +207,7 @@ class Client(Guarded, asyncio.Protocol):
 
     # From the login to the open.
 
-    def await_login(self) -> None:  # again after the listener's own work for it
+    def await_login(self) -> None:  # called again if the listener is still busy
         within_s = self.limits.login_timeout_s
         self.timer = self.loop.call_later(within_s, self.guard, self.login_is_late)
 

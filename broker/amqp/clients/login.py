@@ -28,8 +28,8 @@ class Login:
         certificate = client.transport.get_extra_info("peercert")
         self.certified = common_name(certificate)
         self.taken = 0  # bytes received
-        self.task: asyncio.Task[None] | None = None  # works out an answer
-        self.early = b""  # received meanwhile
+        self.task: asyncio.Task[None] | None = None  # task that answers the client
+        self.early = b""  # received while the task runs
         self.sasl = server.ServerSasl(
             client.listener.access.mechanisms(
                 client.ip,
@@ -41,7 +41,7 @@ class Login:
     def receive(self, data: bytes) -> None:
         """Handle received bytes; keep those that come before the answer.
 
-        The socket is read on meanwhile: a client that goes is noticed.
+        The socket is still read meanwhile, so that the end of a client is noticed.
         """
         if self.is_ours:
             self.early += data
@@ -62,11 +62,11 @@ class Login:
 
     @property
     def is_ours(self) -> bool:
-        """Whether the client waits for the listener."""
+        """Whether the client waits for an answer of the listener."""
         return self.task is not None
 
     def leave(self) -> None:
-        """The client has gone: do nothing more for it."""
+        """Cancel the task, as the client has disconnected."""
         if self.task is not None:
             self.task.cancel()
 
@@ -86,8 +86,9 @@ class Login:
         try:
             await self.answered(question)
         except (DatabaseAway, DatabaseError) as error:
-            self.sasl.deny(server.OUR_TROUBLE)
-            self.refuse(f"the database is away: {error}")
+            if not self.client.gone:
+                self.sasl.deny(server.OUR_TROUBLE)
+                self.refuse(f"the database is away: {error}")
         finally:
             if self.task is asyncio.current_task():
                 self.task = None
