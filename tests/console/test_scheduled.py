@@ -66,7 +66,7 @@ def test_the_last_attempt_says_that_nothing_follows(sign_in: SignIn) -> None:
     put("orders")
     attempt("no", now=timezone.now())
 
-    assert "its attempts are used up" in words(page(sign_in("viewer")))
+    assert "this is the last attempt" in words(page(sign_in("viewer")))
 
 
 def test_deliver_now_leads_to_the_order_for_just_that(sign_in: SignIn) -> None:
