@@ -20,8 +20,8 @@ AWAY = (
     " this was a change, check first whether it was made."
 )
 BROKEN = (
-    "The console met an unexpected error. The log of the web process names it. If this"
-    " was a change, check whether it was made before you repeat it."
+    "The console met an unexpected error. The log of the web process names the error."
+    " If this was a change, check whether it was made before you repeat it."
 )
 
 
