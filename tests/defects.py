@@ -75,10 +75,10 @@ MUTANTS = [
     ),
     Mutant(
         "a release that is counted",
-        "broker/settlement/settle.py",
-        "    put_back(held, [0] * len(held), record)",
-        "    held = [replace(h, backout_count=h.backout_count + 1) for h in held]\n"
-        "    put_back(held, [0] * len(held), record)",
+        "broker/settlement/backout.py",
+        "            put_back(held, [delay_ms] * len(held), record)",
+        "            held = [one.counted() for one in held]\n"
+        "            put_back(held, [delay_ms] * len(held), record)",
     ),
     Mutant(
         "an expired message that is delivered",
@@ -313,14 +313,14 @@ MUTANTS = [
         "a dead process of which all counts",
         "broker/settlement/settle.py",
         "                end_lost(uow, DIED, now=now)",
-        "                end_badly(uow, DIED, now=now)",
+        "                end_if_held(uow, BackOut(DIED), now=now)",
         AHEAD,
     ),
     Mutant(
         "a consumer's own delay that is overlooked",
         "broker/settlement/backout.py",
-        "        return replace(outcome, after=delay)",
-        "        return outcome",
+        "        return replace(disposition, after=delay)",
+        "        return disposition",
         AHEAD,
     ),
     Mutant(

@@ -22,7 +22,7 @@ from broker.bridges.providers.registry import connect
 from broker.errors.bridges import LinkTakenOver
 from broker.models import DeadMessageQueue, Link, LinkStatus
 from broker.queueing.store import Receipt
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 TAG = "JMS_SUN_JMSBRIDGE_NAME"
 LONG_AGO = datetime.min.replace(tzinfo=UTC)

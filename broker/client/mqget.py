@@ -28,7 +28,7 @@ from broker.queueing.get import Delivery, Lanes
 from broker.queueing.low_watermarks import FLOORS
 from broker.security import authorities
 from broker.security.authorities import Principal
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from broker.transactions.scope import UnitOfWork
 
 Options = GetOptions

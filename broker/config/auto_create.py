@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from broker import sql
 from broker.config.address_settings import merge
 from broker.models import Address, AddressSetting, Queue, RoutingType
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 logger = logging.getLogger(__name__)
 

@@ -26,7 +26,7 @@ class Reject(Exception):
 
     Its unit of work is backed out, and all its messages become dead letters at once,
     however many attempts are left. Its text is for operators. See
-    ``broker.settlement.reject``.
+    ``broker.settlement.outcomes``.
     """
 
 

@@ -17,7 +17,7 @@ from django.db import transaction
 from broker import sql
 from broker.models import Act, CounterReset, Kind, Place, Queue
 from broker.security import audit
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 # Kinds of events that count as killed. A dead letter, or a message discarded because no
 # queue accepted its dead letter, was a failed attempt, whichever rule moved it. An

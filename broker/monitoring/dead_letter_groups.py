@@ -28,7 +28,7 @@ from broker.models import (
 )
 from broker.monitoring.dead_letters import DeadLetterCount
 from broker.security import audit
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 LONGEST_SNOOZE = timedelta(days=365)
 LONGEST_TICKET = 500

@@ -27,7 +27,7 @@ from broker.errors.operations import (
 )
 from broker.models import Act, Approval, Operation, OperationPatch, Queue
 from broker.operations.auditing import note
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 # The permission to approve an operation as the second person.
 MAY = "broker.approve_operation"

@@ -11,8 +11,7 @@ from typing import Any
 
 from broker.config.address_settings import Policy, policy_of, settings_for
 from broker.models import AddressSetting, Kind, Operation, Place, Queue
-from broker.operations.claim_items import Found, Reach, Taken
-from broker.operations.ledger import Done, Item
+from broker.operations.items import Done, Found, Item, Reach, Taken
 from broker.operations.outcomes import Outcome
 from broker.queueing.copy_edits import Repairs
 from broker.queueing.transfer import Copy, Record

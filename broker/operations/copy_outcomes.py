@@ -20,10 +20,9 @@ from broker import sql
 from broker.formats.error_fingerprint import fingerprint
 from broker.models import Course, DeadLetter, Kind, Operation, OperationItem, Place
 from broker.operations import error_history, item_state
-from broker.operations.claim_items import Reach
 from broker.operations.item_state import ItemEntry
-from broker.operations.ledger import Item
-from broker.sql.clock import database_now
+from broker.operations.items import Item, Reach
+from broker.sql import database_now
 
 Fate = OperationItem.Fate
 

@@ -14,8 +14,7 @@ from broker.formats.mq.chain import without_dead_letter_header
 from broker.models import DeadLetter, Kind, Operation, Place
 from broker.operations import patching
 from broker.operations.batches import ItemBatch, batches
-from broker.operations.claim_items import Taken, reinstate
-from broker.operations.ledger import Item, note
+from broker.operations.items import Item, Taken, note, reinstate
 from broker.operations.outcomes import Outcome
 from broker.queueing.transfer import Copy, Dress, Record, TakenEntry, copy, end
 from broker.settlement.backout import dead_letter as put_aside

@@ -15,7 +15,7 @@ from django.conf import settings
 from broker import sql
 from broker.errors.answers import AnotherRequest
 from broker.models import KeptAnswer
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 
 @dataclass(frozen=True, slots=True)

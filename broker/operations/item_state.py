@@ -11,10 +11,9 @@ from typing import Any
 
 from broker import sql
 from broker.models import Kind, Operation, Place, Queue
-from broker.operations.claim_items import Found, Reach, Taken
-from broker.operations.ledger import Item
+from broker.operations.items import Found, Item, Reach, Taken
 from broker.operations.outcomes import Outcome
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 Spot = tuple[int, int]  # queue id and message id
 

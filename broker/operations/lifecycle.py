@@ -15,7 +15,7 @@ from broker.operations import approvals, patching, schedule
 from broker.operations.auditing import note
 from broker.operations.executors import do
 from broker.operations.undoing import take_back
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 State = Operation.State
 

@@ -23,7 +23,7 @@ from broker.formats.patches.headers import FIELDS, PROPERTY
 from broker.models import Act, Message, Operation, OperationItem, OperationPatch
 from broker.operations import approvals, auditing
 from broker.operations.batches import ItemBatch
-from broker.operations.ledger import Item, note, planned
+from broker.operations.items import Item, note, planned
 from broker.operations.outcomes import Outcome
 from broker.security import redaction
 from broker.security.authorities import Principal

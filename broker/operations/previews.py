@@ -12,7 +12,7 @@ from django.utils import timezone
 from broker.models import Discarded, Operation, Queue
 from broker.operations import item_state
 from broker.operations.batches import batches
-from broker.operations.ledger import Item, planned
+from broker.operations.items import Item, planned
 from broker.operations.outcomes import Outcome
 from broker.operations.undoing import IN_PLACE
 

@@ -14,12 +14,12 @@ from django.db.models.functions import Now
 from broker.errors import OperationNotPlanned
 from broker.models import Act, Course, Kind, Operation, OperationItem, Queue
 from broker.operations import canary as canaries
-from broker.operations import copy_outcomes, ledger, rate_limit
+from broker.operations import copy_outcomes, rate_limit
 from broker.operations.auditing import note
 from broker.operations.canary import StopReason
-from broker.operations.ledger import Item
+from broker.operations.items import Item, named, planned
 from broker.queueing import journal
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 Stage, State, Status = Course.Stage, Operation.State, OperationItem.Status
 
@@ -199,8 +199,8 @@ def is_canary(course: Course) -> bool:
 def next_items(course: Course, limit: int) -> list[Item]:
     """The next items to process: items of the canary, or the next items in order."""
     if is_canary(course):
-        return ledger.named(course.chosen, limit=limit)
-    return ledger.planned(course.pk, limit=limit)
+        return named(course.chosen, limit=limit)
+    return planned(course.pk, limit=limit)
 
 
 def has_done(

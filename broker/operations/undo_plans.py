@@ -13,7 +13,7 @@ from broker import sql
 from broker.errors.operations import NotUndoable
 from broker.models import Act, Operation, OperationItem
 from broker.operations.auditing import note
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 State, Status = Operation.State, OperationItem.Status
 

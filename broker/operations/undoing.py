@@ -14,9 +14,8 @@ from datetime import datetime
 from broker import sql
 from broker.models import Kind, Operation, Place
 from broker.operations import item_state
-from broker.operations.claim_items import Taken, reinstate
 from broker.operations.item_state import ItemEntry, Spot
-from broker.operations.ledger import Done, Item, note
+from broker.operations.items import Done, Item, Taken, note, reinstate
 from broker.operations.outcomes import Outcome
 from broker.queueing.transfer import Record, end
 

@@ -25,7 +25,7 @@ from broker.queueing.copy_edits import NONE, Repairs, repair, shown_repaired
 from broker.queueing.provenance import STALE, Hop, resubmits, without_body
 from broker.queueing.routing import Route, route_to
 from broker.queueing.store import NewMessage
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 
 @dataclass(slots=True)  # not frozen: creating a frozen object takes five times as long
@@ -147,8 +147,7 @@ def copy(  # noqa: PLR0913  # each is named where it is used
             where they were, uncounted, if they were taken.
 
     Returns:
-        What each became, in the order of the entries; nothing of those that no queue
-        takes.
+        The copies, in the order of their entries. None of an entry that no queue takes.
     """
     route = route_to(address, only_queue)
     as_ibm = dress is not None
@@ -173,7 +172,8 @@ def copy(  # noqa: PLR0913  # each is named where it is used
         lifetime=lifetime,
         ends=ends,
     )
-    repair({one.copy_id: one.id for one in copies}, repairs)
+    if repairs:
+        repair({one.copy_id: one.id for one in copies}, repairs)
     notifications.announce_on_commit({q for one in copies for q in one.queue_ids})
     return copies
 

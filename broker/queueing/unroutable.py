@@ -26,7 +26,7 @@ from broker.queueing.arrival_expiry import lifetime_ms
 from broker.queueing.provenance import Hop, resubmits
 from broker.queueing.routing import route_to
 from broker.queueing.store import NewMessage, Receipt, store
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,5 @@
-"""Back out entries whose delivery failed: redeliver, delay, dead-letter, or discard."""
+"""Settle claimed entries by the outcome of their delivery. What failed is redelivered,
+delayed, dead-lettered, or discarded."""
 
 from __future__ import annotations
 
@@ -12,11 +13,20 @@ from typing import Any
 from broker import sql
 from broker.config.address_settings import DEFAULTS, Policy, merge, policy_of
 from broker.config.auto_create import ensure
+from broker.formats.error_fingerprint import readable
 from broker.models import AddressSetting, DeadLetter, Kind, Queue
 from broker.queueing import mentions
-from broker.queueing.transfer import Copy, Record, TakenEntry, copy, put_back
+from broker.queueing.transfer import Copy, Record, TakenEntry, copy, end, put_back
 from broker.settlement.discards import discard
 from broker.settlement.expiry import end_expired
+from broker.settlement.outcomes import (
+    Accept,
+    BackOut,
+    Failure,
+    Outcome,
+    Reject,
+    Release,
+)
 from broker.settlement.redelivery_policy import (
     LONGEST_MS,
     Discard,
@@ -39,73 +49,83 @@ MILLISECOND = timedelta(milliseconds=1)
 Cause = DeadLetter.Cause
 
 
-def dispose_of(
-    held: Sequence[TakenEntry],
-    record: Record,
-    spread: float | None,
-    *,
-    at_once: bool = False,
-    rejected: bool = False,
-    delay: timedelta | None = None,
+def settle_as(
+    outcome: Outcome, held: Sequence[TakenEntry], record: Record
 ) -> list[Disposition]:
-    """Count a backout of each entry, and do with it what its address settings say.
+    """Settle entries that this transaction has claimed.
 
     Args:
-        held: claimed by this transaction.
-        record: for the journal.
-        spread: as in ``redelivery_delay``; drawn for each entry when not given.
-        at_once: redeliver without a delay.
-        rejected: the consumer wants no further attempt.
-        delay: the redelivery delay that the consumer asked for, in place of the
-            setting's.
+        outcome: of the delivery of all of them.
+        held: the entries.
+        record: for the journal; the outcome decides its kind and its error.
 
     Returns:
-        What became of each entry that had not expired.
+        The disposition of each entry that was backed out or rejected, without the
+        expired ones.
     """
+    match outcome:
+        case Accept():
+            end(held, replace(record, kind=Kind.ACCEPT))
+        case Release(delay, why):
+            delay_ms = 0 if delay is None else milliseconds(delay)
+            detail = {"error": readable(why)} if why else {}
+            record = replace(record, kind=Kind.RELEASE, detail=detail)
+            put_back(held, [delay_ms] * len(held), record)
+        case BackOut() | Reject():
+            detail = {"error": readable(outcome.error)}
+            record = replace(record, kind=Kind.BACK_OUT, detail=detail)
+            return back_out(outcome, held, record)
+    return []
+
+
+def back_out(
+    outcome: Failure, held: Sequence[TakenEntry], record: Record
+) -> list[Disposition]:
+    """Count a backout of each entry, and do with it what its address settings say."""
     expired = [entry for entry in held if entry.expired]
-    end_expired(expired, record.came_from, uow=record.uow, now=record.now)
+    if expired:
+        end_expired(expired, record.came_from, uow=record.uow, now=record.now)
     counted = [entry.counted() for entry in held if not entry.expired]
     rules = rules_of({entry.queue_id for entry in counted})
-    for rule in rules.values():
-        if at_once:
-            rule.redelivery_delay_ms = 0
-        if rejected and can_put_aside(rule):
+    cause = Cause.MAX_DELIVERY_ATTEMPTS
+    if isinstance(outcome, Reject):
+        cause, outcome = Cause.REJECTED, BackOut(outcome.error)
+        for rule in filter(can_put_aside, rules.values()):
             rule.max_delivery_attempts = 1
-    outcomes = [
-        decide(
-            entry,
-            rules.get(entry.queue_id),
-            random.uniform(-1, 1) if spread is None else spread,  # noqa: S311
-        )
-        for entry in counted
+    if outcome.at_once:
+        for rule in rules.values():
+            rule.redelivery_delay_ms = 0
+    dispositions = [
+        decide(entry, rules.get(entry.queue_id), outcome.spread) for entry in counted
     ]
-    if delay is not None:
-        outcomes = [waiting(outcome, delay) for outcome in outcomes]
-    cause = Cause.REJECTED if rejected else Cause.MAX_DELIVERY_ATTEMPTS
-    carry_out(counted, outcomes, record, rules, cause=cause)
-    return outcomes
+    if outcome.delay is not None:
+        dispositions = [waiting(one, outcome.delay) for one in dispositions]
+    carry_out(counted, dispositions, record, rules, cause=cause)
+    return dispositions
 
 
 def decide(
-    entry: TakenEntry, rule: AddressSetting | None, spread: float
+    entry: TakenEntry, rule: AddressSetting | None, spread: float | None
 ) -> Disposition:
     """The disposition of an entry whose backout is counted already.
 
     Args:
         entry: the entry.
         rule: the settings of its queue (``rules_of``); None if the queue was deleted.
-        spread: as in ``redelivery_delay``.
+        spread: as in ``redelivery_delay``; drawn if None.
     """
     if rule is None:
         return Discard()
+    if spread is None:
+        spread = random.uniform(-1, 1)  # noqa: S311
     return dispose(rule, entry.backout_count, spread, address=rule.match)
 
 
-def waiting(outcome: Disposition, delay: timedelta) -> Disposition:
-    """The same disposition; if it is a redelivery, with this delay."""
-    if isinstance(outcome, Redeliver | Park):
-        return replace(outcome, after=delay)
-    return outcome
+def waiting(disposition: Disposition, delay: timedelta) -> Disposition:
+    """The same disposition; a redelivery waits for this delay."""
+    if isinstance(disposition, Redeliver | Park):
+        return replace(disposition, after=delay)
+    return disposition
 
 
 def can_put_aside(rule: AddressSetting) -> bool:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -20,47 +20,12 @@ from django.db import connection, transaction
 
 from broker import sql
 from broker.errors import BrokerError, LockLost
-from broker.formats.error_fingerprint import readable
 from broker.models import Kind, Place
 from broker.queueing.put import put_many
 from broker.queueing.store import NewMessage
-from broker.queueing.transfer import Record, TakenEntry, put_back
-from broker.settlement.backout import dispose_of, milliseconds
-
-
-@dataclass(frozen=True, slots=True)
-class Accept:
-    """The delivery succeeded; the entry leaves its queue."""
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """The entry returns to its queue; no backout is counted."""
-
-    delay: timedelta | None = None  # delay that the consumer wants; None: at once
-    why: str = ""  # reason why the consumer cannot process it, for the operator
-
-
-@dataclass(frozen=True, slots=True)
-class BackOut:
-    """The delivery failed: a backout is counted, and the entry is redelivered unless
-    its attempts are used up."""
-
-    error: str  # the error, for the operator
-    # Delay that the consumer wants; None: the settings decide.
-    delay: timedelta | None = None
-    at_once: bool = False  # a redelivered entry waits for no delay
-
-
-@dataclass(frozen=True, slots=True)
-class Reject:
-    """The delivery failed for good: dead-letter the entry at once; see module
-    ``reject``."""
-
-    error: str
-
-
-Outcome = Accept | Release | BackOut | Reject
+from broker.queueing.transfer import Record, TakenEntry
+from broker.settlement.backout import settle_as
+from broker.settlement.outcomes import Accept, Outcome
 
 
 @dataclass(slots=True)
@@ -214,7 +179,7 @@ def settle_groups(groups: Sequence[SettlementGroup], now: datetime | None) -> se
         rows = take(groups, now)
         missing = {row.number for row in rows if row.held is None}
         if not missing:
-            dispose(groups, rows, now)
+            settle_taken(groups, rows, now)
             break
         left: list[SettlementGroup] = []
         for number, group in enumerate(groups):
@@ -280,7 +245,7 @@ def take(groups: Sequence[SettlementGroup], now: datetime | None) -> list[Settle
     )
 
 
-def dispose(
+def settle_taken(
     groups: Sequence[SettlementGroup], rows: Sequence[SettledRow], now: datetime | None
 ) -> None:
     """Carry out the outcome of each entry that was taken."""
@@ -289,22 +254,6 @@ def dispose(
         assert held is not None, "all groups are held"
         taken[number].append(held)
     for number, entries in taken.items():
-        put(groups[number], entries, now)
-
-
-def put(
-    group: SettlementGroup, entries: Sequence[TakenEntry], now: datetime | None
-) -> None:
-    record = Record(Kind.BACK_OUT, Place.CLAIMED, group.uow, group.actor, now=now)
-    match group.outcome:
-        case Release(delay, why):
-            delay_ms = 0 if delay is None else milliseconds(delay)
-            detail = {"error": readable(why)} if why else {}
-            record = replace(record, kind=Kind.RELEASE, detail=detail)
-            put_back(entries, [delay_ms] * len(entries), record)
-        case BackOut(error, delay, at_once):
-            record = replace(record, detail={"error": readable(error)})
-            dispose_of(entries, record, None, at_once=at_once, delay=delay)
-        case Reject(error):
-            record = replace(record, detail={"error": readable(error)})
-            dispose_of(entries, record, None, rejected=True)
+        group = groups[number]
+        record = Record(Kind.BACK_OUT, Place.CLAIMED, group.uow, group.actor, now=now)
+        settle_as(group.outcome, entries, record)

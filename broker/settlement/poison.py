@@ -44,7 +44,7 @@ from broker.settlement.redelivery_policy import (
     remove,
 )
 from broker.settlement.settle import take_some
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 logger = logging.getLogger(__name__)
 

@@ -33,7 +33,7 @@ from broker.queueing.store import NewMessage, Receipt, check, store
 from broker.queueing.transfer import TakenEntry
 from broker.security import authorities
 from broker.settlement.mq_headers import Signature
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 logger = logging.getLogger(__name__)
 

@@ -17,8 +17,9 @@ from broker.formats.error_fingerprint import readable
 from broker.models import CountsWhenLost, Kind, Place, Queue
 from broker.queueing import processes
 from broker.queueing.get import Delivery
-from broker.queueing.transfer import Record, TakenEntry, end, put_back
-from broker.settlement.backout import dispose_of
+from broker.queueing.transfer import Record, TakenEntry
+from broker.settlement.backout import settle_as
+from broker.settlement.outcomes import BackOut, Failure, Outcome, Release
 from broker.settlement.redelivery_policy import Disposition
 
 DIED = "The consumer's process ended before its unit of work did."
@@ -47,41 +48,22 @@ def accept(
 
 
 @transaction.atomic
-def accept_some(
+def settle_some(
     uow: int,
     queue_id: int,
     ids: Sequence[int],
+    outcome: Outcome,
     *,
     actor: str = "",
     now: datetime | None = None,
 ) -> None:
-    """Accept some deliveries of a unit of work, which stays open.
+    """Settle some deliveries of a unit of work, which stays open.
 
     Raises:
-        LockLost: the unit of work no longer holds one of them; then none is accepted.
+        LockLost: the unit of work no longer holds one of them; then none is settled.
     """
     held = take_some(uow, queue_id, ids, now)
-    end(held, Record(Kind.ACCEPT, Place.CLAIMED, uow, actor, now=now))
-
-
-@transaction.atomic
-def release_some(
-    uow: int,
-    queue_id: int,
-    ids: Sequence[int],
-    *,
-    actor: str = "",
-    now: datetime | None = None,
-) -> None:
-    """Give entries back without counting a backout: no consumer has seen them. Never
-    delayed.
-
-    Raises:
-        LockLost: the unit of work no longer holds one of them; then none is released.
-    """
-    held = take_some(uow, queue_id, ids, now)
-    record = Record(Kind.RELEASE, Place.CLAIMED, uow, actor, now=now)
-    put_back(held, [0] * len(held), record)
+    settle_as(outcome, held, Record(Kind.ACCEPT, Place.CLAIMED, uow, actor, now=now))
 
 
 def take_some(
@@ -134,78 +116,30 @@ def carry_over(
     return after
 
 
-@transaction.atomic
-def back_out(  # noqa: PLR0913  # each is named where it is used
-    uow: int,
-    error: str,
-    *,
-    actor: str = "",
-    spread: float | None = None,
-    at_once: bool = False,
-    rejected: bool = False,
-    now: datetime | None = None,
+def end(
+    uow: int, outcome: Outcome, *, actor: str = "", now: datetime | None = None
 ) -> list[Disposition]:
-    """Back out a unit of work: count each entry, and carry out its disposition.
-
-    Args:
-        uow: the unit of work.
-        error: what went wrong, for the operator.
-        actor: for the journal.
-        spread: as in ``redelivery_delay``; drawn for each entry when not given.
-        at_once: what comes back waits for no delay.
-        rejected: nothing comes back; see ``reject``.
-        now: when; the database's clock when not given.
-
-    Returns:
-        What became of each entry, by queue and message.
+    """End a unit of work with one outcome for all its entries; see ``settle_as``.
 
     Raises:
         LockLost: it has ended already.
     """
-    outcomes = end_badly(
-        uow,
-        error,
-        actor=actor,
-        spread=spread,
-        at_once=at_once,
-        rejected=rejected,
-        now=now,
-    )
-    if outcomes is None:
+    dispositions = end_if_held(uow, outcome, actor=actor, now=now)
+    if dispositions is None:
         raise LockLost(uow)
-    return outcomes
-
-
-def end_badly(  # noqa: PLR0913  # as ``back_out``
-    uow: int,
-    error: str,
-    *,
-    actor: str = "",
-    spread: float | None = None,
-    at_once: bool = False,
-    rejected: bool = False,
-    now: datetime | None = None,
-) -> list[Disposition] | None:
-    """As ``back_out``; None if the unit of work holds nothing."""
-    held = sql.fetch("take_unit", TakenEntry, uow=uow, now=now)
-    if not held:
-        return None
-    detail = {"error": readable(error)}
-    record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, detail, now)
-    return dispose_of(held, record, spread, at_once=at_once, rejected=rejected)
+    return dispositions
 
 
 @transaction.atomic
-def release_all(uow: int, *, actor: str = "", now: datetime | None = None) -> int:
-    """End a unit of work; its entries return at once, without counting a backout.
-
-    Returns:
-        The number of entries; 0 if the unit of work has ended already.
-    """
+def end_if_held(
+    uow: int, outcome: Outcome, *, actor: str = "", now: datetime | None = None
+) -> list[Disposition] | None:
+    """As ``end``; None if the unit of work holds nothing, or has ended already."""
     held = sql.fetch("take_unit", TakenEntry, uow=uow, now=now)
-    record = Record(Kind.RELEASE, Place.CLAIMED, uow, actor, now=now)
-    put_back(held, [0] * len(held), record)
-    return len(held)
+    if not held:
+        return None
+    record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, now=now)
+    return settle_as(outcome, held, record)
 
 
 @transaction.atomic
@@ -232,11 +166,10 @@ def end_lost(
     """
     held = sql.fetch("take_unit", TakenEntry, uow=uow, now=now)
     counted, spared = parted(held, first)
-    detail = {"error": readable(error)}
-    record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, detail, now)
+    record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, now=now)
     if counted:
-        dispose_of(counted, record, None)
-    put_back(spared, [0] * len(spared), replace(record, kind=Kind.RELEASE))
+        settle_as(BackOut(error), counted, record)
+    settle_as(Release(why=error), spared, record)
 
 
 def parted(
@@ -259,13 +192,12 @@ def parted(
 
 
 @transaction.atomic
-def back_out_ready(
+def end_ready(
     queue_id: int,
     ids: Sequence[int],
-    error: str,
+    outcome: Failure,
     *,
     actor: str = "",
-    rejected: bool = False,
     now: datetime | None = None,
 ) -> list[Disposition]:
     """Count a failed delivery whose transaction was rolled back, so that its entries
@@ -282,9 +214,8 @@ def back_out_ready(
         now=now,
     )
     held = [replace(one, delivery_count=one.delivery_count + 1) for one in taken]
-    detail = {"error": readable(error)}
-    record = Record(Kind.BACK_OUT, Place.READY, None, actor, detail, now)
-    return dispose_of(held, record, None, rejected=rejected)
+    record = Record(Kind.BACK_OUT, Place.READY, None, actor, now=now)
+    return settle_as(outcome, held, record)
 
 
 def held_from(*columns: Any) -> TakenEntry:
@@ -308,7 +239,7 @@ def back_out_overdue(*, limit: int, now: datetime | None = None) -> int:
         )
         for uow, is_late in overdue:
             if is_late:
-                end_badly(uow, OVERDUE, now=now)
+                end_if_held(uow, BackOut(OVERDUE), now=now)
             else:
                 end_lost(uow, DIED, now=now)
         if len(overdue) < limit:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import datetime
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -48,6 +49,14 @@ def fetch_one(name: str, **parameters: Any) -> tuple[Any, ...]:
     """Run a statement that returns exactly one row."""
     (values,) = run(name, parameters)
     return values
+
+
+def database_now() -> datetime:
+    """The current time of the database, the only clock by which the broker decides; one
+    round trip."""
+    (moment,) = fetch_one("now")
+    assert isinstance(moment, datetime)
+    return moment
 
 
 def run(name: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:

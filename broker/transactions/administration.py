@@ -26,6 +26,7 @@ from broker.queueing.transfer import TakenEntry
 from broker.security import audit
 from broker.security.audit import Thing
 from broker.settlement import settle
+from broker.settlement.outcomes import BackOut
 
 MOST_ENTRIES = 100  # most entries shown of one unit of work
 LATEST = 2**63 - 1
@@ -161,7 +162,7 @@ def force(uow: int, *, why: str, actor: str, now: datetime | None = None) -> Non
     ):
         raise NotForced(uow, unit.nature.value)
     if unit.is_alive:
-        settle.back_out(uow, why, actor=actor, now=now)
+        settle.end(uow, BackOut(why), actor=actor, now=now)
     else:
         settle.end_lost(uow, why, actor=actor, now=now)
     names = Queue.objects.filter(pk__in=unit.queue_ids).order_by("name")

@@ -26,6 +26,7 @@ from broker.models import Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.queueing.put import NewMessage
 from broker.settlement import settle
+from broker.settlement.outcomes import Release
 from broker.transactions import administration
 from broker.transactions.leases import NOBODY, held
 from broker.transactions.prepared import prepare as promise
@@ -93,14 +94,14 @@ def keep(
 def give_back_some(
     uow: int, queue_id: int, ids: list[int], *, actor: str, now: datetime | None
 ) -> None:
-    """As ``settle.release_some``; but never for a prepared unit of work.
+    """Release some entries of a unit of work, unless it is prepared.
 
     Raises:
-        LockLost: the unit of work is prepared; or see ``settle.release_some``.
+        LockLost: the unit of work is prepared, or does not hold one of them.
     """
     if not is_branch(uow):
         raise LockLost(uow)
-    settle.release_some(uow, queue_id, ids, actor=actor, now=now)
+    settle.settle_some(uow, queue_id, ids, Release(), actor=actor, now=now)
 
 
 @transaction.atomic
@@ -122,7 +123,8 @@ def give_back(queue: Queue, *, actor: str, now: datetime | None = None) -> int:
         first = units[-1].id + 1
         for unit in units:
             if unit.actor == actor and is_branch(unit.id):
-                count += settle.release_all(unit.id, actor=actor, now=now)
+                count += len(held(unit.id))
+                settle.end_if_held(unit.id, Release(), actor=actor, now=now)
     return count
 
 

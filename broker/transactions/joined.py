@@ -13,7 +13,8 @@ from django.db import connection, transaction
 from broker.errors import LockLost
 from broker.queueing.get import Delivery
 from broker.queueing.low_watermarks import FLOORS
-from broker.settlement import reject
+from broker.settlement import settle
+from broker.settlement.outcomes import failure
 from broker.transactions.unit_of_work import UnitOfWork
 
 
@@ -96,7 +97,9 @@ class JoinedUnitOfWork(UnitOfWork):
         are still ready."""
         for queue_id in {delivery.queue_id for delivery in deliveries}:
             ids = [d.message_id for d in deliveries if d.queue_id == queue_id]
-            reject.end_ready(queue_id, ids, error, actor=self.actor, now=self.now)
+            settle.end_ready(
+                queue_id, ids, failure(error), actor=self.actor, now=self.now
+            )
 
 
 class CountedFirst(JoinedUnitOfWork):
@@ -140,7 +143,7 @@ class CountedFirst(JoinedUnitOfWork):
         FLOORS.forget()  # entries below the floors may be ready again
         if self.id is not None:
             with suppress(LockLost):  # its claims were rolled back, or are gone
-                reject.end(self.id, error, actor=self.actor, now=self.now)
+                settle.end(self.id, failure(error), actor=self.actor, now=self.now)
         self.back_out_again(self.later, error)
 
 
@@ -179,7 +182,7 @@ class CountedLast(JoinedUnitOfWork):
 
     def back_out_first(self, error: BaseException) -> None:
         assert self.id is not None, "a savepoint stands after a get"
-        reject.end(self.id, error, actor=self.actor, now=self.now)
+        settle.end(self.id, failure(error), actor=self.actor, now=self.now)
 
 
 def has_written() -> bool:

@@ -25,8 +25,9 @@ from broker.queueing.get import Delivery, fitting
 from broker.queueing.put import NewMessage
 from broker.queueing.selective_get import Search
 from broker.settlement import settle as ends
-from broker.settlement.batch import Outcome, Settlement, commit
-from broker.sql.clock import database_now
+from broker.settlement.batch import Settlement, commit
+from broker.settlement.outcomes import Outcome, Release
+from broker.sql import database_now
 from broker.transactions.prefetch import Prefetched
 
 NOBODY = 0  # owner id of leases; no process has this id
@@ -155,7 +156,7 @@ def settle(  # noqa: PLR0913  # each is named where it is used
     commit([settlement], puts, actor=actor, now=now)
     left = held(uow)
     if not left:
-        ends.release_all(uow, actor=actor, now=now)
+        ends.end_if_held(uow, Release(), actor=actor, now=now)
     return left
 
 

@@ -24,6 +24,7 @@ from broker.queueing.get import HIGHEST, LOWEST, NEW, Delivery, Lanes, get
 from broker.queueing.low_watermarks import FLOORS
 from broker.queueing.selective_get import Search
 from broker.settlement import expiry, poison, settle
+from broker.settlement.outcomes import Release
 from broker.settlement.poison import Attributes, Last, Policy, Removing
 
 PART = 200  # most entries of one claim
@@ -187,13 +188,14 @@ class Prefetched:
         """
         if deliveries is None:
             if self.uow is not None:
-                settle.release_all(self.uow, actor=self.actor, now=now)
+                settle.end_if_held(self.uow, Release(), actor=self.actor, now=now)
             self.uow, self.is_doubtful = None, False
         elif deliveries:
-            settle.release_some(
+            settle.settle_some(
                 deliveries[0].uow,
                 self.queue.pk,
                 [one.message_id for one in deliveries],
+                Release(),
                 actor=self.actor,
                 now=now,
             )
@@ -203,7 +205,7 @@ class Prefetched:
         assert self.uow is not None, "a get began it"
         stray = Claim.objects.filter(uow=self.uow, claim_id__gte=self.claims)
         for uow, queue_id, ids in stray.values_list("uow", "queue_id", "ids"):
-            settle.release_some(uow, queue_id, ids, actor=self.actor, now=now)
+            settle.settle_some(uow, queue_id, ids, Release(), actor=self.actor, now=now)
         self.is_doubtful = False
 
     def lose(

@@ -38,8 +38,8 @@ from broker.queueing.put import NewMessage, Receipt, put_many
 from broker.security import audit
 from broker.security.audit import Thing
 from broker.settlement import poison, settle
+from broker.settlement.outcomes import BackOut, Release, describe
 from broker.settlement.redelivery_policy import Disposition
-from broker.settlement.reject import describe
 from broker.transactions.unit_of_work import UnitOfWork
 
 LONGEST_XID = 300  # most characters; in hexadecimal, two parts of 64 bytes and a number
@@ -204,25 +204,23 @@ def commit_prepared(
 
 
 @transaction.atomic
-def back_out_prepared(  # noqa: PLR0913  # each is named where it is used
+def back_out_prepared(  # each is named where it is used
     xid: str,
     *,
-    error: str = DECIDED,
+    error: str | BackOut = DECIDED,
     coordinator: str = "",
     actor: str = "",
     reason: str = "",
-    spread: float | None = None,
     now: datetime | None = None,
 ) -> list[Disposition]:
     """Back out a prepared unit of work; its puts are never sent.
 
     Args:
         xid: what its coordinator calls it.
-        error: why, for the operator.
+        error: why, for the operator; or the outcome of its deliveries.
         coordinator: as in ``commit_prepared``.
         actor: as in ``commit_prepared``.
         reason: why, for the audit.
-        spread: as in ``redelivery.redelivery_delay``.
         now: when; the database's clock when not given.
 
     Raises:
@@ -232,8 +230,9 @@ def back_out_prepared(  # noqa: PLR0913  # each is named where it is used
     if actor:
         note(Act.BACK_OUT_PREPARED, uow, xid, reason)
     forget(uow)
-    actor = actor or coordinator
-    return settle.end_badly(uow, error, actor=actor, spread=spread, now=now) or []
+    outcome = BackOut(error) if isinstance(error, str) else error
+    by = actor or coordinator
+    return settle.end_if_held(uow, outcome, actor=by, now=now) or []
 
 
 @transaction.atomic
@@ -253,7 +252,7 @@ def release_prepared(
     """
     uow = locked(xid)
     forget(uow)
-    settle.release_all(uow, actor=coordinator, now=now)
+    settle.end_if_held(uow, Release(), actor=coordinator, now=now)
 
 
 def note(act: Act, uow: int, xid: str, reason: str) -> None:

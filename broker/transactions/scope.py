@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from broker.errors import LockLost
-from broker.errors.units_of_work import Reject
-from broker.settlement.reject import describe
+from broker.settlement.outcomes import describe, failure
 from broker.transactions.joined import joined
 from broker.transactions.unit_of_work import UnitOfWork
 
@@ -55,6 +54,6 @@ def unit_of_work(
 def back_out_unless_lost(work: UnitOfWork, error: BaseException) -> None:
     """Back out a unit of work, unless the system has done so already."""
     try:
-        work.back_out(describe(error), rejected=isinstance(error, Reject))
+        work.back_out(failure(error))
     except LockLost:
         return

@@ -27,8 +27,16 @@ from broker.queueing.put import NewMessage, put_many
 from broker.queueing.selective_get import Search
 from broker.settlement import expiry, poison, settle
 from broker.settlement.mq_headers import Signature
+from broker.settlement.outcomes import (
+    Accept,
+    BackOut,
+    Failure,
+    Outcome,
+    Reject,
+    Release,
+    describe,
+)
 from broker.settlement.redelivery_policy import Disposition, NoPlace, Removal
-from broker.settlement.reject import describe, reject_some
 
 PART = 200  # most entries of one claim
 SWITCHED_OFF = "the broker has it switched off (BROKER_SKIP_BACKOUT)"
@@ -164,22 +172,23 @@ class UnitOfWork:
 
     def accept(self, delivery: Delivery) -> None:
         """Accept one delivery before the others."""
-        self.settle_one(delivery, settle.accept_some)
+        self.settle_one(delivery, Accept())
 
     def release(self, delivery: Delivery) -> None:
         """Release one delivery, without counting a backout."""
-        self.settle_one(delivery, settle.release_some)
+        self.settle_one(delivery, Release())
 
     def reject(self, delivery: Delivery, error: str) -> None:
-        """Dead-letter one delivery at once (``settlement.reject``)."""
-        self.settle_one(delivery, partial(reject_some, error=error))
+        """Dead-letter one delivery at once (``settlement.outcomes.Reject``)."""
+        self.settle_one(delivery, Reject(error))
 
-    def settle_one(self, delivery: Delivery, how: Any) -> None:
+    def settle_one(self, delivery: Delivery, outcome: Outcome) -> None:
         self.check_open()
-        how(
+        settle.settle_some(
             delivery.uow,
             delivery.queue_id,
             [delivery.message_id],
+            outcome,
             actor=self.actor,
             now=self.now,
         )
@@ -267,13 +276,7 @@ class UnitOfWork:
 
     @transaction.atomic
     def back_out(
-        self,
-        error: str,
-        *,
-        spread: float | None = None,
-        by_system: bool = False,
-        at_once: bool = False,
-        rejected: bool = False,
+        self, error: str | Failure, *, by_system: bool = False
     ) -> list[Disposition]:
         """Count and dispose of what was got; forget what was put.
 
@@ -281,11 +284,8 @@ class UnitOfWork:
         unit of work ``skipped``, which must be ended, too.
 
         Args:
-            error: what went wrong, for the operator.
-            spread: as in ``redelivery.redelivery_delay``.
-            by_system: nobody asked for it; no mark counts.
-            at_once: nothing went wrong; what comes back waits for no delay.
-            rejected: nothing comes back; see ``settlement.reject``.
+            error: what went wrong, for the operator; or the outcome of all deliveries.
+            by_system: the application did not ask for it; the mark has no effect.
 
         Raises:
             LockLost: it was ended meanwhile, and counted then.
@@ -294,20 +294,13 @@ class UnitOfWork:
         self.ended = True
         if self.id is None:
             return []
+        outcome = BackOut(error) if isinstance(error, str) else error
         if self.mark is not None and not by_system:
-            self.skipped = self.skip(self.mark, error)
+            self.skipped = self.skip(self.mark, outcome.error)
         if not self.held:  # all deliveries were settled one by one
             settle.accept(self.id, expected=0, actor=self.actor, now=self.now)
             return []
-        return settle.back_out(
-            self.id,
-            error,
-            actor=self.actor,
-            spread=spread,
-            at_once=at_once,
-            rejected=rejected,
-            now=self.now,
-        )
+        return settle.end(self.id, outcome, actor=self.actor, now=self.now)
 
     def skip(self, delivery: Delivery, error: str) -> UnitOfWork:
         """Move one delivery into a new unit of work.

@@ -30,7 +30,7 @@ from broker.errors.redaction import MaskedMessage
 from broker.models import Queue
 from broker.queueing.put import put_many
 from broker.security import authorities, redaction
-from broker.settlement.batch import Accept, BackOut, Release
+from broker.settlement.outcomes import Accept, BackOut, Release
 from broker.transactions import branches, leases
 from broker.transactions.leases import Lease
 from console.accounts import masking

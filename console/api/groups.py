@@ -17,7 +17,7 @@ from broker.errors.groups import NoSuchGroup
 from broker.models import DeadLetterGroup
 from broker.monitoring import dead_letter_groups, dead_letters
 from broker.monitoring.dead_letters import DeadLetterCount
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from console.accounts.permissions import CHANGE
 from console.api.problems import NO_NUL, REFUSED, Problem, require
 from console.api.requests import RequestBody

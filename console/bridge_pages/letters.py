@@ -16,7 +16,7 @@ from broker.models import BridgeDestination, DeadLetter, Link
 from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY
 from broker.monitoring.dead_letters import Selection
 from broker.security.authorities import held_by
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from console.bridge_pages import sight
 from console.messages import dead_letter_groups
 from console.messages.dead_letter_query import fields_of, matches

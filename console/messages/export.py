@@ -21,7 +21,7 @@ from broker.monitoring import search as finding
 from broker.monitoring.search import Found
 from broker.security import audit
 from broker.security.redaction import Sight
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from console.accounts import masking
 from console.messages.search_form import Search
 from dashboards.pages.csv_safety import CsvSink, harmless

@@ -21,7 +21,7 @@ from django.core.exceptions import ValidationError
 
 from broker.models import Act
 from broker.security import audit
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from console.accounts.sign_in_audit import account
 from console.models import CodeTries
 

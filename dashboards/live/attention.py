@@ -15,7 +15,7 @@ from datetime import datetime
 from broker.models import DeadLetterGroup, Queue
 from broker.monitoring import dead_letter_groups, dead_letters
 from broker.security import authorities
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from dashboards.live import cache
 
 KEY = "dashboards.attention"

@@ -10,7 +10,7 @@ from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.types.types import Described, Symbol
 from broker.models import Claim, Event, Ready
 from broker.queueing.put import NewMessage, put, put_many
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from tests.amqp.getting import (
     SETTLED,
     Getting,

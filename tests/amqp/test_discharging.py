@@ -13,7 +13,8 @@ from broker.models import Message
 from broker.queueing import processes
 from broker.queueing.get import get
 from broker.queueing.put import NewMessage, put
-from broker.settlement.batch import Accept, Settlement
+from broker.settlement.batch import Settlement
+from broker.settlement.outcomes import Accept
 from tests.make import make_messages, make_queue
 
 pytestmark = pytest.mark.usefixtures("transactional_db")

@@ -27,7 +27,7 @@ from broker.amqp.senders.outcomes import (
     bare,
     decide,
 )
-from broker.settlement.batch import Accept, BackOut, Reject, Release
+from broker.settlement.outcomes import Accept, BackOut, Reject, Release
 from tests.make import NOON
 
 NOON_MS = int(NOON.timestamp() * 1000)

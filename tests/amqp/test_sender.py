@@ -12,8 +12,9 @@ from broker.amqp.protocol.sections import split
 from broker.amqp.protocol.types.types import Described, Symbol
 from broker.models import Claim, Ready, UnitOfWork
 from broker.queueing.put import NewMessage, put, put_many
-from broker.settlement.settle import back_out
-from broker.sql.clock import database_now
+from broker.settlement.outcomes import BackOut
+from broker.settlement.settle import end
+from broker.sql import database_now
 from tests.amqp.getting import SETTLED, attach, bodies, counts, getting, listener
 from tests.amqp.listening import Listening
 from tests.console.until import until
@@ -310,7 +311,7 @@ def test_a_unit_of_work_that_somebody_ended_ends_the_endpoint() -> None:
         client = getting(here)
         client.grant(1)
         client.get()
-        back_out(UnitOfWork.objects.get().pk, "an operator did")
+        end(UnitOfWork.objects.get().pk, BackOut("an operator did"))
         client.say(client.got, p.Accepted())
         assert client.detached().condition == DETACH_FORCED
         assert Ready.objects.count() == 2

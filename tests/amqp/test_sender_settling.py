@@ -10,7 +10,7 @@ from broker.amqp.senders.outcomes import FREE_RELEASES, MOST_RELEASES
 from broker.models import Claim, DeadLetter, Delayed, Place, Queue, Ready
 from broker.queueing.browse import browse
 from broker.queueing.put import put, put_many
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from tests.amqp.getting import Getting, attach, bodies, counts, getting, listener
 from tests.amqp.listening import Listening
 from tests.console.until import until

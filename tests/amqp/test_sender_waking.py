@@ -15,7 +15,7 @@ from broker.models import Queue
 from broker.queueing import notifications
 from broker.queueing.notifications import Arrivals
 from broker.queueing.put import put
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from tests.make import make_queue
 
 LONG_S = 600.0  # nothing here waits that long, unless a wake-up was lost

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 
 from broker.models import CountsWhenLost
 from broker.queueing.get import Delivery
-from broker.settlement.batch import Accept, BackOut, Reject, Release, Settlement
+from broker.settlement.batch import Settlement
+from broker.settlement.outcomes import Accept, BackOut, Reject, Release
 from broker.transactions.prefetch import Prefetched
 
 

@@ -11,6 +11,7 @@ from broker import operations
 from broker.models import Operation, Queue, Ready
 from broker.queueing.get import Delivery
 from broker.queueing.put import put_many
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
 from tests.make import (
     NOON,
@@ -35,7 +36,7 @@ def back_out(
     """One unit of work that ends badly, some minutes after noon; what it had got."""
     work = UnitOfWork(actor=actor, now=NOON + minutes(at))
     deliveries = work.get(queue, limit)
-    work.back_out(error, spread=0)
+    work.back_out(BackOut(error, spread=0))
     return deliveries
 
 

@@ -30,6 +30,7 @@ from broker.queueing import processes
 from broker.queueing.get import Delivery
 from broker.queueing.put import put
 from broker.settlement import expiry, poison, settle
+from broker.settlement.outcomes import BackOut
 from broker.settlement.poison import Last, Removing
 from broker.settlement.redelivery_policy import NoPlace
 from broker.transactions.scope import UnitOfWork
@@ -211,7 +212,7 @@ class IbmSteps(RuleBasedStateMachine):
             self.refused(session, lambda: work.back_out("too late"))
             after.open = False
             return after
-        work.back_out("no", spread=0)
+        work.back_out(BackOut("no", spread=0))
         self.model.skipped(self.known(session), after)
         assert after.open is (work.skipped is not None)
         after.work = work.skipped or after.work

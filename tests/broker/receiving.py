@@ -10,6 +10,7 @@ from broker.client import Connection, Consumer, Session, SessionMode, connect
 from broker.models import Discarded, Queue
 from broker.queueing.journal import Depth, depths
 from broker.queueing.put import put, put_many
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
 from tests.make import NOON, make_messages, make_queue
 
@@ -42,7 +43,7 @@ def put_again(backouts: int, body: bytes = b"poison", **fields: Any) -> None:
     for _ in range(backouts):
         work = UnitOfWork(now=NOON)
         work.get("orders")
-        work.back_out("no such customer", spread=0)
+        work.back_out(BackOut("no such customer", spread=0))
 
 
 def make_poison(

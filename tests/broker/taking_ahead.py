@@ -12,7 +12,8 @@ from broker.monitoring import fsck
 from broker.queueing import journal, processes
 from broker.queueing.get import Delivery, get
 from broker.queueing.put import put_many
-from broker.settlement.batch import Accept, BackOut, Outcome, Settlement, settle
+from broker.settlement.batch import Settlement, settle
+from broker.settlement.outcomes import Accept, BackOut, Outcome
 from broker.transactions.prefetch import Prefetched
 from tests.make import NOON, make_messages, make_queue, make_setting
 

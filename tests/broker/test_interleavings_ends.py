@@ -13,6 +13,8 @@ from broker.models import UnitOfWork as UnitRow
 from broker.queueing import delayed, processes
 from broker.queueing.put import put_many
 from broker.settlement import settle
+from broker.settlement.outcomes import BackOut as Failed
+from broker.settlement.outcomes import Release
 from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.conftest import Explore
 from tests.broker.dying import on
@@ -103,7 +105,7 @@ class AcceptAndRelease(AcceptSome):
 
     def right(self) -> None:
         one = self.got[0]
-        settle.release_some(one.uow, one.queue_id, [one.message_id])
+        settle.settle_some(one.uow, one.queue_id, [one.message_id], Release())
 
     def check(self, left: Ending, right: Ending) -> None:
         assert {type(one.error) for one in (left, right)} == {type(None), LockLost}
@@ -120,7 +122,7 @@ class BackOut(Held):
     """The application asks for a backout while the system makes one."""
 
     def left(self) -> None:
-        self.work.back_out("no such customer", spread=0)
+        self.work.back_out(Failed("no such customer", spread=0))
 
     def check(self, left: Ending, right: Ending) -> None:
         assert not self.accepted()
@@ -154,7 +156,7 @@ class BackOutAndWake(Held):
     settings: ClassVar[dict[str, Any]] = {"redelivery_delay_ms": 1000}
 
     def left(self) -> None:
-        self.work.back_out("no such customer", spread=0)
+        self.work.back_out(Failed("no such customer", spread=0))
 
     def right(self) -> int:
         return delayed.wake_due(limit=10, now=NOON + minutes(1))
@@ -276,7 +278,7 @@ def test_a_commit_of_a_process_taken_for_dead_is_refused_or_stands(
 
 class BackOutAndKill(CommitAndKill):
     def left(self) -> None:
-        self.work.back_out("no such customer", spread=0)
+        self.work.back_out(Failed("no such customer", spread=0))
 
     def check(self, left: Ending, right: Ending) -> None:
         assert not self.accepted()

@@ -9,8 +9,9 @@ from django.db import transaction
 from broker import operations
 from broker.models import Kind, Operation, OperationItem, Ready
 from broker.operations.executors import do
-from broker.operations.ledger import Item, planned
+from broker.operations.items import Item, planned
 from broker.settlement import expiry
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.conftest import Explore
 from tests.broker.dying import make_dead_letters, on, plan
@@ -86,7 +87,7 @@ class MoveAndBackOut(Resubmit):
     def right(self) -> int:
         work = UnitOfWork(now=LATER)
         got = work.get("DLQ")
-        work.back_out("still wrong", spread=0)
+        work.back_out(BackOut("still wrong", spread=0))
         return len(got)
 
     def check(self, left: Ending, right: Ending) -> None:

@@ -11,6 +11,7 @@ from broker.models import Kind, PreparedPut
 from broker.models import UnitOfWork as UnitRow
 from broker.queueing.put import put, put_many
 from broker.settlement import settle
+from broker.settlement.outcomes import Accept, BackOut
 from broker.settlement.poison import Last, Removing
 from broker.transactions import prepared
 from broker.transactions.scope import UnitOfWork
@@ -95,9 +96,8 @@ class PoisonAndAccept(Poison):
         self.work.remove_now(Removing(self.delivery, "BOQ"), last=Last.RETURN)
 
     def right(self) -> None:
-        settle.accept_some(
-            self.delivery.uow, self.delivery.queue_id, [self.delivery.message_id]
-        )
+        one = self.delivery
+        settle.settle_some(one.uow, one.queue_id, [one.message_id], Accept())
 
     def check(self, left: Ending, right: Ending) -> None:
         assert {type(one.error) for one in (left, right)} == {type(None), LockLost}
@@ -148,7 +148,7 @@ class SkipAndSweep(Scene):
         self.work.get("orders")
 
     def left(self) -> None:
-        self.work.back_out("no", spread=0)
+        self.work.back_out(BackOut("no", spread=0))
         assert self.work.skipped is not None
         self.work.skipped.commit()
 

@@ -13,6 +13,7 @@ from broker.config import auto_create
 from broker.errors import NoSuchAddress
 from broker.models import Address, DeadLetter, Queue, Ready
 from broker.queueing.put import Receipt, put
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
 from tests.broker.conftest import Explore
 from tests.broker.dying import back_out, on
@@ -63,7 +64,7 @@ class MoveAndDelete(Casualties):
         self.work.get("orders")
 
     def left(self) -> object:
-        return self.work.back_out("no such customer", spread=0)
+        return self.work.back_out(BackOut("no such customer", spread=0))
 
     def check(self, left: Ending, right: Ending) -> None:
         assert (left.error, right.error) == (None, None)
@@ -162,7 +163,7 @@ class BackOutAndDelete(Casualties):
         self.work.get("DLQ.orders")
 
     def left(self) -> object:
-        return self.work.back_out("not now", spread=0)
+        return self.work.back_out(BackOut("not now", spread=0))
 
     def check(self, left: Ending, right: Ending) -> None:
         assert (left.error, right.error) == (None, None)

@@ -13,7 +13,8 @@ from broker.queueing.get import Delivery
 from broker.queueing.put import NewMessage, put_many
 from broker.settlement import batch as settlements
 from broker.settlement import settle
-from broker.settlement.batch import Accept, BackOut, Outcome, Release, Settlement
+from broker.settlement.batch import Settlement
+from broker.settlement.outcomes import Accept, BackOut, Outcome, Release
 from broker.transactions.prefetch import Prefetched
 from tests.broker.conftest import Explore
 from tests.broker.interleavings import Ending, Scene

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from broker import operations
 from broker.models import Kind, Operation, OperationItem
-from broker.operations.ledger import planned
+from broker.operations.items import planned
 from broker.operations.undoing import take_back
 from broker.transactions.scope import unit_of_work
 from tests.broker.conftest import Explore

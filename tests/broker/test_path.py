@@ -15,6 +15,7 @@ import pytest
 from broker import operations, sql
 from broker.client import put
 from broker.queueing import delayed
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import ERROR, operator
 from tests.make import NOON, make_queue, make_setting, minutes, plan_resubmit, seconds
@@ -52,11 +53,11 @@ def walk_the_path() -> None:
     put("orders", b"x", now=NOON)
     work = UnitOfWork(now=NOON + seconds(1))
     assert work.get("orders")
-    work.back_out(ERROR, spread=0)
+    work.back_out(BackOut(ERROR, spread=0))
     assert delayed.wake_due(limit=1, now=NOON + minutes(1))
     work = UnitOfWork(now=NOON + minutes(2))
     assert work.get("orders")
-    work.back_out(ERROR, spread=0)
+    work.back_out(BackOut(ERROR, spread=0))
     operation = plan_resubmit(operator(), "all")
     operations.start(operation.pk, limit=1)
 

@@ -32,6 +32,7 @@ from broker.queueing import delayed as delays
 from broker.queueing import journal, processes
 from broker.queueing.put import put
 from broker.settlement import expiry, settle
+from broker.settlement.outcomes import Accept, BackOut, Release
 from broker.transactions.scope import UnitOfWork
 from tests.broker.model import DELAY, LONG, Model, Place, Unit
 from tests.make import NOON, make_queue, make_setting, make_user, plan_resubmit
@@ -88,7 +89,8 @@ class QueueMachine(RuleBasedStateMachine):
         elif unit.work.id is not None and not unit.work.ended:
             unit.work.now = self.model.now
             assert unit.work.get(queue, limit) == []
-            self.model.due(queue, limit)
+            # It wakes what is due, and looks again, until nothing is due.
+            self.model.due(queue, len(self.model.places))
 
     @rule(unit=units)
     def commit(self, unit: Unit) -> None:
@@ -106,7 +108,7 @@ class QueueMachine(RuleBasedStateMachine):
     def back_out(self, unit: Unit) -> None:
         work = self.again(unit)
         if unit.open:
-            work.back_out("no such customer 17", spread=0)
+            work.back_out(BackOut("no such customer 17", spread=0))
             self.model.returns(unit)
         else:
             self.refused(unit, lambda: work.back_out("too late"))
@@ -135,8 +137,8 @@ class QueueMachine(RuleBasedStateMachine):
             return unit
         one = data.draw(st.sampled_from(sorted(self.model.of(unit))))
         queue = self.queue_id(self.model.places[one].queue)
-        end = settle.accept_some if well else settle.release_some
-        end(unit.uow, queue, [one], now=self.model.now)
+        outcome = Accept() if well else Release()
+        settle.settle_some(unit.uow, queue, [one], outcome, now=self.model.now)
         unit.work.held -= 1
         if well:
             del self.model.places[one]
@@ -151,9 +153,11 @@ class QueueMachine(RuleBasedStateMachine):
         unit, other = self.begin(1), self.begin(1)
         for message_id in self.model.of(other):
             queue = self.queue_id(self.model.places[message_id].queue)
-            end = settle.accept_some if well else settle.release_some
+            outcome = Accept() if well else Release()
             with pytest.raises(LockLost), transaction.atomic():
-                end(unit.uow, queue, [message_id], now=self.model.now)
+                settle.settle_some(
+                    unit.uow, queue, [message_id], outcome, now=self.model.now
+                )
         self.back_out(other)
         self.commit(unit)
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from broker.models import Delayed
 from broker.queueing.put import put
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from console.accounts import roles
 from tests.broker.elsewhere import Background
 from tests.console.browsing import (

@@ -12,6 +12,7 @@ from broker.models import DeadLetter, Queue
 from broker.monitoring.explain import explain
 from broker.queueing import journal
 from broker.queueing.put import put
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork, unit_of_work
 from console.messages.detail import story_of
 from console.messages.timeline import Life, Road, lives
@@ -71,7 +72,7 @@ def test_what_was_backed_out_before_it_was_carried_has_two_attempts() -> None:
     put("orders", now=NOON)
     work = UnitOfWork(now=NOON)
     work.get("orders")
-    work.back_out("no", at_once=True)
+    work.back_out(BackOut("no", at_once=True))
     (source,) = take(now=NOON + seconds(1))
 
     (life,) = lives_of(source)

@@ -14,6 +14,7 @@ from broker.operations import Chosen
 from broker.queueing import delayed
 from broker.queueing.put import put_many
 from broker.settlement import settle
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
 from dashboards.reports.policy_replay import Policy
 from tests.broker import ordering
@@ -86,7 +87,7 @@ def consume(
         now += HELD
         if failures.get(got[0].message_id, 0):
             failures[got[0].message_id] -= 1
-            settle.back_out(got[0].uow, "no such customer 17", now=now)
+            settle.end(got[0].uow, BackOut("no such customer 17"), now=now)
         else:
             settle.accept(got[0].uow, expected=1, now=now)
 

@@ -12,7 +12,13 @@ from broker.operations import Chosen
 from broker.queueing import delayed as delays
 from broker.queueing.put import put_many
 from broker.settlement import discards, expiry, settle
-from broker.transactions.prepared import back_out_prepared, commit_prepared, prepare
+from broker.settlement.outcomes import BackOut
+from broker.transactions.prepared import (
+    DECIDED,
+    back_out_prepared,
+    commit_prepared,
+    prepare,
+)
 from broker.transactions.scope import UnitOfWork
 from tests.broker import ordering
 from tests.broker.dying import back_out, on, operator
@@ -59,14 +65,14 @@ def survivors() -> None:
     work.release(given_back)
     work = UnitOfWork(actor="bob", now=at(11))
     work.get("orders", 1, mark=True)
-    work.back_out("no", spread=0)
+    work.back_out(BackOut("no", spread=0))
     assert work.skipped is not None
     work.skipped.commit()
     (lost,) = UnitOfWork(actor="cid", now=at(12)).get("orders", 1)
     settle.end_lost(lost.uow, "it went", now=at(13))
     put_many(make_messages(1), now=at(14))
     queue = Queue.objects.get(name="orders")
-    settle.back_out_ready(queue.pk, on("orders")[:1], "gone", now=at(15))
+    settle.end_ready(queue.pk, on("orders")[:1], BackOut("gone"), now=at(15))
 
 
 def by_operators() -> None:
@@ -112,7 +118,7 @@ def promises() -> None:
         work.put("answers", b"done")
         prepare(work, xid)
     commit_prepared("kept", now=at(40))
-    back_out_prepared("broken", now=at(41), spread=0)
+    back_out_prepared("broken", error=BackOut(DECIDED, spread=0), now=at(41))
 
 
 def past_midnight() -> None:

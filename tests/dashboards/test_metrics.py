@@ -25,6 +25,7 @@ from broker.models import (
 )
 from broker.queueing import processes
 from broker.queueing.put import NewMessage, put, put_many
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
 from dashboards.metrics import bridge_links, collector
 from tests.broker.bridges.configured_links import make_link
@@ -114,7 +115,7 @@ def test_what_came_back_is_as_old_as_it_was() -> None:
     put_many([NewMessage("orders")], now=timezone.now() - timedelta(hours=1))
     work = UnitOfWork()
     work.get("orders")
-    work.back_out("no", at_once=True)
+    work.back_out(BackOut("no", at_once=True))
     put("orders")
 
     age_s = of("backout_queue_oldest_message_age_seconds", queue="orders")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth import get_user_model
 
 from broker.models.clients import Credential
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 NO_NAME = "there is no credential or user of this name"
 REVOKED = "the credential is revoked"

@@ -18,7 +18,8 @@ from broker.amqp.senders.in_flight import InFlightEntry
 from broker.errors import LockLost
 from broker.models import AddressSetting, Queue
 from broker.queueing.get import Delivery
-from broker.settlement.batch import Accept, Settlement, settle
+from broker.settlement.batch import Settlement, settle
+from broker.settlement.outcomes import Accept
 from broker.transactions.prefetch import Prefetched
 
 logger = logging.getLogger(__name__)

@@ -33,7 +33,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from broker.amqp.protocol import performatives as p
-from broker.settlement.batch import Accept, BackOut, Outcome, Reject, Release
+from broker.settlement.outcomes import Accept, BackOut, Outcome, Reject, Release
 
 MILLISECOND = timedelta(milliseconds=1)
 LONGEST = timedelta(days=36500)

@@ -27,7 +27,8 @@ from broker.amqp.senders.outcomes import (
 )
 from broker.amqp.transactions import state as transactions
 from broker.amqp.transactions.commit import Ending
-from broker.settlement.batch import Accept, BackOut, Release, Settlement
+from broker.settlement.batch import Settlement
+from broker.settlement.outcomes import Accept, BackOut, Release
 
 logger = logging.getLogger(__name__)
 

@@ -23,7 +23,8 @@ from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.refusals import refusal
 from broker.amqp.transactions.commit import Discharge, Ending
 from broker.amqp.transactions.pending import Retired, Transaction, TransactionClient
-from broker.settlement.batch import BackOut, Settlement
+from broker.settlement.batch import Settlement
+from broker.settlement.outcomes import BackOut
 
 Told = Callable[[AmqpError | None], None]
 

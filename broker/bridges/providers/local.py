@@ -29,6 +29,7 @@ from broker.queueing import delayed, journal, notifications
 from broker.queueing.put import CHUNK, NewMessage, put_many, put_to
 from broker.queueing.store import Receipt
 from broker.settlement import settle
+from broker.settlement.outcomes import Release
 from broker.transactions.scope import UnitOfWork
 
 UNTAKEN = "No queue of the address {} takes the message. Give it one under Settings."
@@ -143,7 +144,7 @@ def give_back(work: UnitOfWork) -> None:
     """Release all entries of a unit of work; no backout is counted."""
     work.ended = True
     if work.id is not None:
-        settle.release_all(work.id, actor=work.actor, now=work.now)
+        settle.end_if_held(work.id, Release(), actor=work.actor, now=work.now)
 
 
 def back_out(work: UnitOfWork, error: str) -> None:

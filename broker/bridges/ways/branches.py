@@ -31,7 +31,7 @@ from broker.errors.bridges import ProviderError, ProviderLost, SendRefused
 from broker.errors.units_of_work import BackedOut, NoSuchXid
 from broker.models import Branch, Link
 from broker.queueing.store import NewMessage, Receipt
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from broker.transactions import prepared
 from broker.transactions.scope import UnitOfWork
 

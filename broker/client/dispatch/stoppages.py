@@ -23,7 +23,7 @@ from broker.queueing import notifications, processes
 from broker.queueing.get import Delivery, Lanes, get
 from broker.security import audit, authorities
 from broker.settlement.poison import attributes_of
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 logger = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ from broker.queueing.get import Delivery
 from broker.queueing.selective_get import Search
 from broker.security.authorities import Principal
 from broker.settlement import settle
+from broker.settlement.outcomes import BackOut, Release
 from broker.settlement.poison import Last, Removing
 from broker.transactions.scope import UnitOfWork
 
@@ -79,10 +80,11 @@ class Holding:
         for queue_id in {one.queue_id for one in ours}:
             unseen = [one for one in ours if one.queue_id == queue_id]
             try:
-                settle.release_some(
+                settle.settle_some(
                     unseen[0].uow,
                     queue_id,
                     [one.message_id for one in unseen],
+                    Release(),
                     actor=self.actor,
                     now=self.now(),
                 )
@@ -143,9 +145,9 @@ class Holding:
         work = self.take_leave()
         if counted:
             with suppress(LockLost):  # the system has backed it out before
-                work.back_out(error, by_system=True, at_once=at_once)
+                work.back_out(BackOut(error, at_once=at_once), by_system=True)
         elif work.id is not None:
-            settle.release_all(work.id, actor=self.actor, now=self.now())
+            settle.end_if_held(work.id, Release(), actor=self.actor, now=self.now())
 
 
 def is_open(work: UnitOfWork) -> bool:

@@ -21,7 +21,7 @@ from broker.config.names import local_queue
 from broker.models import Subscription
 from broker.queueing import notifications, processes, subscriptions
 from broker.security import authorities
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from broker.transactions.scope import describe
 
 CLOSED = "The session was closed before the message was accepted."

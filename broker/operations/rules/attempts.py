@@ -15,7 +15,7 @@ from django.db.models import Exists, OuterRef, Q
 from broker.models import Message, RuleAttempt
 from broker.operations.rules.first_match import Tried
 from broker.operations.rules.matching import Letter
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 # How long attempts on a deleted message are kept after the last.
 RESTS = timedelta(days=1)

@@ -20,7 +20,7 @@ from broker.operations.rules.first_match import RuleDecision, SkipReason, Tried,
 from broker.operations.rules.matching import Letter, covers, matches
 from broker.operations.rules.table import Action, Rule, Table
 from broker.operations.rules.targets import target_of
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 SCAN = 500
 MOST = 5000  # most letters that a preview reads

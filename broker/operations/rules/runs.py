@@ -31,7 +31,7 @@ from broker.operations.rules.tables import Mode, parsed
 from broker.operations.rules.targets import Target, target_of
 from broker.queueing import limits
 from broker.security import authorities
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 BATCH = 500  # most letters of one pass
 SAMPLE = 10  # most letters that the record of a pass names

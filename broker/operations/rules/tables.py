@@ -13,7 +13,7 @@ from broker.models import Act, Queue, RuleTable
 from broker.operations.rules.parser import read
 from broker.operations.rules.table import Table
 from broker.security import audit
-from broker.sql.clock import database_now
+from broker.sql import database_now
 
 Mode = RuleTable.Mode
 

@@ -13,11 +13,18 @@ verify an export independently.
 
 from __future__ import annotations
 
-from broker.security.audit.actors import Actor, acting, is_acting
 from broker.security.audit.chain import ChainFault, Head, check, last_check, verify
 from broker.security.audit.differences import changes, state_of
 from broker.security.audit.finding import AuditFilter, found
-from broker.security.audit.records import LONGEST, Thing, record, refuse
+from broker.security.audit.records import (
+    LONGEST,
+    Actor,
+    Thing,
+    acting,
+    is_acting,
+    record,
+    refuse,
+)
 
 __all__ = [
     "LONGEST",

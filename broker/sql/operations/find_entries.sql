@@ -3,7 +3,7 @@
 -- Order    by id.
 -- Locks    none: it only reads.
 -- Index    broker_ready_pkey, broker_delayed_pkey
--- Returns  the fields of broker.operations.claim_items.Found.
+-- Returns  the fields of broker.operations.items.Found.
 WITH lanes AS MATERIALIZED (
     SELECT number::smallint AS priority FROM generate_series(0, 9) AS number
     WHERE (SELECT true FROM broker_ready

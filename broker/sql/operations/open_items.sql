@@ -5,7 +5,7 @@
 -- Order    of the items.
 -- Locks    none.
 -- Index    broker_item_next
--- Returns  the fields of broker.operations.ledger.Item.
+-- Returns  the fields of broker.operations.items.Item.
 SELECT id, queue_id, message_id, target, copy_id, priority, backout_count,
     delivery_count, due_at, expires_at
 FROM broker_operationitem

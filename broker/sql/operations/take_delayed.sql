@@ -3,7 +3,7 @@
 -- Order    by id.
 -- Locks    the entries; entries locked by another transaction are skipped.
 -- Index    broker_delayed_pkey
--- Returns  the fields of broker.operations.claim_items.Taken, by id; without entries that
+-- Returns  the fields of broker.operations.items.Taken, by id; without entries that
 --          are no longer there, or have expired and are not wanted.
 WITH taken AS (
     DELETE FROM broker_delayed

@@ -3,7 +3,7 @@
 -- Order    by id.
 -- Locks    the entries; entries locked by another transaction are skipped.
 -- Index    broker_ready_pkey, broker_delayed_pkey
--- Returns  the fields of broker.operations.claim_items.Taken.
+-- Returns  the fields of broker.operations.items.Taken.
 WITH own AS MATERIALIZED (
     SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
 ),

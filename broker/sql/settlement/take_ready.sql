@@ -5,7 +5,7 @@
 -- Order    by id; the position of an entry is its id, or its id less 2^62 if returned.
 -- Locks    the entries; entries locked by another transaction are skipped.
 -- Index    broker_ready_pkey
--- Returns  the fields of broker.operations.claim_items.Taken, by id; without entries that
+-- Returns  the fields of broker.operations.items.Taken, by id; without entries that
 --          are no longer there, or have expired and are not wanted.
 WITH lanes AS MATERIALIZED (
     SELECT number::smallint AS priority FROM generate_series(0, 9) AS number

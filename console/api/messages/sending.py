@@ -11,7 +11,7 @@ from pydantic import Field
 from broker.models import Queue
 from broker.queueing.put import NewMessage, put_many
 from broker.security import authorities
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from console.api.bodies import MessageToPut, new_message
 from console.api.problems import REFUSED
 from console.api.requests import RequestBody

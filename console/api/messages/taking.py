@@ -23,7 +23,7 @@ from pydantic import Field
 from broker.models import Queue
 from broker.queueing import notifications
 from broker.security import authorities, redaction
-from broker.settlement.batch import Accept, BackOut, Outcome, Reject, Release
+from broker.settlement.outcomes import Accept, BackOut, Outcome, Reject, Release
 from broker.settlement.redelivery_policy import LONGEST_MS
 from broker.transactions import leases
 from console.accounts import masking

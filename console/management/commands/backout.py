@@ -17,7 +17,7 @@ from broker.errors import BrokerError
 from broker.errors.operations import NothingChosen
 from broker.models import DeadLetter, Operation
 from broker.operations import Order
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from console.cli import deeds, exchange, people, telling
 from console.cli.bridges import BridgeCommands
 from console.cli.options import (

@@ -18,7 +18,7 @@ from broker.models import Operation
 from broker.monitoring import dead_letter_groups
 from broker.monitoring import dead_letters as triage
 from broker.monitoring.dead_letters import DeadLetterCount
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from console.layout import pagination
 from console.messages.dead_letter_groups import (
     STANDINGS,

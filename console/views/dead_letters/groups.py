@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST
 from broker import errors
 from broker.errors.groups import InvalidTicket, NoSuchGroup
 from broker.monitoring import dead_letter_groups, dead_letters
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from console.accounts.permissions import CHANGE
 from console.messages.dead_letter_query import names_for
 from console.views.dead_letters.dead_letter_list import shown

@@ -17,7 +17,8 @@ from broker.errors import LockLost
 from broker.models import Delayed, Queue
 from broker.queueing import notifications
 from broker.queueing.put import put
-from broker.settlement.settle import end_badly
+from broker.settlement.outcomes import BackOut
+from broker.settlement.settle import end_if_held
 from tests.broker.receiving import AUTO, CLIENT, TRANSACTED, counts, put_again
 from tests.make import make_queue, make_user
 
@@ -227,7 +228,7 @@ def test_a_listener_s_next_commit_tells_what_was_lost() -> None:
 
     def lose_or_commit(message: Message) -> None:
         if not message.redelivered:
-            end_badly(message.delivery.uow, "took too long")
+            end_if_held(message.delivery.uow, BackOut("took too long"))
             return
         try:
             session.commit()

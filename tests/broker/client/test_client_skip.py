@@ -15,7 +15,8 @@ from broker.errors.units_of_work import (
     WrongOptions,
 )
 from broker.models import Claim, Queue, UnitOfWork
-from broker.settlement.settle import back_out_overdue, end_badly
+from broker.settlement.outcomes import BackOut
+from broker.settlement.settle import back_out_overdue, end_if_held
 from tests.broker.receiving import (
     AUTO,
     CLIENT,
@@ -211,7 +212,7 @@ def test_an_operator_s_backout_knows_no_mark() -> None:
     for holding in (marked, skipped):
         holding(1)
         (uow,) = UnitOfWork.objects.values_list("pk", flat=True)
-        end_badly(uow, "ended by an operator", now=NOON)
+        end_if_held(uow, BackOut("ended by an operator"), now=NOON)
         assert counts() == [(b"1", 1)]
         assert received(consumer(AUTO)) == [b"1"]
 

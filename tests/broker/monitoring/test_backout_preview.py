@@ -34,6 +34,7 @@ from broker.monitoring.backout_preview import (
 from broker.queueing.browse import where_is
 from broker.queueing.put import put
 from broker.settlement import poison, settle
+from broker.settlement.outcomes import BackOut, Release
 from broker.settlement.redelivery_policy import (
     BackoutQueue,
     DeadLetter,
@@ -179,13 +180,13 @@ def test_what_is_foreseen_comes_true(db: None, ending: Ending) -> None:
             told = foreseen(work, ending)
 
             if ending is Ending.BACK_OUT:
-                done = settle.back_out(work.id, "no", spread=0, now=AT)
+                done = settle.end(work.id, BackOut("no", spread=0), now=AT)
                 counted = [one for one in told if not isinstance(one.outcome, Expire)]
                 assert [one.outcome for one in counted] == done
             elif ending is Ending.LOST:
                 end_lost_without_spread(work.id)
             else:
-                settle.release_all(work.id, now=AT)
+                settle.end_if_held(work.id, Release(), now=AT)
 
             for one in told:
                 comes_true(one)
@@ -308,7 +309,7 @@ def test_of_a_deleted_queue_entries_are_discarded(db: None) -> None:
 
     (one,) = foreseen(work)
     assert work.id is not None
-    done = settle.back_out(work.id, "no", now=AT)
+    done = settle.end(work.id, BackOut("no"), now=AT)
 
     assert [one.outcome] == done == [Discard()]
     assert one.kept_s == timedelta(days=7).total_seconds()

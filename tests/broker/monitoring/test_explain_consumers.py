@@ -13,7 +13,8 @@ from broker.models import (
 )
 from broker.monitoring.explain import explain
 from broker.queueing import delayed, processes
-from broker.settlement.batch import Release, settle
+from broker.settlement.batch import settle
+from broker.settlement.outcomes import Release
 from broker.transactions.prefetch import Prefetched
 from broker.transactions.scope import UnitOfWork
 from tests.broker.elsewhere import Elsewhere

@@ -19,6 +19,7 @@ from broker.models import (
 )
 from broker.operations import Chosen
 from broker.operations.canary import StopReason
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, make_dead_letters, on, plan
 from tests.broker.going_on import START, begun, course_of, halt_of, process, step
@@ -274,7 +275,7 @@ def test_a_move_is_tried_first_where_it_has_consumers() -> None:
     order(Do.MOVE, "review", Chosen(queue="orders"))
     work = UnitOfWork(now=START)
     work.get("review")
-    work.back_out("not now", spread=0)
+    work.back_out(BackOut("not now", spread=0))
 
     back = plan_of(Do.MOVE, "orders", Chosen(queue="review"))
     assert operations.usual_canary(back) == 0, "nobody ever took from orders"

@@ -11,6 +11,7 @@ from broker import operations
 from broker.models import Course, Experience, Message, Operation, OperationItem
 from broker.monitoring import fsck
 from broker.operations import canary
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import make_dead_letters, on, operator, plan
 from tests.broker.elsewhere import kill, process, said
@@ -99,7 +100,7 @@ def test_a_halt_outlives_whoever_found_it() -> None:
     operations.start(operation.pk, limit=CANARY)
     work = UnitOfWork()
     work.get("orders", 3)
-    work.back_out("no such customer 17", spread=0)
+    work.back_out(BackOut("no such customer 17", spread=0))
 
     work_and_die(turns=3)
 

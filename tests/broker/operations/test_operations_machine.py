@@ -17,6 +17,7 @@ from broker.operations import Chosen, Order
 from broker.queueing import delayed
 from broker.queueing.put import put_many
 from broker.settlement import expiry
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import operator
 from tests.broker.ordering import ORDERS, make_map
@@ -64,7 +65,7 @@ class OperationsMachine(RuleBasedStateMachine):
         if end == "commit":
             work.commit()
         elif end == "back out":
-            work.back_out("no such customer", spread=0)
+            work.back_out(BackOut("no such customer", spread=0))
 
     @rule(wait=st.sampled_from([1, 10]))
     def time_passes(self, wait: int) -> None:

@@ -28,7 +28,7 @@ from broker.queueing.arrival_expiry import (
 from broker.queueing.arrival_expiry import expiry as expiry_by
 from broker.queueing.put import NewMessage, put, put_many
 from broker.settlement import expiry
-from broker.sql.clock import database_now
+from broker.sql import database_now
 from broker.transactions.scope import UnitOfWork
 from tests.broker.receiving import AUTO, TRANSACTED, session
 from tests.make import NOON, make_messages, make_queue, make_setting, seconds

@@ -31,6 +31,7 @@ from broker.models import (
 from broker.monitoring import fsck
 from broker.queueing import journal
 from broker.queueing.put import put, put_many
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, plan
 from tests.broker.elsewhere import Elsewhere
@@ -263,7 +264,7 @@ def test_a_life_line_tells_of_one_message_and_not_of_those_beside_it() -> None:
     new = put("orders", now=NOON).message_id
     both = UnitOfWork(now=NOON + seconds(5))
     assert len(both.get("orders", 1) + both.get("orders", 1)) == 2
-    both.back_out("second", spread=0)
+    both.back_out(BackOut("second", spread=0))
 
     last = {one: journal.lifeline(one)[-1].detail for one in (old, new)}
 

@@ -16,6 +16,7 @@ from broker.queueing import journal
 from broker.queueing.limits import refusal
 from broker.queueing.put import NewMessage, put, put_many
 from broker.settlement import expiry
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.elsewhere import Background, Elsewhere
 from tests.make import NOON, make_messages, make_queue, minutes, seconds
@@ -119,7 +120,7 @@ def test_what_a_queue_gives_back_is_not_refused(db: None) -> None:
     work.get("orders")
     Queue.objects.update(put_inhibited=True)
 
-    work.back_out("again", spread=0)
+    work.back_out(BackOut("again", spread=0))
 
     assert depth(orders) == 1
 

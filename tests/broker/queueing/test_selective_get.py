@@ -13,6 +13,7 @@ from broker.queueing import selective_get
 from broker.queueing.low_watermarks import FLOORS
 from broker.queueing.put import NewMessage, put, put_many
 from broker.queueing.selective_get import Search, SelectorScan, browse
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
 from tests.broker.searching import (
     IN_PYTHON,
@@ -217,7 +218,7 @@ def test_postgresql_and_python_make_the_same_document(
     for _ in range(backouts):
         work = UnitOfWork(now=NOON)
         work.get("orders", 2)
-        work.back_out("again", spread=0)
+        work.back_out(BackOut("again", spread=0))
 
     deliveries = take(UnitOfWork(now=NOON), Search("orders", IN_PYTHON), 2)
 

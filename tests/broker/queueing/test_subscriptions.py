@@ -240,7 +240,7 @@ def test_a_subscription_is_not_ended_under_its_consumer(news: Address) -> None:
         durable(selector="JMSPriority > 3")
 
     assert durable().queue == queue  # the same again is no change
-    work.back_out("not yet", spread=0)
+    work.back_out("not yet")
     unsubscribe("app", "mine")
 
 
@@ -341,7 +341,7 @@ def test_a_subscriptions_poison_messages_are_its_queues(news: Address) -> None:
     put("news")
     work = UnitOfWork()
     work.get(queue.name)
-    work.back_out("no such customer", spread=0)
+    work.back_out("no such customer")
 
     with unit_of_work() as again:
         (delivery,) = again.get(queue.name)

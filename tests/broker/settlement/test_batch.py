@@ -17,7 +17,8 @@ from broker.models import (
 )
 from broker.queueing import delayed, journal
 from broker.queueing.put import put_many
-from broker.settlement.batch import Accept, BackOut, Reject, Release, settle
+from broker.settlement.batch import settle
+from broker.settlement.outcomes import Accept, BackOut, Reject, Release
 from broker.transactions.prefetch import Prefetched
 from tests.broker.taking_ahead import (
     consumer,

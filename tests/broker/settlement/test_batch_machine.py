@@ -30,14 +30,8 @@ from broker.queueing import delayed
 from broker.queueing.put import NewMessage, put_many
 from broker.settlement import batch as settlements
 from broker.settlement import settle
-from broker.settlement.batch import (
-    Accept,
-    BackOut,
-    Outcome,
-    Reject,
-    Release,
-    Settlement,
-)
+from broker.settlement.batch import Settlement
+from broker.settlement.outcomes import Accept, BackOut, Outcome, Reject, Release
 from broker.transactions.prefetch import Prefetched
 from tests.broker.ahead_model import AheadModel, Place, Taker
 from tests.broker.test_queue_machine import vacuum_now_and_then

@@ -19,15 +19,8 @@ from broker.models import (
 from broker.models import UnitOfWork as UnitRow
 from broker.queueing.put import NewMessage
 from broker.settlement import batch as settlements
-from broker.settlement.batch import (
-    Accept,
-    BackOut,
-    Outcome,
-    Reject,
-    Release,
-    Settlement,
-    settle,
-)
+from broker.settlement.batch import Settlement, settle
+from broker.settlement.outcomes import Accept, BackOut, Outcome, Reject, Release
 from tests.broker.elsewhere import Elsewhere
 from tests.broker.taking_ahead import (
     bodies,

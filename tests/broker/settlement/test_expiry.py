@@ -9,6 +9,7 @@ from broker.monitoring import fsck
 from broker.queueing import delayed, journal
 from broker.queueing.put import put, put_many
 from broker.settlement import expiry, settle
+from broker.settlement.outcomes import Release
 from broker.transactions.scope import UnitOfWork
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes, seconds
 
@@ -37,7 +38,9 @@ def test_an_expired_message_is_not_delivered_even_where_no_sweep_ran(
     put("orders", b"for ever", now=NOON)
 
     just_in_time = UnitOfWork(now=SOON - seconds(1)).get("orders")[0]
-    settle.release_some(just_in_time.uow, orders.pk, [just_in_time.message_id])
+    settle.settle_some(
+        just_in_time.uow, orders.pk, [just_in_time.message_id], Release()
+    )
     too_late = UnitOfWork(now=SOON).get("orders", 2)
 
     assert just_in_time.body == b"late"

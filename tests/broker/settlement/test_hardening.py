@@ -14,6 +14,7 @@ from broker.queueing import journal, processes
 from broker.queueing.put import NewMessage, put, put_many
 from broker.settlement import hardening, settle
 from broker.settlement.hardening import forget_counts
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.dying import back_out
 from tests.make import make_messages, make_queue, make_setting
@@ -123,7 +124,7 @@ def test_what_a_restart_interrupts_counts_from_nothing(soft: Queue) -> None:
     forget_counts()
 
     assert work.id is not None
-    settle.back_out(work.id, "died", spread=0)
+    settle.end(work.id, BackOut("died", spread=0))
 
     assert counts("soft") == [(1, 3)]
 

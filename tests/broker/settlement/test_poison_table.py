@@ -23,6 +23,7 @@ from broker.models import Discarded, Queue
 from broker.monitoring import fsck
 from broker.queueing import delayed
 from broker.queueing.get import Delivery
+from broker.settlement.outcomes import BackOut
 from broker.settlement.poison import PUT_WITH_CONTEXT
 from broker.transactions.scope import UnitOfWork
 from tests.broker.receiving import (
@@ -164,7 +165,7 @@ def where_it_is() -> End:
                 for one in work.get(name, 10)
                 if one.body == b"poison"
             ]
-            work.back_out("only to look", at_once=True)
+            work.back_out(BackOut("only to look", at_once=True))
     (end,) = found
     return end
 

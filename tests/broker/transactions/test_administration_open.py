@@ -14,6 +14,7 @@ from broker.queueing import journal, processes
 from broker.queueing.browse import where_is
 from broker.queueing.put import put, put_many
 from broker.settlement import settle
+from broker.settlement.outcomes import BackOut
 from broker.transactions.administration import (
     Nature,
     entries_of,
@@ -196,4 +197,4 @@ def test_what_is_late_says_so() -> None:
     assert unit is not None
     assert unit.is_late
     assert Owner.objects.filter(pk=unit.owner_id).exists()
-    settle.back_out(work.id, "late")
+    settle.end(work.id, BackOut("late"))

@@ -13,7 +13,7 @@ from broker.monitoring import fsck
 from broker.monitoring.explain import explain
 from broker.queueing.put import NewMessage, put, put_many
 from broker.settlement import settle
-from broker.settlement.batch import Accept, BackOut, Reject, Release
+from broker.settlement.outcomes import Accept, BackOut, Reject, Release
 from broker.transactions import leases
 from tests.make import (
     NOON,

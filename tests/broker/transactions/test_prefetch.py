@@ -19,8 +19,9 @@ from broker.models import UnitOfWork as UnitRow
 from broker.queueing.put import put
 from broker.queueing.selective_get import Search
 from broker.settlement import settle
-from broker.settlement.batch import Release, Settlement
+from broker.settlement.batch import Settlement
 from broker.settlement.batch import settle as settle_all
+from broker.settlement.outcomes import Release
 from broker.transactions.scope import UnitOfWork
 from tests.broker.receiving import DLQ, counts, make_poison, put_orders
 from tests.broker.taking_ahead import accept, back_out, healthy, ids, numbers, taker

@@ -20,6 +20,7 @@ from broker.models import UnitOfWork as UnitRow
 from broker.queueing import delayed, journal, processes
 from broker.queueing.put import put
 from broker.settlement import poison, settle
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
 from tests.broker.elsewhere import Elsewhere
 from tests.broker.receiving import counts, make_poison, put_orders
@@ -42,7 +43,7 @@ def test_who_was_ended_is_told_so() -> None:
     put_orders(2)
     one = taker()
     (first,) = one.get(1, now=NOON)
-    settle.back_out(first.uow, "an operator", now=NOON, spread=0)
+    settle.end(first.uow, BackOut("an operator", spread=0), now=NOON)
 
     with pytest.raises(LockLost) as lost:
         one.get(9, now=NOON)

@@ -23,6 +23,7 @@ from broker.models import (
 from broker.queueing import journal
 from broker.queueing.put import put, put_many
 from broker.settlement import settle
+from broker.settlement.outcomes import Release
 from broker.transactions import prepared
 from broker.transactions.prepared import back_out_prepared, commit_prepared, prepare
 from broker.transactions.scope import UnitOfWork, unit_of_work
@@ -67,7 +68,7 @@ def test_a_unit_of_work_with_fewer_entries_than_it_believes_is_not_prepared(
     put_many(make_messages(2))
     work = UnitOfWork(coordinated=True)
     first, _ = work.get("orders", 2)
-    settle.release_some(first.uow, first.queue_id, [first.message_id])
+    settle.settle_some(first.uow, first.queue_id, [first.message_id], Release())
 
     with pytest.raises(LockLost):
         prepare(work, "branch 1")

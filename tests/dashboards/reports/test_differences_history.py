@@ -12,6 +12,7 @@ from django.db import connection
 
 from broker.models import Message
 from broker.queueing.put import NewMessage, put_many
+from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
 from dashboards.pipeline import bronze
 from dashboards.reports import discover
@@ -74,9 +75,9 @@ def take(draw: Random, when: Any) -> None:
     message = Message.objects.get(pk=delivery.message_id)
     is_large = message.properties["tenant"] in ("t3", "t7") and len(message.body) > 1e4
     if is_large and draw.random() < 0.95:
-        work.back_out(TOO_LARGE, spread=0)
+        work.back_out(BackOut(TOO_LARGE, spread=0))
     elif draw.random() < 0.1:
-        work.back_out(FULL, spread=0)
+        work.back_out(BackOut(FULL, spread=0))
     else:
         work.commit()
 

@@ -1,4 +1,8 @@
-"""The ledger: the result of each item, written in the transaction that processed it."""
+"""Items of an operation: take their entries from queues, and record their results.
+
+The items are also the ledger: the result of each is written in the transaction that
+processed it.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,87 @@ from datetime import datetime
 from typing import Any
 
 from broker import sql
-from broker.operations.claim_items import Taken
+from broker.models import Place
 from broker.operations.outcomes import Outcome
+from broker.queueing import notifications, transfer
+from broker.queueing.transfer import Record, TakenEntry
+
+
+@dataclass(slots=True)
+class Taken(TakenEntry):
+    """An entry in the state in which it was taken."""
+
+    due_at: datetime | None = None  # None: the entry was ready
+
+    @property
+    def place(self) -> Place:
+        return Place.READY if self.due_at is None else Place.DELAYED
+
+
+@dataclass(slots=True)
+class Found:
+    """An entry in its present state."""
+
+    id: int  # id of the entry's message
+    place: int
+    priority: int
+    backout_count: int
+    delivery_count: int
+    expires_at: datetime | None
+    expired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Access to the entries of one queue at one moment."""
+
+    queue_id: int
+    now: datetime | None
+    expired_too: bool = False
+
+    def ready(self, ids: Sequence[int]) -> list[Taken]:
+        return self.take("take_ready", ids)
+
+    def delayed(self, ids: Sequence[int]) -> list[Taken]:
+        return self.take("take_delayed", ids)
+
+    def take(self, statement: str, ids: Sequence[int]) -> list[Taken]:
+        return sql.fetch(
+            statement,
+            Taken,
+            queue_id=self.queue_id,
+            ids=list(ids),
+            expired_too=self.expired_too,
+            now=self.now,
+        )
+
+    def find(self, ids: Sequence[int]) -> list[Found]:
+        """The entries with these ids that are on the queue now."""
+        return sql.fetch(
+            "find_entries",
+            Found,
+            queue_id=self.queue_id,
+            ids=list(ids),
+            now=self.now,
+        )
+
+
+def reinstate(entries: Sequence[Taken], record: Record) -> None:
+    """Put entries back on their queues: ready entries at the head, others delayed."""
+    if not entries:
+        return
+    parameters = record.parameters()
+    del parameters["uow"]
+    ready = sql.fetch(
+        "reinstate",
+        int,
+        **transfer.columns(entries),
+        delivery_counts=[entry.delivery_count for entry in entries],
+        expiries=[entry.expires_at for entry in entries],
+        dues=[entry.due_at for entry in entries],
+        **parameters,
+    )
+    notifications.announce_on_commit(set(ready))
 
 
 @dataclass(slots=True)  # not frozen: creating a frozen object takes five times as long

@@ -1,0 +1,71 @@
+"""The outcomes of a delivery: accept, release, back out, or reject.
+
+Whoever ends deliveries names one of these: for a whole unit of work
+(``settlement.settle``), or for some of its deliveries (``settlement.batch``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from broker.errors import units_of_work
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """The delivery succeeded; the entry leaves its queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The entry returns to its queue; no backout is counted."""
+
+    delay: timedelta | None = None  # delay that the consumer wants; None: at once
+    why: str = ""  # reason why the consumer cannot process it, for the operator
+
+
+@dataclass(frozen=True, slots=True)
+class BackOut:
+    """The delivery failed: a backout is counted, and the entry is redelivered unless
+    its attempts are used up."""
+
+    error: str  # the error, for the operator
+    # Delay that the consumer wants; None: the settings decide.
+    delay: timedelta | None = None
+    at_once: bool = False  # a redelivered entry waits for no delay
+    # Random part of the delay, -1 to 1 (``redelivery_delay``); None: drawn by entry.
+    spread: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """The delivery failed for good: the entry gets no further attempt.
+
+    It becomes a dead letter at once, or is discarded if no dead letter address is set.
+    IBM MQ's policy has no rejection: without a dead letter address the delivery is
+    backed out.
+
+    Source:
+        ActiveMQ Artemis, ServerConsumerImpl.reject, as AMQP's outcome "rejected" asks.
+    """
+
+    error: str
+
+
+Failure = BackOut | Reject
+Outcome = Accept | Release | Failure
+
+
+def failure(error: BaseException) -> Failure:
+    """The outcome of a delivery whose consumer raised an exception."""
+    is_final = isinstance(error, units_of_work.Reject)
+    return Reject(describe(error)) if is_final else BackOut(describe(error))
+
+
+def describe(error: BaseException) -> str:
+    """An exception in one line, for operators."""
+    text = str(error).strip()
+    if isinstance(error, units_of_work.Reject):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
