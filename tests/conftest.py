@@ -16,11 +16,13 @@ from hypothesis import HealthCheck, Phase
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
+from broker.models import Queue
 from broker.monitoring.search import pages
 from broker.queueing import notifications, processes
 from console.layout import settings_problems
 from dashboards.live import ages, attention, link_status
 from dashboards.live import cache as live_cache
+from tests.make import make_queue
 
 # What hears of the tests of all processes has to be known where none is collected.
 pytest_plugins = ["tests.amqp.clients.cases"]
@@ -88,6 +90,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                     f"{item.nodeid} commits: take its mark django_db away, and ask for"
                     " transactional_db."
                 )
+
+
+@pytest.fixture
+def orders(db: None) -> Queue:
+    return make_queue("orders")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -25,11 +25,6 @@ from tests.make import make_messages, make_queue
 LONG_AGO = timedelta(days=1)
 
 
-@pytest.fixture
-def orders(db: None) -> Queue:
-    return make_queue("orders")
-
-
 def test_what_is_due_is_released_once(orders: Queue) -> None:
     now = timezone.now()
     put("orders", deliver_at=now - LONG_AGO / 2, now=now - LONG_AGO)

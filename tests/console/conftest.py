@@ -49,3 +49,9 @@ def sign_in(db: None, client: Client) -> SignIn:
         return client
 
     return with_role
+
+
+@pytest.fixture
+def ada(sign_in: SignIn) -> Client:
+    """An administrator, signed in."""
+    return sign_in("administrator")

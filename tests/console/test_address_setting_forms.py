@@ -8,16 +8,10 @@ from pytest_django import Settings
 
 from broker.admin.addresses import NOWHERE
 from broker.models import AddressSetting
-from tests.console.conftest import SignIn
 from tests.console.settings_forms import fields_of, page_of, send
 from tests.console.test_messages import words
 
 ADD = "/admin/broker/addresssetting/add/"
-
-
-@pytest.fixture
-def ada(sign_in: SignIn) -> Client:
-    return sign_in("administrator")
 
 
 @pytest.mark.spec("MATCH-5", "AUTODL-2")

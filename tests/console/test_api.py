@@ -34,11 +34,6 @@ def problem(answer: Any, status: int) -> dict[str, Any]:
     return told
 
 
-@pytest.fixture
-def orders(db: None) -> Queue:
-    return make_queue("orders")
-
-
 def test_why_a_message_waits_is_told_with_a_code(
     sign_in: SignIn, orders: Queue
 ) -> None:

@@ -32,11 +32,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def orders() -> Queue:
-    return make_queue("orders")
-
-
-@pytest.fixture
 def booked() -> Queue:
     return make_queue("booked")
 

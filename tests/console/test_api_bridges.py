@@ -28,15 +28,9 @@ from console.api.bridges.schemas import (
 )
 from tests.broker.bridges.config.jmsbridge_documents import DOCUMENT
 from tests.console.api_bridge_acts import AT, LINK, make_bridge
-from tests.console.conftest import SignIn
 
 BRIDGES = "/api/v1/bridges"
 IMPORT = "/api/v1/bridge-document"
-
-
-@pytest.fixture
-def ada(sign_in: SignIn) -> Client:
-    return sign_in("administrator")
 
 
 def put(client: Client, at: str, **said: Any) -> Any:

@@ -28,11 +28,6 @@ WHY = {"reason": "compared with the other side"}
 
 
 @pytest.fixture
-def orders() -> Queue:
-    return make_queue("orders")
-
-
-@pytest.fixture
 def booked() -> Queue:
     return make_queue("booked")
 

@@ -21,11 +21,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def orders() -> Queue:
-    return make_queue("orders")
-
-
-@pytest.fixture
 def shop(orders: Queue) -> Client:
     """A machine that puts and gets on orders, and no more."""
     user = make_user("service", granted=("inquire", "browse", "get", "put"))

@@ -33,11 +33,6 @@ def _lost(settings: Settings) -> None:
     settings.BACKOUT_SECRET_KEYS = [Fernet.generate_key().decode()]
 
 
-@pytest.fixture
-def ada(sign_in: SignIn) -> Client:
-    return sign_in("administrator")
-
-
 def told_at_start() -> list[str]:
     said: list[str] = []
     first_run.tell_lost_passwords(said.append)

@@ -25,11 +25,6 @@ from tests.make import make_messages, make_queue, make_setting, make_user
 ODD = "eu/orders <b>of today</b>?"
 
 
-@pytest.fixture
-def orders(db: None) -> Queue:
-    return make_queue("orders")
-
-
 def page(client: Client, name: str, query: str = "") -> str:
     answer = client.get(reverse("console:queue", args=[name]) + query)
     assert answer.status_code == 200

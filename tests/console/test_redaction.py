@@ -54,11 +54,6 @@ def omar(sign_in: SignIn) -> Client:
     return sign_in("operator")
 
 
-@pytest.fixture
-def ada(sign_in: SignIn) -> Client:
-    return sign_in("administrator")
-
-
 @pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}], ids=["page", "part"])
 @pytest.mark.parametrize("as_", ["", "text", "hex", "base64", "gzip", "json"])
 def test_the_page_of_a_message_masks_bodies_and_properties(

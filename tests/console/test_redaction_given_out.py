@@ -48,11 +48,6 @@ def omar(sign_in: SignIn) -> Client:
     return sign_in("operator")
 
 
-@pytest.fixture
-def ada(sign_in: SignIn) -> Client:
-    return sign_in("administrator")
-
-
 def backout(*arguments: str) -> str:
     out = io.StringIO()
     call_command("backout", *arguments, stdout=out, stderr=io.StringIO())

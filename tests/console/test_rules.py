@@ -34,11 +34,6 @@ def _letter(db: None) -> None:
     die()
 
 
-@pytest.fixture
-def ada(sign_in: SignIn) -> Client:
-    return sign_in("administrator")
-
-
 def look(client: Client, url: str, **query: str) -> str:
     answer = client.get(url, query)
     assert answer.status_code == 200

@@ -7,16 +7,10 @@ from django.test import Client
 
 from broker.models import Queue, QueueAlias
 from broker.queueing.put import put
-from tests.console.conftest import SignIn
 from tests.console.letters import attempt
 from tests.console.settings_forms import page_of, warnings
 from tests.console.test_messages import words
 from tests.make import make_queue, make_setting
-
-
-@pytest.fixture
-def ada(sign_in: SignIn) -> Client:
-    return sign_in("administrator")
 
 
 @pytest.fixture

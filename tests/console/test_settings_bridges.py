@@ -23,7 +23,6 @@ from tests.broker.auditing import detail
 from tests.broker.bridges.config.jmsbridge_documents import DOCUMENT
 from tests.broker.bridges.making import stored_link
 from tests.console.api_bridge_acts import make_bridge
-from tests.console.conftest import SignIn
 from tests.console.recorded import deeds
 from tests.console.settings_forms import page, send
 from tests.console.test_messages import words
@@ -31,11 +30,6 @@ from tests.make import NOON, make_user
 
 FACTORIES = "/admin/broker/connectionfactory/"
 IMPORT = "/admin/broker/bridge/import/"
-
-
-@pytest.fixture
-def ada(sign_in: SignIn) -> Client:
-    return sign_in("administrator")
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from django.utils.html import escape
 from broker.config import artemis_xml, documents
 from broker.config.documents import defined
 from broker.models import Act, AddressSetting
-from tests.console.conftest import SignIn
 from tests.console.recorded import deeds
 from tests.console.test_messages import words
 from tests.make import make_setting, make_user
@@ -26,11 +25,6 @@ XML = """<address-settings>
     <max-size-bytes>7</max-size-bytes>
   </address-setting>
 </address-settings>"""
-
-
-@pytest.fixture
-def ada(sign_in: SignIn) -> Client:
-    return sign_in("administrator")
 
 
 def contents() -> dict[str, dict[str, Any]]:

@@ -31,11 +31,6 @@ from tests.make import make_queue, make_user
 ADD = "/admin/broker/addresssetting/add/"
 
 
-@pytest.fixture
-def ada(sign_in: SignIn) -> Client:
-    return sign_in("administrator")
-
-
 @pytest.mark.spec("MATCH-5")
 @pytest.mark.parametrize(
     ("typed", "stored", "shown"),

@@ -11,16 +11,10 @@ from django.test import Client
 
 from console.accounts import roles
 from console.models import BrowserSession
-from tests.console.conftest import SignIn
 from tests.console.settings_forms import fields_of, send
 from tests.console.test_audited_settings import split_moments
 from tests.console.test_messages import words
 from tests.make import make_user
-
-
-@pytest.fixture
-def ada(sign_in: SignIn) -> Client:
-    return sign_in("administrator")
 
 
 def test_a_group_is_offered_what_some_page_asks_for(ada: Client) -> None:

@@ -17,11 +17,6 @@ from tests.make import NOON, make_messages, make_queue, make_setting, minutes, s
 pytestmark = pytest.mark.spec("ADMIN-6")
 
 
-@pytest.fixture
-def orders(db: None) -> Queue:
-    return make_queue("orders")
-
-
 def back_out(limit: int = 1) -> None:
     with unit_of_work() as work:
         assert work.get("orders", limit)

@@ -30,11 +30,6 @@ from tests.broker.explaining import codes, consumer, sent
 from tests.make import NOON, make_queue, make_setting, minutes, seconds
 
 
-@pytest.fixture
-def orders(db: None) -> Queue:
-    return make_queue("orders")
-
-
 @pytest.mark.django_db
 def test_nothing_stands_in_the_way_of_the_first_of_a_queue_with_a_consumer(
     orders: Queue,

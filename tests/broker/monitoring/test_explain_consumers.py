@@ -23,11 +23,6 @@ from tests.broker.taking_ahead import of
 from tests.make import NOON, make_queue, minutes
 
 
-@pytest.fixture
-def orders(db: None) -> Queue:
-    return make_queue("orders")
-
-
 @pytest.mark.django_db
 def test_where_no_consumer_is_known_it_is_said_how_little_that_means(
     orders: Queue,

@@ -117,11 +117,6 @@ def test_what_always_holds_of_an_expiry(
         assert given_ - NOON <= timedelta(milliseconds=min(longest, LONGEST_MS))
 
 
-@pytest.fixture
-def orders(db: None) -> Queue:
-    return make_queue("orders")
-
-
 def expiries(queue: Queue) -> list[datetime | None]:
     """Of the entries, which are what counts, and of their messages."""
     entries = Ready.objects.filter(queue_id=queue.pk).order_by("id")

@@ -19,11 +19,6 @@ SOON = NOON + minutes(1)
 
 
 @pytest.fixture
-def orders() -> Queue:
-    return make_queue("orders")
-
-
-@pytest.fixture
 def expired() -> Queue:
     """Where expired messages of orders go."""
     make_setting("orders", expiry_address="EXP")

@@ -32,11 +32,6 @@ MULTICAST = RoutingType.MULTICAST
 
 
 @pytest.fixture
-def orders() -> Queue:
-    return make_queue("orders")
-
-
-@pytest.fixture
 def late() -> Queue:
     """Where expired messages go, of orders at least."""
     make_setting("orders", expiry_address="late")

@@ -23,11 +23,6 @@ OFF = -1.0
 
 
 @pytest.fixture
-def orders() -> Queue:
-    return make_queue("orders")
-
-
-@pytest.fixture
 def scan_is_off(settings: Any) -> None:
     settings.BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S = OFF
 

@@ -29,11 +29,6 @@ LONG_AGO = date(2020, 1, 1)  # before every partition there is
 OLD = 50  # the number of a partition of messages
 
 
-@pytest.fixture
-def orders(db: None) -> Queue:
-    return make_queue("orders")
-
-
 def test_partitions_of_the_near_future_are_made_ahead(orders: Queue) -> None:
     ids_go_on_at(OLD * MESSAGES)
 

@@ -19,11 +19,6 @@ from tests.make import NOON, make_messages, make_queue, make_setting, minutes, s
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def orders() -> Queue:
-    return make_queue()
-
-
 def bodies(deliveries: list[Delivery]) -> list[bytes]:
     return [delivery.body for delivery in deliveries]
 

@@ -30,11 +30,6 @@ pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)
 
 
-@pytest.fixture
-def orders() -> Queue:
-    return make_queue("orders")
-
-
 def taken(queue: Queue, limit: int = 1) -> leases.Lease:
     lease = leases.take(queue, limit=limit, lease_for=MINUTE, now=NOON)
     assert lease is not None

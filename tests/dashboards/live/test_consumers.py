@@ -42,11 +42,6 @@ def vera() -> User:
     return make_user("vera", permissions=("broker.view_queue",))
 
 
-@pytest.fixture
-def orders() -> Queue:
-    return make_queue("orders")
-
-
 async def publish(html: str) -> None:
     await sync_to_async(publisher.send)(html)
 

@@ -15,11 +15,6 @@ from dashboards.live import depths
 from tests.make import NOON, make_messages, make_queue, make_setting
 
 
-@pytest.fixture
-def orders(db: None) -> Queue:
-    return make_queue("orders")
-
-
 def test_every_place_is_counted(orders: Queue) -> None:
     put_many(make_messages(5))
     put("orders", b"later", deliver_at=timezone.now() + timedelta(hours=1))

@@ -17,11 +17,6 @@ from dashboards.tasks import publish_depths
 from tests.make import NOON, make_queue, seconds
 
 
-@pytest.fixture
-def orders(db: None) -> Queue:
-    return make_queue("orders")
-
-
 def done(put_so_far: int, accepted: int = 0) -> dict[int, Depth]:
     return {1: Depth(done={Kind.PUT: put_so_far, Kind.ACCEPT: accepted})}
 
