@@ -20,9 +20,8 @@ from broker.queueing.transfer import Copy, Dress, Record, TakenEntry, copy, end
 from broker.settlement.backout import dead_letter as put_aside
 from broker.settlement.backout import make_resources
 from broker.settlement.discards import discard
-from broker.settlement.expiry import REASON, drop_all
+from broker.settlement.expiry import REASON, drop_all, tell_of_expiry
 from broker.settlement.expiry import make_resources as make_expiry_resources
-from broker.settlement.report_messages import tell_of_expiry
 
 REMOVED = "An operator removed it."
 BY_AN_OPERATOR = "An operator sent it to the dead letters."

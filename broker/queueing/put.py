@@ -9,8 +9,11 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from broker.errors.mq_codes import Feedback, Reason, Report
+from broker.formats.mq.report_options import asks_for, unknown
 from broker.queueing import notifications
 from broker.queueing.guarded_put import put_guarded
+from broker.queueing.report_messages import send_all
 from broker.queueing.store import NewMessage, Receipt, check, store
 from broker.queueing.unroutable import redirect
 
@@ -89,13 +92,61 @@ def put_to(
 ) -> list[Receipt]:
     """Put at most ``CHUNK`` messages to one address."""
     check(messages)
-    common: dict[str, Any] = {"uow": uow, "actor": actor, "now": now}
-    receipts = store(address, messages, **common)
-    if not receipts or not all(one.queue_ids for one in receipts):
+    about: dict[str, Any] = {"uow": uow, "actor": actor, "now": now}
+    described = any(one.descriptor for one in messages)
+    if described and any(asks_for(Report.COA, one) for one in messages):
         with transaction.atomic():
-            if messages and not receipts:
-                receipts = put_guarded(address, messages, **common)
-            if not all(one.queue_ids for one in receipts):
-                receipts = redirect(address, messages, receipts, **common)
+            receipts = route(address, messages, confirms=True, **about)
+    else:
+        receipts = route(address, messages, **about)
+    if described:
+        warn(messages, receipts)
     notifications.announce_on_commit({q for one in receipts for q in one.queue_ids})
     return receipts
+
+
+def route(
+    address: str,
+    messages: Sequence[NewMessage],
+    *,
+    confirms: bool = False,
+    **about: Any,
+) -> list[Receipt]:
+    """Store messages, and send on those that no queue takes.
+
+    Args:
+        address: where they are put.
+        messages: the messages.
+        confirms: whether one of them asks for a confirmation of its arrival.
+        about: unit of work, actor and time.
+    """
+    receipts = store(address, messages, **about)
+    if confirms or not receipts or not all(one.queue_ids for one in receipts):
+        with transaction.atomic():
+            if messages and not receipts:
+                receipts = put_guarded(address, messages, **about)
+            if confirms:
+                confirm_arrival(messages, receipts, **about)
+            if not all(one.queue_ids for one in receipts):
+                receipts = redirect(address, messages, receipts, **about)
+    return receipts
+
+
+def confirm_arrival(
+    messages: Sequence[NewMessage], receipts: Sequence[Receipt], **about: Any
+) -> None:
+    """Send a report for each queue that took a message that asks for it."""
+    places = [
+        (receipt.message_id, queue_id)
+        for message, receipt in zip(messages, receipts, strict=True)
+        if asks_for(Report.COA, message)
+        for queue_id in receipt.queue_ids
+    ]
+    send_all(Feedback.COA, places, **about)
+
+
+def warn(messages: Sequence[NewMessage], receipts: Sequence[Receipt]) -> None:
+    """Note which messages have report options that this broker does not know."""
+    for message, receipt in zip(messages, receipts, strict=True):
+        if message.descriptor and unknown(message.descriptor.get("report", 0)):
+            receipt.reason = Reason.UNKNOWN_REPORT_OPTION

@@ -15,6 +15,7 @@ from django.db import DataError
 
 from broker import sql
 from broker.errors import InvalidMessage, MessageTooLarge
+from broker.errors.mq_codes import Completion, Reason
 from broker.formats.mq.descriptor import check_put
 from broker.models import RoutingType
 
@@ -80,6 +81,11 @@ class Receipt:
 
     message_id: int  # the broker's number of the message
     queue_ids: list[int]  # queues that accepted the message; empty if none did
+    reason: Reason = Reason.NONE  # why the put has a warning
+
+    @property
+    def completion(self) -> Completion:
+        return Completion.OK if self.reason == Reason.NONE else Completion.WARNING
 
 
 def store(

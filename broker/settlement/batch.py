@@ -25,6 +25,7 @@ from broker.queueing.put import put_many
 from broker.queueing.store import NewMessage
 from broker.queueing.transfer import Record, TakenEntry
 from broker.settlement.backout import settle_as
+from broker.settlement.confirmations import confirm
 from broker.settlement.outcomes import Accept, Outcome
 
 
@@ -37,6 +38,7 @@ class Settlement:
     ids: list[int]  # ids of messages
     outcome: Outcome
     actor: str = ""  # actor in the journal; empty: the caller's actor
+    wants_cod: bool = False  # one of the messages may ask to be confirmed if accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +163,25 @@ def settle_held(
     If everything is accepted, this is one statement without a transaction around it.
     """
     groups, lost = grouped(settlements, actor)
+    confirms = any(one.wants_cod for one in settlements)
     is_quick = all(isinstance(group.outcome, Accept) for group in groups)
-    if is_quick and not take(groups, now):
+    if is_quick and not confirms and not take(groups, now):
         return lost
     with transaction.atomic():
-        return lost | settle_groups(groups, now)
+        lost |= settle_groups(groups, now)
+        if confirms:
+            confirm_accepted(settlements, lost, actor, now)
+    return lost
+
+
+def confirm_accepted(
+    settlements: Sequence[Settlement], lost: set[int], actor: str, now: datetime | None
+) -> None:
+    """Send the reports that the accepted messages of these settlements ask for."""
+    for place, one in enumerate(settlements):
+        if one.wants_cod and place not in lost and isinstance(one.outcome, Accept):
+            accepted = {(one.queue_id, message_id) for message_id in one.ids}
+            confirm(accepted, uow=one.uow, actor=one.actor or actor, now=now)
 
 
 def settle_groups(groups: Sequence[SettlementGroup], now: datetime | None) -> set[int]:

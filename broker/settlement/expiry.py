@@ -20,9 +20,10 @@ from django.db import transaction
 from broker import sql
 from broker.config.address_settings import Policy, merge, policy_of, settings_for
 from broker.config.auto_create import ensure
+from broker.errors.mq_codes import Feedback
 from broker.models import AddressSetting, DeadLetter, Kind, Message, Place, Queue
+from broker.queueing.report_messages import send_all
 from broker.queueing.transfer import Copy, Record, TakenEntry, copy, end
-from broker.settlement.report_messages import tell_of_expiry
 
 logger = logging.getLogger(__name__)
 
@@ -111,6 +112,16 @@ def end_expired(
     asking = set(sql.fetch("asking", int, ids=[entry.id for entry in entries]))
     for expired in by_queue.values() if asking else ():  # few request a report
         tell_of_expiry([one for one in expired if one.id in asking], now=now)
+
+
+def tell_of_expiry(entries: Sequence[TakenEntry], *, now: datetime | None) -> None:
+    """Send the reports that expired messages of one queue request."""
+    send_all(
+        Feedback.EXPIRATION,
+        [(entry.id, entry.queue_id) for entry in entries],
+        priorities={entry.id: entry.priority for entry in entries},
+        now=now,
+    )
 
 
 def end_on(

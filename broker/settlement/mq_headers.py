@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from django.conf import settings
 
-from broker.errors.mq_codes import PutApplType, Reason
+from broker.errors.mq_codes import Reason
 from broker.formats.mq.chain import with_dead_letter_header, with_rfh2
 from broker.formats.mq.descriptor import own_id
 from broker.formats.mq.jms import folders_for_jms
-from broker.formats.mq.mqdlh import DeadLetterHeader
+from broker.formats.mq.mqdlh import Signature
 from broker.queueing.get import Delivery
 from broker.queueing.transfer import Dress
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """The application that a dead-letter header names."""
-
-    put_appl_type: PutApplType = PutApplType.JAVA
-    put_appl_name: str = "MQ JMS MessageConsumer"
-
-    def header(self, reason: Reason, queue: str, at: datetime) -> DeadLetterHeader:
-        """A header with the reason why a message of a queue is dead-lettered, and the
-        application."""
-        header = DeadLetterHeader.at(
-            at, reason=reason, queue=queue, broker_name=settings.BROKER_NAME
-        )
-        return replace(
-            header,
-            put_appl_type=self.put_appl_type,
-            put_appl_name=self.put_appl_name,
-        )
 
 
 def for_backout_queue(delivery: Delivery) -> Dress:
@@ -63,7 +43,7 @@ def for_dead_letter_queue(
     stored = with_dead_letter_header(
         delivery.descriptor,
         delivery.headers,
-        signature.header(reason, queue, at),
+        signature.header(reason, queue, at, settings.BROKER_NAME),
         content_type=delivery.content_type,
     )
     return identified(delivery, Dress(*stored))

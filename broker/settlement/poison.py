@@ -23,6 +23,7 @@ from broker.config.names import local_queue
 from broker.errors import BrokerError, NoSuchQueue
 from broker.errors.mq_codes import OpenOptions, Reason, Report
 from broker.formats.mq import mqdlh
+from broker.formats.mq.mqdlh import Signature
 from broker.models import AddressSetting, DeadLetter, Kind, Place, Queue
 from broker.queueing import journal, limits, mentions
 from broker.queueing.get import Delivery
@@ -30,11 +31,7 @@ from broker.queueing.limits import refusal_now
 from broker.queueing.transfer import Dress, Record, TakenEntry, copy, put_back
 from broker.security import authorities
 from broker.settlement.discards import discard
-from broker.settlement.mq_headers import (
-    Signature,
-    for_backout_queue,
-    for_dead_letter_queue,
-)
+from broker.settlement.mq_headers import for_backout_queue, for_dead_letter_queue
 from broker.settlement.redelivery_policy import (
     BackoutQueue,
     DeadLetterQueue,

@@ -19,6 +19,7 @@ from broker.queueing import processes
 from broker.queueing.get import Delivery
 from broker.queueing.transfer import Record, TakenEntry
 from broker.settlement.backout import settle_as
+from broker.settlement.confirmations import confirm
 from broker.settlement.outcomes import BackOut, Failure, Outcome, Release
 from broker.settlement.redelivery_policy import Disposition
 
@@ -48,22 +49,27 @@ def accept(
 
 
 @transaction.atomic
-def settle_some(
+def settle_some(  # noqa: PLR0913  # each is named where it is used
     uow: int,
     queue_id: int,
     ids: Sequence[int],
     outcome: Outcome,
     *,
+    confirms: bool = False,
     actor: str = "",
     now: datetime | None = None,
 ) -> None:
     """Settle some deliveries of a unit of work, which stays open.
+
+    ``confirms`` says whether one of them may ask for a confirmation.
 
     Raises:
         LockLost: the unit of work no longer holds one of them; then none is settled.
     """
     held = take_some(uow, queue_id, ids, now)
     settle_as(outcome, held, Record(Kind.ACCEPT, Place.CLAIMED, uow, actor, now=now))
+    if confirms:
+        confirm({(queue_id, one) for one in ids}, uow=uow, actor=actor, now=now)
 
 
 def take_some(

@@ -28,7 +28,7 @@ from broker.queueing.put import NewMessage
 from broker.settlement import settle
 from broker.settlement.outcomes import Release
 from broker.transactions import administration
-from broker.transactions.leases import NOBODY, held
+from broker.transactions.leases import NOBODY, entries_of
 from broker.transactions.prepared import prepare as promise
 from broker.transactions.unit_of_work import UnitOfWork
 
@@ -65,7 +65,9 @@ def prepare(  # noqa: PLR0913  # each is named where it is used
     """
     work = UnitOfWork(actor=actor, user=user, coordinated=True, now=now)
     if uow is not None:
-        work.id, work.held = uow, keep(uow, queue_id, ids, actor=actor, now=now)
+        kept = keep(uow, queue_id, ids, actor=actor, now=now)
+        work.id, work.held = uow, len(kept)
+        work.to_confirm = {(queue_id, one) for one, asks in kept.items() if asks}
     for put in puts:
         work.send(put)
     promise(work, xid)
@@ -78,16 +80,17 @@ def keep(
     *,
     actor: str,
     now: datetime | None,
-) -> int:
-    """Release the messages that a lease holds, except some; return how many it
-    keeps."""
-    there = set(held(uow))
+) -> dict[int, bool]:
+    """Release the messages that a lease holds, except some; return what it keeps, and
+    whether each may ask for a report."""
+    entries = entries_of(uow)
+    there = set(entries)
     wanted = there if ids is None else set(ids)
     if not wanted <= there:
         raise LockLost(uow)
     if rest := there - wanted:
         give_back_some(uow, queue_id, sorted(rest), actor=actor, now=now)
-    return len(wanted)
+    return {one: entries[one] for one in wanted}
 
 
 @transaction.atomic
@@ -123,7 +126,7 @@ def give_back(queue: Queue, *, actor: str, now: datetime | None = None) -> int:
         first = units[-1].id + 1
         for unit in units:
             if unit.actor == actor and is_branch(unit.id):
-                count += len(held(unit.id))
+                count += len(entries_of(unit.id))
                 settle.end_if_held(unit.id, Release(), actor=actor, now=now)
     return count
 

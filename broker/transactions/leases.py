@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import chain
 from typing import Any
 
 from django.db import transaction
@@ -151,10 +150,13 @@ def settle(  # noqa: PLR0913  # each is named where it is used
         BrokerError: one of the puts cannot be sent.
     """
     until(uow, now)
-    wanted = held(uow) if ids is None else list(ids)
-    settlement = Settlement(uow, queue_id, wanted, outcome, actor)
+    entries = entries_of(uow)
+    wanted = list(entries if ids is None else ids)
+    asks = any(entries.get(one) for one in wanted)
+    settlement = Settlement(uow, queue_id, wanted, outcome, actor, asks)
     commit([settlement], puts, actor=actor, now=now)
-    left = held(uow)
+    settled = set(wanted)
+    left = [one for one in entries if one not in settled]
     if not left:
         ends.end_if_held(uow, Release(), actor=actor, now=now)
     return left
@@ -175,8 +177,12 @@ def renew(uow: int, lease_for: timedelta, *, now: datetime | None = None) -> dat
 
 def held(uow: int) -> list[int]:
     """The messages that a lease holds."""
-    claims = Claim.objects.filter(uow=uow).order_by("claim_id")
-    return list(chain.from_iterable(claims.values_list("ids", flat=True)))
+    return list(entries_of(uow))
+
+
+def entries_of(uow: int) -> dict[int, bool]:
+    """The messages that a lease holds, and whether each may ask for a report."""
+    return dict(sql.run("lease_entries", {"uow": uow}))
 
 
 def until(uow: int, now: datetime | None) -> datetime:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser
@@ -34,18 +34,23 @@ from broker.models import Act, Claim, PreparedPut, Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.queueing import processes
 from broker.queueing.get import Delivery
-from broker.queueing.put import NewMessage, Receipt, put_many
+from broker.queueing.put import Receipt, put_many
 from broker.security import audit
 from broker.security.audit import Thing
 from broker.settlement import poison, settle
+from broker.settlement.confirmations import confirm
 from broker.settlement.outcomes import BackOut, Release, describe
 from broker.settlement.redelivery_policy import Disposition
+from broker.transactions.prepared_parts import (
+    PreparedPart,
+    bytes_of,
+    fields_of,
+    message_of,
+)
 from broker.transactions.unit_of_work import UnitOfWork
 
 LONGEST_XID = 300  # most characters; in hexadecimal, two parts of 64 bytes and a number
 DECIDED = "Its coordinator decided to back it out."
-MOMENTS = ("expires_at", "deliver_at")
-BYTES = ("body", "headers", "envelope")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +63,6 @@ class PreparedUnitOfWork:
     started_at: datetime
     entries: int  # number of entries that it holds
     puts: int  # number of messages that its commit sends
-
-
-class PreparedPart(NamedTuple):
-    """An action of a commit: a put, or the removal of a poison message."""
-
-    fields: dict[str, Any]  # fields of a put without bytes; or the message to remove
-    body: bytes
-    headers: bytes | None
-    envelope: bytes | None
 
 
 def prepared() -> list[PreparedUnitOfWork]:
@@ -149,6 +145,10 @@ def keep(uow: int, work: UnitOfWork) -> None:
         PreparedPart({"removing": removing_of(one, work.user)}, b"", None, None)
         for one in work.removing
     ]
+    parts += [
+        PreparedPart({"confirming": place}, b"", None, None)
+        for place in sorted(work.to_confirm)
+    ]
     if parts:
         fields, bodies, headers, envelopes = zip(*parts, strict=True)
         sql.fetch_one(
@@ -194,12 +194,18 @@ def commit_prepared(
         note(Act.COMMIT_PREPARED, uow, xid, reason)
     actor = actor or coordinator
     parts = sql.fetch("kept_puts", PreparedPart, uow=uow)
-    puts = [message_of(part) for part in parts if "removing" not in part.fields]
-    receipts = put_many(puts, uow=uow, actor=actor, now=now) if puts else []
+    puts = [message_of(part) for part in parts if "address" in part.fields]
+    about: dict[str, Any] = {"uow": uow, "actor": actor, "now": now}
+    receipts = put_many(puts, **about) if puts else []
     for part in parts:
         if "removing" in part.fields:
             take_away(uow, part.fields["removing"], actor=actor, now=now)
     settle.accept(uow, expected=held(uow), actor=actor, now=now)
+    confirming = [
+        tuple(p.fields["confirming"]) for p in parts if "confirming" in p.fields
+    ]
+    if confirming:
+        confirm(set(map(tuple, confirming)), **about)
     return receipts
 
 
@@ -325,25 +331,3 @@ def user_of(user_id: int | None) -> Any:
         return None
     users = get_user_model()._default_manager.filter(pk=user_id)
     return users.first() or AnonymousUser()
-
-
-def fields_of(put: NewMessage) -> dict[str, Any]:
-    """The fields of a message as JSON, without those of bytes."""
-    return {
-        field: value.isoformat() if field in MOMENTS else value
-        for field in NewMessage.__dataclass_fields__
-        if field not in BYTES and (value := getattr(put, field)) is not None
-    }
-
-
-def bytes_of(put: NewMessage) -> tuple[bytes, bytes | None, bytes | None]:
-    return put.body, put.headers, put.envelope
-
-
-def message_of(part: PreparedPart) -> NewMessage:
-    fields = dict(part.fields)
-    for field in MOMENTS:
-        if field in fields:
-            fields[field] = datetime.fromisoformat(fields[field])
-    _, body, headers, envelope = part
-    return NewMessage(**fields, body=body, headers=headers, envelope=envelope)

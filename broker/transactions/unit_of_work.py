@@ -21,12 +21,12 @@ from broker.errors.units_of_work import (
     SecondMark,
     TooMuchUncommitted,
 )
+from broker.formats.mq.mqdlh import Signature
 from broker.queueing import delayed, processes
 from broker.queueing.get import Delivery, Lanes, get
 from broker.queueing.put import NewMessage, put_many
 from broker.queueing.selective_get import Search
-from broker.settlement import expiry, poison, settle
-from broker.settlement.mq_headers import Signature
+from broker.settlement import confirmations, expiry, poison, settle
 from broker.settlement.outcomes import (
     Accept,
     BackOut,
@@ -69,6 +69,8 @@ class UnitOfWork:
         self.coordinated = coordinated
         self.now = now
         self.id: int | None = None  # None until the first get that finds an entry
+        # Queue and message of entries whose acceptance is to be confirmed.
+        self.to_confirm: set[tuple[int, int]] = set()
         self.held = 0  # entries neither accepted nor released yet
         self.claims = 0
         self.puts: list[NewMessage] = []
@@ -149,6 +151,8 @@ class UnitOfWork:
             self.id = deliveries[0].uow
             self.held += len(deliveries)
             self.claims += -(-len(deliveries) // PART)
+            if any(one.descriptor for one in deliveries):
+                self.to_confirm |= confirmations.places_of(deliveries)
         elif self.id is None and not connection.in_atomic_block:
             processes.renew()
 
@@ -172,7 +176,8 @@ class UnitOfWork:
 
     def accept(self, delivery: Delivery) -> None:
         """Accept one delivery before the others."""
-        self.settle_one(delivery, Accept())
+        asks = (delivery.queue_id, delivery.message_id) in self.to_confirm
+        self.settle_one(delivery, Accept(), confirms=asks)
 
     def release(self, delivery: Delivery) -> None:
         """Release one delivery, without counting a backout."""
@@ -182,13 +187,16 @@ class UnitOfWork:
         """Dead-letter one delivery at once (``settlement.outcomes.Reject``)."""
         self.settle_one(delivery, Reject(error))
 
-    def settle_one(self, delivery: Delivery, outcome: Outcome) -> None:
+    def settle_one(
+        self, delivery: Delivery, outcome: Outcome, *, confirms: bool = False
+    ) -> None:
         self.check_open()
         settle.settle_some(
             delivery.uow,
             delivery.queue_id,
             [delivery.message_id],
             outcome,
+            confirms=confirms,
             actor=self.actor,
             now=self.now,
         )
@@ -226,6 +234,7 @@ class UnitOfWork:
     def forget(self, delivery: Delivery) -> None:
         """Note that a delivery is not held any more."""
         self.held -= 1
+        self.to_confirm.discard((delivery.queue_id, delivery.message_id))
         if self.mark == delivery:
             self.mark = None
 
@@ -238,7 +247,8 @@ class UnitOfWork:
         """
         self.check_open()
         line = None
-        alone = not (self.puts or self.removing or connection.in_atomic_block)
+        many = self.puts or self.removing or self.to_confirm
+        alone = not (many or connection.in_atomic_block)
         try:
             connection.ensure_connection()
             # If there are only accepts, one statement is enough, which is atomic.
@@ -256,23 +266,20 @@ class UnitOfWork:
         self.ended = True
 
     def carry_out(self) -> None:
+        about: dict[str, Any] = {"actor": self.actor, "now": self.now}
         if self.puts:
-            put_many(self.puts, uow=self.id, actor=self.actor, now=self.now)
+            put_many(self.puts, uow=self.id, **about)
         for removing in self.removing:
+            away = removing.delivery
+            self.to_confirm.discard((away.queue_id, away.message_id))
             poison.take_away(
-                removing,
-                last=poison.Last.DISCARD,
-                user=self.user,
-                actor=self.actor,
-                now=self.now,
+                removing, last=poison.Last.DISCARD, user=self.user, **about
             )
         if self.id is not None:
-            settle.accept(
-                self.id,
-                expected=self.held - len(self.removing),
-                actor=self.actor,
-                now=self.now,
-            )
+            expected = self.held - len(self.removing)
+            settle.accept(self.id, expected=expected, **about)
+        if self.to_confirm:
+            confirmations.confirm(self.to_confirm, uow=self.id, **about)
 
     @transaction.atomic
     def back_out(

@@ -19,6 +19,7 @@ from broker.errors import LockLost
 from broker.models import AddressSetting, Queue
 from broker.queueing.get import Delivery
 from broker.settlement.batch import Settlement, settle
+from broker.settlement.confirmations import places_of
 from broker.settlement.outcomes import Accept
 from broker.transactions.prefetch import Prefetched
 
@@ -123,7 +124,9 @@ class Taker:
             return
         uow, queue_id = deliveries[0].uow, deliveries[0].queue_id
         ids = [one.message_id for one in deliveries]
-        (error,) = settle([Settlement(uow, queue_id, ids, Accept(), self.actor)])
+        asks = bool(places_of(deliveries))
+        accepted = Settlement(uow, queue_id, ids, Accept(), self.actor, asks)
+        (error,) = settle([accepted])
         if error is not None:
             raise error
 

@@ -28,6 +28,7 @@ from broker.amqp.senders.outcomes import (
 from broker.amqp.transactions import state as transactions
 from broker.amqp.transactions.commit import Ending
 from broker.settlement.batch import Settlement
+from broker.settlement.confirmations import places_of
 from broker.settlement.outcomes import Accept, BackOut, Release
 
 logger = logging.getLogger(__name__)
@@ -156,7 +157,8 @@ class Settling:
     ) -> Settlement:
         ids = [entry.got.message_id for entry in entries]
         outcome, actor = verdict.outcome, self.client.actor
-        return Settlement(uow, self.gets.queue_id, ids, outcome, actor)
+        asks = bool(places_of(entry.got for entry in entries))
+        return Settlement(uow, self.gets.queue_id, ids, outcome, actor, asks)
 
     def settled(
         self, gathered: Gathered, told: list[tuple[Ending, Exception | None]]

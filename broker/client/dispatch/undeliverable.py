@@ -20,14 +20,15 @@ from django.db import transaction
 from broker.errors import BrokerError, LockLost
 from broker.errors.mq_codes import PutApplType, Reason
 from broker.formats.mq.chain import chain_of
+from broker.formats.mq.mqdlh import Signature
 from broker.formats.selectors.documents import document
 from broker.formats.selectors.parsing import Selector, parse
 from broker.models import ConnectionConsumer, Kind, Place, Queue, RoutingType
+from broker.queueing import report_messages
 from broker.queueing.get import Delivery
 from broker.queueing.transfer import Record
-from broker.settlement import poison, report_messages
+from broker.settlement import poison
 from broker.settlement.discards import discard
-from broker.settlement.mq_headers import Signature
 from broker.settlement.poison import Attributes, Removing
 from broker.settlement.redelivery_policy import BackoutQueue, NoPlace, Removal
 from broker.settlement.settle import take_some

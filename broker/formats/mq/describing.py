@@ -20,9 +20,10 @@ from broker.errors.mq_codes import (
     Report,
 )
 from broker.formats.mq.chain import Chain, Header
-from broker.formats.mq.descriptor import KINDS_OF_REPORT, Descriptor
+from broker.formats.mq.descriptor import Descriptor
 from broker.formats.mq.fixed import shown
 from broker.formats.mq.folders import Element
+from broker.formats.mq.report_options import KINDS_OF_REPORT
 from broker.formats.mq.rfh2 import Rfh2
 
 LONGEST = 1_000  # most characters of a value

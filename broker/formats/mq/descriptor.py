@@ -12,8 +12,6 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
-from functools import reduce
-from operator import or_
 from typing import Any, Protocol, Self
 
 from broker.errors import InvalidMessage
@@ -21,7 +19,6 @@ from broker.errors.messages import (
     MalformedHeader,
     MissingReplyTo,
     WrongExpiry,
-    WrongReportOptions,
 )
 from broker.errors.mq_codes import (
     EXPIRY_UNLIMITED,
@@ -33,8 +30,8 @@ from broker.errors.mq_codes import (
     MsgType,
     Persistence,
     PutApplType,
-    Report,
 )
+from broker.formats.mq import report_options
 from broker.formats.mq.fixed import byte_order, padded, unpadded
 
 SIZE = 364  # size in bytes
@@ -60,17 +57,6 @@ COLUMNS = {  # fields that are stored in columns of the message; never in the JS
 TEXTUAL = ("text/", "application/json", "application/xml")
 LONGEST_EXPIRY = 999_999_999  # in tenths of a second
 TENTH = timedelta(milliseconds=100)
-
-# "With data" has the bits of the plain report and more bits; "with full data" has all.
-KINDS_OF_REPORT = {
-    Report.EXCEPTION_WITH_FULL_DATA: (Report.EXCEPTION, Report.EXCEPTION_WITH_DATA),
-    Report.EXPIRATION_WITH_FULL_DATA: (Report.EXPIRATION, Report.EXPIRATION_WITH_DATA),
-    Report.COA_WITH_FULL_DATA: (Report.COA, Report.COA_WITH_DATA),
-    Report.COD_WITH_FULL_DATA: (Report.COD, Report.COD_WITH_DATA),
-}
-NOTICES = Report.PAN | Report.NAN | Report.ACTIVITY
-ANY_REPORT = reduce(or_, KINDS_OF_REPORT) | NOTICES
-ALL_OPTIONS = int(reduce(or_, Report.__members__.values()))
 
 
 class DescribedMessage(Protocol):
@@ -225,7 +211,7 @@ def check_put(
 
     Raises:
         InvalidMessage: a field is unknown or has an invalid value.
-        WrongReportOptions: unknown or incomplete options.
+        WrongReportOptions: see ``report_options.check``.
         MissingReplyTo: a report or a reply is requested without a reply-to queue.
         WrongExpiry: neither never nor 1 to 999,999,999.
     """
@@ -236,13 +222,10 @@ def check_put(
             if name != "backout_count":  # a put ignores it, as IBM MQ does
                 raise InvalidMessage(f"its descriptor's {name} {wrong}") from None
     report = descriptor.get("report", 0)
-    if report & ~ALL_OPTIONS or any(
-        (bits := report & mask) and bits not in (*partial, mask)
-        for mask, partial in KINDS_OF_REPORT.items()
-    ):
-        raise WrongReportOptions(report)
-    asks = report & ANY_REPORT or descriptor.get("msg_type") == MsgType.REQUEST
-    if asks and not reply_to:
+    if report:
+        report_options.check(report, descriptor.get("format", ""))
+    is_request = descriptor.get("msg_type") == MsgType.REQUEST
+    if (report & report_options.ANY_REPORT or is_request) and not reply_to:
         raise MissingReplyTo(report)
     if expiry is not None and not is_expiry(expiry):
         raise WrongExpiry(expiry)

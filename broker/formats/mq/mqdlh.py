@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import ClassVar, Self
 
@@ -99,3 +99,24 @@ class DeadLetterHeader:
 
 
 NAMES = [field.name for field in fields(DeadLetterHeader)]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The application that a dead-letter header or a report names."""
+
+    put_appl_type: PutApplType = PutApplType.JAVA
+    put_appl_name: str = "MQ JMS MessageConsumer"
+
+    def header(
+        self, reason: Reason, queue: str, at: datetime, broker_name: str
+    ) -> DeadLetterHeader:
+        """A header with the reason why a message of a queue is dead-lettered."""
+        header = DeadLetterHeader.at(
+            at, reason=reason, queue=queue, broker_name=broker_name
+        )
+        return replace(
+            header,
+            put_appl_type=self.put_appl_type,
+            put_appl_name=self.put_appl_name,
+        )

@@ -19,10 +19,10 @@ from broker.models import (
     RoutingType,
 )
 from broker.monitoring import fsck
-from broker.queueing import journal, processes
+from broker.queueing import journal, processes, report_messages
 from broker.queueing.get import Delivery
 from broker.queueing.put import put, put_many
-from broker.settlement import report_messages, settle
+from broker.settlement import settle
 from tests.broker.elsewhere import Elsewhere
 from tests.broker.handling import Seen, handler, refuse, session
 from tests.broker.putting_away import got, header_of, md_of, poisonous, rounds

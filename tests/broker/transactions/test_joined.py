@@ -6,7 +6,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError
 
-from broker.models import Place, Queue
+from broker.errors.mq_codes import Report
+from broker.models import Place, Queue, Ready
 from broker.queueing import journal
 from broker.queueing.browse import browse
 from broker.queueing.put import put, put_many
@@ -48,6 +49,19 @@ def test_a_backout_undoes_the_rows_and_counts_the_delivery(orders: Queue) -> Non
         .detail["error"]
         .startswith("IntegrityError: duplicate key")
     )
+
+
+@pytest.mark.spec("REPORT-2")
+def test_a_delivery_is_confirmed_with_the_rows(orders: Queue) -> None:
+    make_queue("answers")
+    put("orders", reply_to="answers", descriptor={"report": int(Report.COD)})
+    with pytest.raises(RuntimeError), unit_of_work(join=True) as work:
+        work.get("orders")
+        raise RuntimeError
+    assert Ready.objects.count() == 1
+    with unit_of_work(join=True) as work:
+        work.get("orders")
+    assert Ready.objects.get().queue_id == Queue.objects.get(name="answers").pk
 
 
 @pytest.mark.parametrize("write_first", [False, True])

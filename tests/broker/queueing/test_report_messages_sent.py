@@ -16,8 +16,8 @@ from broker.formats.mq.mqdlh import DeadLetterHeader
 from broker.models import DeadLetter, Message, Queue, RoutingType
 from broker.monitoring import fsck
 from broker.queueing.put import put
+from broker.queueing.report_messages import send
 from broker.settlement import expiry
-from broker.settlement.report_messages import send
 from broker.transactions.scope import UnitOfWork
 from tests.broker.originals import BODY, MSG_ID, original
 from tests.make import NOON, make_authority, make_queue, make_user, minutes, seconds

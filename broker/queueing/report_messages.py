@@ -7,7 +7,7 @@ of the event that it reports.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -22,7 +22,9 @@ from broker.errors.mq_codes import Feedback, MsgType, PutApplType, Report
 from broker.errors.queues import NoSuchQueueManager
 from broker.formats.error_fingerprint import fingerprint
 from broker.formats.mq.chain import chain_of, with_dead_letter_header
-from broker.formats.mq.descriptor import KINDS_OF_REPORT, TEXTS, Descriptor, legible
+from broker.formats.mq.descriptor import TEXTS, Descriptor, legible
+from broker.formats.mq.mqdlh import Signature
+from broker.formats.mq.report_options import KINDS_OF_REPORT, asks_for
 from broker.models import DeadLetter, Message, Queue
 from broker.queueing import mentions, notifications
 from broker.queueing.arrival_expiry import applied
@@ -30,20 +32,26 @@ from broker.queueing.browse import as_delivery
 from broker.queueing.get import Delivery
 from broker.queueing.limits import refusal_now
 from broker.queueing.store import NewMessage, Receipt, check, store
-from broker.queueing.transfer import TakenEntry
 from broker.security import authorities
-from broker.settlement.mq_headers import Signature
 from broker.sql import database_now
 
 logger = logging.getLogger(__name__)
 
-EXCEPTION = Report.EXCEPTION_WITH_FULL_DATA
-EXPIRATION = Report.EXPIRATION_WITH_FULL_DATA
+KINDS: dict[int, Report] = {
+    Feedback.EXPIRATION: Report.EXPIRATION_WITH_FULL_DATA,
+    Feedback.COA: Report.COA_WITH_FULL_DATA,
+    Feedback.COD: Report.COD_WITH_FULL_DATA,
+}  # of every other feedback: exceptions
+HAPPENED = {
+    Feedback.EXPIRATION: "expired",
+    Feedback.COA: "arrived",
+    Feedback.COD: "was delivered",
+}
+NOT_SENT = "Nobody is told that message %s of queue %s %s: %s"
 DATA = 100  # bytes of the body in a report with data
 # Time to live of a report about an expiry, if the message's was limited.
 LAST_WORDS = timedelta(seconds=60)
 OF_THE_DATA = ("format", "encoding", "coded_char_set_id")
-NOT_SENT = "Nobody is told that message %s of queue %s expired: %s"
 
 
 def report_on(
@@ -87,7 +95,7 @@ def report_on(
         descriptor["msg_id"] = was.msg_id.hex()
         fields["message_id"] = own_name
     if report & Report.PASS_DISCARD_AND_EXPIRY:
-        is_last = kind == EXPIRATION
+        is_last = feedback == Feedback.EXPIRATION
         fields["expires_at"] = now + LAST_WORDS if is_last else original.expires_at
         if report & Report.DISCARD_MSG:
             descriptor["report"] = int(Report.DISCARD_MSG)
@@ -127,7 +135,7 @@ def described(original: Delivery) -> dict[str, Any]:
 
 def kind_of(feedback: int) -> Report:
     """All report option bits for this kind of feedback."""
-    return EXPIRATION if feedback == Feedback.EXPIRATION else EXCEPTION
+    return KINDS.get(feedback, Report.EXCEPTION_WITH_FULL_DATA)
 
 
 def options_of(original: Delivery) -> Report:
@@ -135,12 +143,13 @@ def options_of(original: Delivery) -> Report:
 
 
 @transaction.atomic
-def send(
+def send(  # noqa: PLR0913  # each is named where it is used
     original: Delivery,
     feedback: int,
     *,
     signature: Signature,
     user: Any = None,
+    uow: int | None = None,
     actor: str = "",
     now: datetime | None = None,
 ) -> None:
@@ -155,6 +164,7 @@ def send(
     if not options_of(original) & kind_of(feedback):
         return
     moment, name = now or database_now(), settings.BROKER_NAME
+    about: dict[str, Any] = {"uow": uow, "actor": actor, "now": now}
     report = report_on(
         original, feedback, signature=signature, broker_name=name, now=moment
     )
@@ -163,13 +173,13 @@ def send(
         with transaction.atomic():
             queue = reply_queue(original)
             authorities.require(user, "put", queue.name)
-            put_on(queue, report, actor=actor, now=now)
+            put_on(queue, report, **about)
     except BrokerError as error:
         queue = local_queue(settings.BROKER_DEAD_LETTER_QUEUE)
         for authority in ("put", "passall"):
             authorities.require(user, authority, queue.name)
         dressed = dead(report, original, error, signature, moment)
-        receipt = put_on(queue, dressed, actor=actor, now=now)
+        receipt = put_on(queue, dressed, **about)
         tell_why(receipt, original, error, moment)
 
 
@@ -204,7 +214,6 @@ def put_on(queue: Queue, message: NewMessage, **rest: Any) -> Receipt:
     (receipt,) = store(
         queue.address.name,
         [message],
-        uow=None,
         looked=True,
         refusing_ids=list(others.values_list("pk", flat=True)),
         **rest,
@@ -224,7 +233,9 @@ def dead(
     descriptor, headers = with_dead_letter_header(
         report.descriptor,
         report.headers,
-        signature.header(error.reason, original.reply_to or "", at),
+        signature.header(
+            error.reason, original.reply_to or "", at, settings.BROKER_NAME
+        ),
         content_type=report.content_type,
     )
     return replace(report, descriptor=descriptor, headers=headers)
@@ -253,24 +264,49 @@ def tell_why(
     )
 
 
-def tell_of_expiry(entries: Sequence[TakenEntry], *, now: datetime | None) -> None:
-    """Send the reports that expired messages request; log those that cannot be sent."""
-    held = {entry.id: entry for entry in entries}
-    asking = Message.objects.filter(pk__in=held, descriptor__has_key="report")
+def send_all(
+    feedback: Feedback,
+    places: Sequence[tuple[int, int]],
+    *,
+    priorities: Mapping[int, int] | None = None,
+    uow: int | None = None,
+    actor: str = "",
+    now: datetime | None = None,
+) -> None:
+    """Send the broker's own reports on messages; log those that cannot be sent.
+
+    Args:
+        feedback: what became of the messages.
+        places: message and queue of each report; messages that ask for none are left
+            out.
+        priorities: of messages whose entry has another one than the message.
+        uow: in which they are sent, for the journal.
+        actor: for the journal.
+        now: when; the database's clock when not given.
+    """
+    ids = {message_id for message_id, _ in places}
+    rows = Message.objects.filter(descriptor__has_key="report").in_bulk(ids)
     broker = Signature(PutApplType.QMGR, settings.BROKER_NAME)
-    for row in asking.order_by("reply_to", "pk"):
-        entry = held[row.pk]
+    asking = [
+        (row, queue_id)
+        for message_id, queue_id in places
+        if (row := rows.get(message_id)) is not None
+        and (feedback == Feedback.EXPIRATION or asks_for(kind_of(feedback), row))
+    ]
+    # In this order, so that two transactions do not wait for each other.
+    asking.sort(key=lambda one: (one[0].reply_to or "", one[0].pk))
+    for row, queue_id in asking:
         original = as_delivery(
             row,
-            queue_id=entry.queue_id,
-            backout_count=entry.backout_count,
-            priority=entry.priority,
-            expires_at=entry.expires_at,
+            queue_id=queue_id,
+            backout_count=0,
+            priority=(priorities or {}).get(row.pk, row.priority),
+            expires_at=row.expires_at,
             pos=row.pk,
         )
         try:
-            send(original, Feedback.EXPIRATION, signature=broker, now=now)
+            send(original, feedback, signature=broker, uow=uow, actor=actor, now=now)
         except BrokerError as error:
             name = mentions.message(row.pk, row.message_id)
-            queue = mentions.queues([entry.queue_id])
-            logger.warning(NOT_SENT, name, queue, error)
+            queue = mentions.queues([queue_id])
+            logger.warning(NOT_SENT, name, queue, HAPPENED[feedback], error)

@@ -13,10 +13,10 @@ from broker.client.dispatch.undeliverable import SIGNATURE
 from broker.errors.mq_codes import Feedback, Reason, Report
 from broker.formats.mq.chain import chain_of
 from broker.formats.mq.descriptor import Descriptor
+from broker.formats.mq.mqdlh import Signature
 from broker.queueing.get import Delivery
 from broker.queueing.put import NewMessage
-from broker.settlement.mq_headers import Signature
-from broker.settlement.report_messages import report_on
+from broker.queueing.report_messages import report_on
 from tests.broker.originals import BODY, CORREL_ID, MSG_ID, RFH2, original
 from tests.make import NOON, minutes
 

@@ -1,0 +1,42 @@
+"""The actions of a prepared commit, as they are stored until the decision."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from broker.queueing.put import NewMessage
+
+MOMENTS = ("expires_at", "deliver_at")
+BYTES = ("body", "headers", "envelope")
+
+
+class PreparedPart(NamedTuple):
+    """An action of a commit: a put, a confirmation, or the removal of a message."""
+
+    fields: dict[str, Any]  # of a put, without bytes; or the message of the action
+    body: bytes
+    headers: bytes | None
+    envelope: bytes | None
+
+
+def fields_of(put: NewMessage) -> dict[str, Any]:
+    """The fields of a message as JSON, without those of bytes."""
+    return {
+        field: value.isoformat() if field in MOMENTS else value
+        for field in NewMessage.__dataclass_fields__
+        if field not in BYTES and (value := getattr(put, field)) is not None
+    }
+
+
+def bytes_of(put: NewMessage) -> tuple[bytes, bytes | None, bytes | None]:
+    return put.body, put.headers, put.envelope
+
+
+def message_of(part: PreparedPart) -> NewMessage:
+    fields = dict(part.fields)
+    for field in MOMENTS:
+        if field in fields:
+            fields[field] = datetime.fromisoformat(fields[field])
+    _, body, headers, envelope = part
+    return NewMessage(**fields, body=body, headers=headers, envelope=envelope)
