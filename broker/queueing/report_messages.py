@@ -114,16 +114,14 @@ def report_on(
 
 def data_of(original: Delivery, most: int) -> dict[str, Any]:
     """The data of a report: the headers, and the first bytes of the body."""
-    headers = original.headers or b""
-    chain = chain_of(
-        original.descriptor, original.content_type, headers + original.body
-    )
+    headers, body = original.headers or b"", original.body
+    chain = chain_of(original.descriptor, original.content_type, headers, body)
     more = max(chain.body_offset - len(headers), 0)
     return {
         "content_type": original.content_type,
         "properties": original.properties,
         "headers": original.headers,
-        "body": original.body[: more + most],
+        "body": body[: more + most],
     }
 
 

@@ -122,6 +122,7 @@ ONE_ITEM = {
     "resubmits": True,
     "target": "",
     "after": 0,
+    "head_bytes": 4096,
     "undoes": 1,
     "expired_too": False,
     "delayed_too": True,

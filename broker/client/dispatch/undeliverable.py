@@ -100,8 +100,9 @@ def is_malformed(delivery: Delivery) -> bool:
     """Whether a message's descriptor announces a header that cannot be read."""
     if delivery.descriptor is None and delivery.headers is None:
         return False  # most messages end here
-    data = (delivery.headers or b"") + delivery.body
-    chain = chain_of(delivery.descriptor, delivery.content_type, data)
+    chain = chain_of(
+        delivery.descriptor, delivery.content_type, delivery.headers, delivery.body
+    )
     return chain.error is not None
 
 

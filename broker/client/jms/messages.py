@@ -107,14 +107,15 @@ class Message:
 
     @property
     def header_bytes(self) -> bytes:
-        """IBM MQ's headers before the body, encoded."""
+        """IBM MQ's headers that stand apart from the body, encoded."""
         return self.delivery.headers or b""
 
     @property
     def chain(self) -> Chain:
-        """The headers before the body, decoded as far as possible."""
+        """The headers, apart or at the beginning of the body, decoded as far as
+        possible."""
         one = self.delivery
-        return chain_of(one.descriptor, one.content_type, self.header_bytes)
+        return chain_of(one.descriptor, one.content_type, one.headers, one.body)
 
     @property
     def body(self) -> bytes:

@@ -111,10 +111,24 @@ def first_part(descriptor: Mapping[str, Any] | None, content_type: str) -> Chain
 
 
 def chain_of(
-    descriptor: Mapping[str, Any] | None, content_type: str, data: bytes | memoryview
+    descriptor: Mapping[str, Any] | None,
+    content_type: str,
+    headers: bytes | memoryview | None,
+    body: bytes | memoryview = b"",
 ) -> Chain:
-    """As ``read_chain``, for a message as it is stored."""
+    """As ``read_chain``, for a message as it is stored.
+
+    Headers stand apart, or at the beginning of the body as programs of IBM MQ put
+    them, or some here and the others there. ``body_offset`` counts both.
+
+    Args:
+        descriptor: its stored fields.
+        content_type: which implies the format that the descriptor does not give.
+        headers: the headers that stand apart.
+        body: the body, or its beginning.
+    """
     part = first_part(descriptor, content_type)
+    data = bytes(headers or b"") + (bytes(body) if part.is_header else b"")
     return read_chain(part.format, part.encoding, part.coded_char_set_id, data)
 
 

@@ -24,6 +24,9 @@ from broker.monitoring import search
 from broker.operations.rules.matching import Letter
 from broker.operations.rules.table import Rule
 
+# Bytes that are read of a body which begins with headers; an MQDLH stands first.
+HEAD_BYTES = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class StoredDeadLetter:
@@ -41,6 +44,7 @@ class StoredDeadLetter:
     content_type: str
     descriptor: Mapping[str, Any] | None
     headers: bytes | None
+    head: bytes | None  # the beginning of a body that begins with a header
     properties: Mapping[str, Any]
     size_bytes: int
 
@@ -84,9 +88,9 @@ class StoredDeadLetter:
 
     @property
     def header(self) -> DeadLetterHeader | None:
-        if not self.headers:
-            return None
-        chain = chain_of(self.descriptor, self.content_type, self.headers)
+        chain = chain_of(
+            self.descriptor, self.content_type, self.headers, self.head or b""
+        )
         found = [one for one in chain.headers if isinstance(one, DeadLetterHeader)]
         return found[0] if found else None
 
@@ -94,7 +98,12 @@ class StoredDeadLetter:
 def letters_on(queue_id: int, *, after: int, limit: int) -> list[Letter]:
     """Dead letters on a queue with message ids above ``after``, in order."""
     rows = sql.fetch(
-        "rule_letters", StoredDeadLetter, queue_id=queue_id, after=after, limit=limit
+        "rule_letters",
+        StoredDeadLetter,
+        queue_id=queue_id,
+        after=after,
+        limit=limit,
+        head_bytes=HEAD_BYTES,
     )
     return [row.letter for row in rows]
 

@@ -8,7 +8,10 @@
 -- Returns  the fields of broker.operations.rules.dead_letter_facts.StoredDeadLetter.
 SELECT dead.message_id, dead.origin_id, dead.died_at, dead.reason, dead.fingerprint,
     dead.origin_queue, message.durable, message.reply_to, message.producer,
-    message.content_type, message.descriptor, message.headers, message.properties,
+    message.content_type, message.descriptor, message.headers,
+    CASE WHEN message.descriptor ->> 'format' IN ('MQDEAD', 'MQHRF2')
+        THEN substring(message.body FOR %(head_bytes)s::integer) END,
+    message.properties,
     octet_length(message.body) + coalesce(octet_length(message.headers), 0)
 FROM broker_dead_letter AS dead, LATERAL (
     SELECT * FROM broker_message WHERE id = dead.message_id LIMIT 1

@@ -153,6 +153,8 @@ def test_headers_arrive_as_bytes_and_decoded() -> None:
     assert message.header_bytes == header.to_bytes()
     assert message.chain.headers == (header,)
     assert message.chain.is_whole
+    inside = sent(header.to_bytes() + b"hello", descriptor={"format": "MQHRF2"})
+    assert (inside.chain, inside.header_bytes) == (message.chain, b"")
     broken = sent(b"hello", headers=b"RFH ", descriptor={"format": "MQHRF2"})
     assert broken.chain.error is not None
     assert broken.body == b"hello"

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
 
 from broker.errors.rules import InvalidRules, NoSuchRules, RulesChanged
 from broker.formats.mq.chain import chain_of
+from broker.formats.mq.mqdlh import DeadLetterHeader
 from broker.models import Message, Queue, RulePass
 from broker.monitoring import dead_letters
 from broker.operations import rules
 from broker.operations.rules import Mode
-from tests.broker.dying import make_dead_letters, on
+from broker.queueing.put import put
+from tests.broker.dying import back_out, make_dead_letters, on
 from tests.broker.operations.test_rules_passes import AFTER, ada, run, write
 from tests.console.poison import make_payments, poison, remove, rfh2, usr
-from tests.make import make_queue
+from tests.make import NOON, make_queue
 
 __all__ = ["ada"]  # a fixture
 
@@ -55,6 +59,30 @@ def test_a_letter_with_an_mqdlh_is_forwarded_with_it_or_without(
     names = [one.name for one in chain.headers]
     assert names == (["MQDLH", "MQRFH2"] if is_kept else ["MQRFH2"])
     assert chain.is_whole
+
+
+THEIRS = DeadLetterHeader(
+    reason=2053, dest_q_name="theirs", dest_q_mgr_name="QM7", format="MQSTR"
+).to_bytes()
+AS_THEY_SAY = "REASON(2053) DESTQ('theirs') DESTQM(QM7) FORMAT(MQSTR)"
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_header_of_another_program_is_read_wherever_it_stands(
+    ada: User, *, apart: bool
+) -> None:
+    make_queue("bills")
+    headers, body = (THEIRS, b"hello") if apart else (None, THEIRS + b"hello")
+    put_dying(headers=headers, body=body, descriptor={"format": "MQDEAD"})
+    (deed,) = run(write(f"{AS_THEY_SAY} ACTION(FWD) FWDQ('bills')", ada))
+    assert (deed["done"], len(on("bills"))) == (1, 1)
+
+
+def put_dying(**fields: Any) -> None:
+    """A message that dies on its queue, with these fields."""
+    make_dead_letters(1)
+    put("orders", now=NOON, **fields)
+    back_out("orders")
 
 
 def test_a_letter_goes_back_without_its_mqdlh(ada: User) -> None:
