@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 from broker import sql
 from broker.errors.messages import MalformedDeadLetterHeader
+from broker.formats.mq import mqdlh
 from broker.formats.mq.chain import without_dead_letter_header
 from broker.models import DeadLetter, Kind, Operation, Place
 from broker.operations import patching
 from broker.operations.batches import ItemBatch, batches
 from broker.operations.items import Item, Taken, note, reinstate
 from broker.operations.outcomes import Outcome
+from broker.queueing.store import REPAIRED
 from broker.queueing.transfer import Copy, Dress, Record, TakenEntry, copy, end
 from broker.settlement.backout import dead_letter as put_aside
 from broker.settlement.backout import make_resources
@@ -67,13 +69,11 @@ def move(batch: ItemBatch) -> None:
 def send_bare(
     batch: ItemBatch, entries: Sequence[Taken], record: Record, only: str | None
 ) -> None:
-    """Copy entries to the batch's address. Dead letters made by IBM MQ's rules are sent
-    without the MQDLH that those rules added."""
-    dressed = by_ibm(entries)
-    send(batch, [one for one in entries if one.id not in dressed], record, only)
-    theirs = [one for one in entries if one.id in dressed]
-    dress = [dressed[one.id] for one in theirs]
-    send(batch, theirs, record, only, dress=dress)
+    """Copy entries to the batch's address. Dead letters by IBM MQ's rules are sent
+    without the MQDLH that the broker or a program put before them."""
+    bare = by_ibm(entries)
+    send(batch, [one for one in entries if one.id not in bare], record, only)
+    send(batch, [one for one in entries if one.id in bare], record, only, bare=bare)
 
 
 def copy_there(batch: ItemBatch) -> None:
@@ -99,10 +99,13 @@ def send(
     record: Record,
     only: str | None,
     *,
-    dress: Sequence[Dress] | None = None,
+    bare: Mapping[int, Bare] | None = None,
     ends: bool = True,
 ) -> None:
-    """Copy entries to the batch's address; an entry that no queue takes stays."""
+    """Copy entries to the batch's address; an entry that no queue takes stays.
+
+    ``bare`` has what each is without its MQDLH, if they go without.
+    """
     if not entries:
         return
     unwanted: set[int] = set()
@@ -115,11 +118,12 @@ def send(
         batch.address,
         record,
         only_queue=only,
-        dress=dress,
+        dress=None if bare is None else [bare[one.id].dress for one in entries],
         repairs=batch.repairs,
         ends=ends,
         untaken=stays,
     )
+    cut_bodies(copies, bare or {})
     made = {one.id for one in copies}
     batch.became([one for one in entries if one.id in made], copies)
     batch.skip([one.id for one in entries if one.id not in made], Outcome.REFUSED)
@@ -200,8 +204,16 @@ DEEDS: dict[Operation.Kind, Callable[[ItemBatch], None]] = {
 }
 
 
-def by_ibm(held: Sequence[TakenEntry]) -> dict[int, Dress]:
-    """Headers without MQDLH for the entries that are dead letters by IBM MQ's rules.
+@dataclass(frozen=True, slots=True)
+class Bare:
+    """What a dead letter is without its MQDLH."""
+
+    dress: Dress
+    in_body: bool  # whether the MQDLH is the beginning of the body
+
+
+def by_ibm(held: Sequence[TakenEntry]) -> dict[int, Bare]:
+    """Entries that are dead letters by IBM MQ's rules, without their MQDLH.
 
     Source:
         IBM MQ, "MQDLH - Dead-letter header": to resend, remove it, and restore
@@ -210,15 +222,27 @@ def by_ibm(held: Sequence[TakenEntry]) -> dict[int, Dress]:
     letters = {
         "ids": [entry.id for entry in held],
         "causes": [cause.value for cause in DeadLetter.IBM_CAUSES],
+        "head_bytes": mqdlh.SIZE,
     }
     return {
-        message_id: undressed(descriptor, headers or None)
-        for message_id, descriptor, headers in sql.run("ibm_letters", letters)
+        message_id: undressed(descriptor, headers or None, head)
+        for message_id, descriptor, headers, head in sql.run("ibm_letters", letters)
     }
 
 
-def undressed(descriptor: dict[str, Any] | None, headers: bytes | None) -> Dress:
+def undressed(
+    descriptor: dict[str, Any] | None, headers: bytes | None, head: bytes | None
+) -> Bare:
     try:
-        return Dress(*without_dead_letter_header(descriptor, headers))
+        changed, left = without_dead_letter_header(descriptor, headers or head)
     except MalformedDeadLetterHeader:
-        return Dress(descriptor or {}, headers)
+        return Bare(Dress(descriptor or {}, headers), in_body=False)
+    in_body = headers is None and left != head
+    return Bare(Dress(changed, left if headers else None), in_body)
+
+
+def cut_bodies(copies: Iterable[Copy], bare: Mapping[int, Bare]) -> None:
+    """Cut the MQDLH off the bodies of copies that begin with it."""
+    ids = [one.copy_id for one in copies if one.id in bare and bare[one.id].in_body]
+    if ids:
+        sql.fetch_one("cut_bodies", ids=ids, size=mqdlh.SIZE, repaired=REPAIRED)

@@ -83,6 +83,7 @@ class Outlook(Schema):
     unmatched: int
     waiting: int
     used_up: int
+    unexplained: int  # messages that stay: nothing says why they are here
 
 
 class Pass(Schema):
@@ -175,6 +176,7 @@ def preview_rules(request: HttpRequest, name: Path[str], body: Draft) -> dict[st
         "unmatched": found.unmatched,
         "waiting": found.waiting,
         "used_up": found.used_up,
+        "unexplained": found.unexplained,
     }
 
 

@@ -123,6 +123,7 @@ ONE_ITEM = {
     "target": "",
     "after": 0,
     "head_bytes": 4096,
+    "size": 172,
     "undoes": 1,
     "expired_too": False,
     "delayed_too": True,
@@ -144,7 +145,12 @@ ONE_ITEM = {
     "hours": 24,
 }
 ONE_PART = {"fields": ["{}"], "most_bytes": 1000}
-ONE_REPAIR = {"columns": ["{}"], "added": ["{}"], "gone": ["[]"], "repaired": 2}
+ONE_REPAIR = {
+    "columns": ["{}"],
+    "added": ["{}"],
+    "gone": ["[]"],
+    "repaired": 2,
+}
 
 
 def parameters(name: str, queue: Queue) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Facts of a dead letter for rules: from its MQDLH or else from its row.
 
 So a table written for IBM MQ also works for dead letters made by the rules of ActiveMQ
-Artemis.
+Artemis, and for those that programs put on the queue with an MQDLH of their own.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class StoredDeadLetter:
     """A dead letter as it is stored."""
 
     message_id: int
+    has_story: bool  # whether the broker dead-lettered it
     origin_id: int
     died_at: datetime
     reason: int | None
@@ -49,10 +50,16 @@ class StoredDeadLetter:
     size_bytes: int
 
     @property
-    def letter(self) -> Letter:
-        """The facts of the letter that rules can match."""
-        given = legible(self.descriptor or {})
+    def letter(self) -> Letter | None:
+        """The facts of the letter that rules can match; None if nothing says why the
+        message is here."""
         header = self.header
+        if header is None and not self.has_story:
+            return None
+        given = legible(self.descriptor or {})
+        died_on = self.origin_queue
+        if header is not None and not self.has_story:
+            died_on = header.dest_q_name
         texts = {
             "APPLIDAT": given.get("appl_identity_data", ""),
             "APPLNAME": given.get("put_appl_name", ""),
@@ -79,11 +86,12 @@ class StoredDeadLetter:
             self.message_id,
             self.origin_id,
             self.died_at,
-            self.origin_queue,
+            died_on,
             texts,
             numbers,
             {name: as_text(value) for name, value in self.properties.items()},
             self.size_bytes,
+            has_story=self.has_story,
         )
 
     @property
@@ -95,8 +103,25 @@ class StoredDeadLetter:
         return found[0] if found else None
 
 
-def letters_on(queue_id: int, *, after: int, limit: int) -> list[Letter]:
-    """Dead letters on a queue with message ids above ``after``, in order."""
+@dataclass(frozen=True, slots=True)
+class LetterPage:
+    """Some messages of a dead letter queue, in the order of their ids."""
+
+    letters: list[Letter]
+    # Messages of which neither an MQDLH nor the broker says why they are here.
+    unexplained: list[int]
+
+    def __len__(self) -> int:
+        return len(self.letters) + len(self.unexplained)
+
+    @property
+    def last_id(self) -> int:
+        ids = [*self.unexplained, *(one.message_id for one in self.letters)]
+        return max(ids, default=0)
+
+
+def letters_on(queue_id: int, *, after: int, limit: int) -> LetterPage:
+    """Messages that are ready on a queue with ids above ``after``, in order."""
     rows = sql.fetch(
         "rule_letters",
         StoredDeadLetter,
@@ -105,7 +130,11 @@ def letters_on(queue_id: int, *, after: int, limit: int) -> list[Letter]:
         limit=limit,
         head_bytes=HEAD_BYTES,
     )
-    return [row.letter for row in rows]
+    letters = {row.message_id: row.letter for row in rows}
+    return LetterPage(
+        [letter for letter in letters.values() if letter is not None],
+        [one for one, letter in letters.items() if letter is None],
+    )
 
 
 def found_by(

@@ -65,6 +65,8 @@ class TablePreview:
     unmatched: int  # letters that no rule matches
     waiting: int  # letters whose next attempt must wait for the interval
     used_up: int  # letters for which the attempts of all matching rules are used up
+    # Messages that stay: neither an MQDLH nor the broker says why they are here.
+    unexplained: int = 0
 
 
 def preview(table: Table, queue: Queue, *, now: datetime | None = None) -> TablePreview:
@@ -77,7 +79,8 @@ def preview(table: Table, queue: Queue, *, now: datetime | None = None) -> Table
     shown = [RulePreview(n, rule) for n, rule in enumerate(table.rules, 1)]
     left: Counter[SkipReason | None] = Counter()
     looked_at = 0
-    for letter, tried, found in seen(table, queue, at):
+    unexplained: list[int] = []
+    for letter, tried, found in seen(table, queue, at, unexplained):
         looked_at += 1
         decision = decide(table, letter, tried, at, found)
         left[decision.why] += 1
@@ -88,29 +91,33 @@ def preview(table: Table, queue: Queue, *, now: datetime | None = None) -> Table
     return TablePreview(
         shown,
         looked_at,
-        looked_at >= MOST,
+        looked_at + len(unexplained) >= MOST,
         left[SkipReason.NO_RULE],
         left[SkipReason.TOO_SOON],
         left[SkipReason.USED_UP] + left[SkipReason.CEILING],
+        len(unexplained),
     )
 
 
 def seen(
-    table: Table, queue: Queue, at: datetime
+    table: Table, queue: Queue, at: datetime, unexplained: list[int]
 ) -> Iterator[tuple[Letter, Tried | None, set[str]]]:
-    """The letters that a preview reads, with their attempts and matching filters."""
+    """The letters that a preview reads, with their attempts and matching filters.
+    Messages that are no letters are added to ``unexplained``."""
     names: Mapping[int, str] = {queue.pk: queue.name}
     after = looked_at = 0
     while looked_at < MOST:
-        letters = letters_on(queue.pk, after=after, limit=SCAN)
+        page = letters_on(queue.pk, after=after, limit=SCAN)
+        letters = page.letters
+        unexplained += page.unexplained
         tried = attempts.tried_on(letters, queue.pk)
         found = found_by(table.rules, letters, names, at)
         for letter in letters:
             yield letter, tried.get(letter.message_id), found[letter.message_id]
-        if len(letters) < SCAN:
+        if len(page) < SCAN:
             return
-        looked_at += len(letters)
-        after = letters[-1].message_id
+        looked_at += len(page)
+        after = page.last_id
 
 
 def count(

@@ -8,6 +8,7 @@ another operation may take the same letters first; then the pass does not find t
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,7 +21,14 @@ from django.db import transaction
 from broker import operations
 from broker.errors import NoSuchQueue, NotResubmittable
 from broker.errors.operations import NothingChosen
-from broker.models import Operation, OperationItem, Queue, RulePass, RuleTable
+from broker.models import (
+    Operation,
+    OperationItem,
+    Queue,
+    RuleAttempt,
+    RulePass,
+    RuleTable,
+)
 from broker.operations import Chosen, Order, Outcome
 from broker.operations.rules import attempts
 from broker.operations.rules.dead_letter_facts import found_by, letters_on
@@ -33,6 +41,8 @@ from broker.queueing import limits
 from broker.security import authorities
 from broker.sql import database_now
 
+logger = logging.getLogger(__name__)
+
 BATCH = 500  # most letters of one pass
 SAMPLE = 10  # most letters that the record of a pass names
 KINDS = {
@@ -40,6 +50,9 @@ KINDS = {
     Action.FWD: Operation.Kind.MOVE,
     Action.RETRY: Operation.Kind.RESUBMIT,
 }
+LEAVE = "LEAVE"  # the action of no rule, on messages that nothing explains
+NO_STORY = "there is no MQDLH, and the broker did not dead-letter them"
+LEFT = "Rules leave %s on %s: %s. The first: %s."
 FAILED = {Outcome.REFUSED.sentence, Outcome.NO_WAY_BACK.sentence}
 Status = OperationItem.Status
 
@@ -86,10 +99,9 @@ def run(table_id: int, *, limit: int = BATCH, now: datetime | None = None) -> in
         return 0
     table = parsed(row)
     begin_round(row, table, at)
-    letters = letters_on(row.queue_id, after=row.seen_id, limit=limit)
-    deeds = deeds_of(row, table, letters, at)
-    if letters:
-        row.seen_id = letters[-1].message_id
+    page = letters_on(row.queue_id, after=row.seen_id, limit=limit)
+    deeds = [*left(row, page.unexplained, at), *deeds_of(row, table, page.letters, at)]
+    row.seen_id = max(row.seen_id, page.last_id)
     row.trouble = ""
     row.save(update_fields=["seen_id", "round_began_at", "trouble"])
     if deeds:
@@ -98,10 +110,26 @@ def run(table_id: int, *, limit: int = BATCH, now: datetime | None = None) -> in
             mode=row.mode,
             revision=row.revision,
             began_at=at,
-            looked_at=len(letters),
+            looked_at=len(page),
             deeds=[asdict(deed) for deed in deeds],
         )
-    return len(letters)
+    return len(page)
+
+
+def left(row: RuleTable, unexplained: Sequence[int], at: datetime) -> list[RuleResult]:
+    """Report messages that nothing explains, once each; they stay where they are."""
+    known = RuleAttempt.objects.filter(
+        queue_id=row.queue_id, message_id__in=unexplained
+    ).values_list("message_id", flat=True)
+    fresh = sorted(set(unexplained).difference(known)) if unexplained else []
+    if not fresh:
+        return []
+    count = f"{len(fresh)} message{'s' * (len(fresh) > 1)}"
+    logger.warning(LEFT, count, row.queue.name, NO_STORY, fresh[:SAMPLE])
+    attempts.note(row.queue_id, dict.fromkeys(fresh), "", {}, at)
+    return [
+        RuleResult(0, 0, LEAVE, "", len(fresh), why=NO_STORY, sample=fresh[:SAMPLE])
+    ]
 
 
 def trouble_of(row: RuleTable) -> str:
@@ -139,7 +167,8 @@ def deeds_of(
     return [
         deed_of(row, number, table.rules[number], target, some, tried, at)
         for (number, target), some in sorted(
-            chosen.items(), key=lambda one: (one[0][0], one[0][1].queue)
+            chosen.items(),
+            key=lambda one: (one[0][0], one[0][1].queue, one[0][1].is_bare_move),
         )
     ]
 
@@ -201,7 +230,8 @@ def done(
 
     Letters that had left the queue do not count as tried.
     """
-    order = Order(KINDS[rule.action], target.queue if rule.action is Action.FWD else "")
+    kind = Operation.Kind.MOVE if target.is_bare_move else KINDS[rule.action]
+    order = Order(kind, target.queue if kind == Operation.Kind.MOVE else "")
     scope = f"rule {number + 1} of {row.queue.name}: {len(ids)} dead letters"
     chosen = Chosen(queue=row.queue.name, ids=tuple(ids))
     try:
@@ -210,7 +240,8 @@ def done(
     except (NothingChosen, NotResubmittable):
         return {}
     Operation.objects.filter(pk=plan.pk).update(
-        drops_header=not rule.keeps_header, reason=f"rule in line {rule.line}"
+        drops_header=target.is_bare_move or not rule.keeps_header,
+        reason=f"rule in line {rule.line}",
     )
     operations.start(plan.pk, limit=len(ids) + 1)
     deed.operation = plan.pk

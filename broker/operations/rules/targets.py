@@ -18,6 +18,8 @@ class Target:
     # Name of the user whose authorities apply, instead of those of the rules' user.
     as_user: str | None = None
     why: str = ""  # the reason why there is no target
+    # Whether letters that a program put here go there, without their MQDLH.
+    is_bare_move: bool = False
 
 
 def target_of(rule: Rule, letter: Letter) -> Target:
@@ -26,7 +28,8 @@ def target_of(rule: Rule, letter: Letter) -> Target:
     if rule.action is Action.DISCARD:
         return Target()
     if rule.action is Action.RETRY:
-        return Target(letter.origin_queue, as_user)
+        moves = not letter.has_story  # the broker does not know the original
+        return Target(letter.origin_queue, as_user, is_bare_move=moves)
     queue = meant(rule.forward_queue, letter).rstrip()
     manager = meant(rule.forward_manager, letter).rstrip()
     if not queue:
