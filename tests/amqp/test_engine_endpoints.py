@@ -188,6 +188,24 @@ def test_a_newer_attach_takes_the_name_over() -> None:
     assert older.gone
 
 
+def test_an_attach_in_another_session_takes_the_name_over() -> None:
+    client = begun()
+    older = client.getting(handle=0, name="mine")
+    other_role = client.putting(1, name="mine")
+    client.begin(channel=1)
+    client.heard()
+
+    stolen, attached = client.say(get_attach(0, "mine"), channel=1)
+
+    assert stolen == Detached(older, closed=False, error=TAKEN_OVER)
+    assert isinstance(attached, Attached)
+    ((channel, detach),) = client.heard()
+    assert channel == older.session.channel
+    assert isinstance(detach, Detach)
+    assert (detach.handle, detach.error) == (older.handle, TAKEN_OVER)
+    assert other_role.attached
+
+
 def test_a_sender_and_a_receiver_may_have_the_same_name() -> None:
     client = begun()
     receiver = client.putting(0, name="both")

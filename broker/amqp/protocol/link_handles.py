@@ -5,6 +5,7 @@ Source: AMQP 1.0, part 2, sections 2.6.1 to 2.6.6.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ from broker.amqp.protocol import conditions
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
 from broker.amqp.protocol.events import Attached, Detached, Event
+from broker.amqp.protocol.interfaces import ConnectionOutput
 from broker.amqp.protocol.performatives import Attach, Detach
 from broker.amqp.protocol.receiving import ReceiverSession
 from broker.amqp.protocol.sending import SenderSession
@@ -20,8 +22,21 @@ from broker.amqp.protocol.sending import SenderSession
 REFUSALS = 2
 
 
+class HandlesConnection(ConnectionOutput, Protocol):
+    """The part of ``Connection`` that ``Handles`` uses."""
+
+    @property
+    def sessions(self) -> Sequence[HandlesSession]: ...
+
+
 class HandlesSession(ReceiverSession, SenderSession, Protocol):
     """The part of ``Session`` that ``Handles`` uses."""
+
+    @property
+    def connection(self) -> HandlesConnection: ...
+
+    @property
+    def handles(self) -> Handles: ...
 
     def tell(self, event: Event) -> None: ...
 
@@ -132,12 +147,19 @@ class Handles:
         if known is not None and known.attach is None:
             self.agree(known, attach)
             return
-        if known is not None:
-            error = "a newer attach has its name"
-            self.cast_off(
-                known, closed=False, error=AmqpError(conditions.STOLEN, error)
-            )
+        for session in self.session.connection.sessions:
+            session.handles.give_up(attach)
         self.welcome(attach)
+
+    def give_up(self, attach: Attach) -> None:
+        """Detach the endpoint whose name a newer attach of the connection takes over.
+
+        A name and a role identify a link between two containers, whatever its session.
+        """
+        known = self.named.get((attach.name, not attach.role))
+        if known is not None and known.attach is not None:
+            error = AmqpError(conditions.STOLEN, "a newer attach has its name")
+            self.cast_off(known, closed=False, error=error)
 
     def may_use(self, handle: int) -> bool:
         if handle >= self.session.connection.limits.handles:

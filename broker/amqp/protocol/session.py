@@ -56,6 +56,9 @@ class SessionConnection(ConnectionOutput, Protocol):
     events: list[Event]
     narrow: list[Session]
 
+    @property
+    def sessions(self) -> list[Session]: ...
+
 
 class Session:
     """One session of a connection.
