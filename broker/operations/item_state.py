@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from broker import sql
-from broker.models import Kind, Operation, Place, Queue
+from broker.models import DeadLetter, Kind, Operation, Place, Queue
 from broker.operations.items import Found, Item, Reach, Taken
 from broker.operations.outcomes import Outcome
 from broker.sql import database_now
@@ -29,6 +29,8 @@ WEIGHTS = [
     Outcome.PROCESSED,
 ]
 ENDS = {Kind.ACCEPT: Outcome.PROCESSED, Kind.EXPIRE: Outcome.EXPIRED}
+# A copy with one of these causes did not die of an error.
+NO_DEATHS = (DeadLetter.Cause.OPERATOR, DeadLetter.Cause.EXPIRED)
 
 
 @dataclass(slots=True)
@@ -54,6 +56,32 @@ def copies_of(items: Iterable[Item]) -> list[ItemEntry]:
             by_copy[copy_id], queue_id, copy_id, by_copy[copy_id].priority or 0, 0
         )
         for copy_id, queue_id in journalled("puts_of", by_copy)
+    ]
+
+
+def died_again(parts: Iterable[ItemEntry]) -> list[ItemEntry]:
+    """The entries of items of which at least one copy is a dead letter again, with that
+    dead letter instead of the copy."""
+    parts = list(parts)
+    ended = journalled("ends_of", {part.message_id for part in parts})
+    became = {
+        (queue_id, message_id): copy_id
+        for queue_id, message_id, kind, copy_id, _ in ended
+        if kind == Kind.DEAD_LETTER and copy_id is not None
+    }
+    letters: dict[int, list[int]] = defaultdict(list)
+    rows = DeadLetter.objects.filter(message_id__in=sorted(became.values()))
+    rows = rows.exclude(cause__in=NO_DEATHS)
+    for message_id, queue_id in rows.values_list("message_id", "queue_id"):
+        letters[message_id].append(queue_id)
+    died = {spot: one for spot, one in became.items() if one in letters}
+    items = {part.item.pk for part in parts if part.spot in died}
+    return [
+        ItemEntry(part.item, queue_id, message_id, part.priority, 0)
+        for part in parts
+        if part.item.pk in items
+        for message_id in [died.get(part.spot, part.message_id)]
+        for queue_id in letters.get(message_id, [part.queue_id])
     ]
 
 

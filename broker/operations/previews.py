@@ -94,6 +94,9 @@ def outlook_of_undo(
         ended = [item for item in left if item.copy_id is None]
         outcomes |= outlook_of_ended(operation, ended, now)
     outcomes |= item_state.differences(parts, now)
+    if operation.kind not in IN_PLACE:
+        missing = [part for part in parts if outcomes[part.item.pk] is not Outcome.BUSY]
+        outcomes |= item_state.differences(item_state.died_again(missing), now)
     for item in items:
         outcome = outcomes.get(item.pk, Outcome.GONE)
         is_as_left = outcome is Outcome.BUSY

@@ -1,7 +1,8 @@
 """Undo an operation, item by item, by its ledger.
 
 An item is undone only if its copy is unchanged: still on the queue it was put on, and
-never delivered. Otherwise the item is skipped, and the ledger has the reason.
+never delivered; or if the copy died again, and the new dead letter is unchanged.
+Otherwise the item is skipped, and the ledger has the reason.
 """
 
 from __future__ import annotations
@@ -63,6 +64,12 @@ def end_copies(batch: UndoBatch, items: Sequence[Item]) -> list[Item]:
     items whose copies were deleted."""
     parts = item_state.copies_of(items)
     taken = take_untouched(batch, parts, delayed_too=True)
+    left = [part for part in parts if part.item.pk in batch.skipped]
+    if died := item_state.died_again(left):
+        for part in died:
+            batch.skipped.pop(part.item.pk, None)
+        taken |= take_untouched(batch, died, delayed_too=True)
+        parts += died
     by_place: dict[Place, list[Taken]] = defaultdict(list)
     for entry in taken.values():
         by_place[entry.place].append(entry)

@@ -23,7 +23,7 @@ from broker.operations import Chosen, Outcome
 from broker.queueing import journal
 from broker.settlement import discards, expiry
 from broker.transactions.scope import UnitOfWork
-from tests.broker.dying import back_out, make_dead_letters, on, plan
+from tests.broker.dying import back_out, make_dead_letters, on, operator, plan
 from tests.broker.ordering import (
     ORDERS,
     copies_of,
@@ -103,6 +103,37 @@ def test_an_undone_resubmit_is_a_dead_letter_in_triage_again() -> None:
     assert dead_letters.groups() == groups
     assert on("DLQ") == died
     assert fsck.violations() == []
+
+
+@pytest.mark.spec("ADMIN-7")
+def test_copies_that_died_again_are_taken_back_if_nobody_touched_them() -> None:
+    make_dead_letters(3)
+    before = Shot.take()
+    operation = operations.start(plan().pk, now=NOON)
+    back_out(limit=2)
+
+    planned = operations.plan_undo(operator(), operation.pk)
+    assert operations.preview(planned.pk, now=NOON + minutes(2)).will_go == 3
+    undone = operations.start(planned.pk, now=NOON + minutes(2))
+
+    assert notes(undone) == [Status.DONE] * 3
+    assert Shot.take() == before
+    assert fsck.violations() == []
+
+
+def test_a_copy_that_died_again_and_was_touched_stays() -> None:
+    (died,) = make_dead_letters(1)
+    operation = operations.start(plan().pk, now=NOON)
+    back_out()
+    back_out("DLQ")
+
+    planned = operations.plan_undo(operator(), operation.pk)
+    assert operations.preview(planned.pk, now=NOON + minutes(2)).will_go == 0
+    undone = operations.start(planned.pk, now=NOON + minutes(2))
+
+    assert notes(undone) == [Outcome.DELIVERED.sentence]
+    assert died not in on("DLQ")
+    assert len(on("DLQ")) == 1
 
 
 def test_the_journal_tells_of_both_ends_of_an_undo() -> None:
