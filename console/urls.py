@@ -137,6 +137,7 @@ pages: list[URLPattern | URLResolver] = [
     path("operations/<int:operation_id>/explain/", approvals.explain, name="explain"),
     path("operations/<int:operation_id>/cancel/", operations.cancel, name="cancel"),
     path("operations/<int:operation_id>/repair/", patches.repair, name="repair"),
+    path("operations/<int:operation_id>/rest/", patches.rest, name="rest"),
     path("operations/<int:operation_id>/undo/", operations.undo, name="undo"),
     path("audit/", audit.audit, name="audit"),
     path("audit/export/", audit.export, name="audit_export"),

@@ -19,7 +19,15 @@ from __future__ import annotations
 from broker.operations.approvals import approve, explain
 from broker.operations.commands import Chosen, Only, Order, Sought
 from broker.operations.copy_outcomes import settle, unsettled
-from broker.operations.lifecycle import cancel, change, paced, running, start, step
+from broker.operations.lifecycle import (
+    cancel,
+    change,
+    paced,
+    plan_rest,
+    running,
+    start,
+    step,
+)
 from broker.operations.outcomes import Outcome
 from broker.operations.patching import (
     drop_patch,
@@ -29,7 +37,12 @@ from broker.operations.patching import (
     waiting,
 )
 from broker.operations.planning import PlanCount, foresee, narrow, plan, take_in
-from broker.operations.previews import OperationPreview, PreviewPart, preview
+from broker.operations.previews import (
+    OperationPreview,
+    PreviewPart,
+    leaves_any,
+    preview,
+)
 from broker.operations.schedule import arrange, carry_on, pause, set_pace, usual_canary
 from broker.operations.single_edit import Edit, plan_edit, start_edit
 from broker.operations.stages import Lane, lanes
@@ -55,12 +68,14 @@ __all__ = [
     "explain",
     "foresee",
     "lanes",
+    "leaves_any",
     "look",
     "narrow",
     "paced",
     "pause",
     "plan",
     "plan_edit",
+    "plan_rest",
     "plan_undo",
     "preview",
     "running",

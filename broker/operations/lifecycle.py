@@ -10,10 +10,12 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from broker.errors import OperationNotPlanned
-from broker.models import Act, Course, Operation
+from broker.errors.operations import NothingChosen
+from broker.models import Act, Course, Operation, OperationItem
 from broker.operations import approvals, patching, schedule
 from broker.operations.auditing import note
 from broker.operations.executors import do
+from broker.operations.undo_plans import copy_items
 from broker.operations.undoing import take_back
 from broker.sql import database_now
 
@@ -57,6 +59,33 @@ def cancel(operation_id: int) -> None:
     except OperationNotPlanned:
         change(operation_id, State.RUNNING, state=State.CANCELLED, ended_at=Now())
     note(Act.CANCEL, Operation.objects.get(pk=operation_id))
+
+
+@transaction.atomic
+def plan_rest(user: Any, operation_id: int, now: datetime | None = None) -> Operation:
+    """Cancel a started operation, if it has not ended, and plan the same for the items
+    that it has not processed: to send them with another patch.
+
+    Raises:
+        NothingChosen: it has processed all its items.
+        OperationNotPlanned: it was not started.
+    """
+    old = schedule.hold(operation_id, State.RUNNING, State.CANCELLED)
+    if not old.items.filter(status=OperationItem.Status.PLANNED).exists():
+        raise NothingChosen(old.scope)
+    if old.state == State.RUNNING:
+        cancel(operation_id)
+    plan = Operation.objects.create(
+        kind=old.kind,
+        argument=old.argument,
+        drops_header=old.drops_header,
+        scope=old.scope,
+        created_by=user,
+    )
+    copy_items(plan, operation_id, OperationItem.Status.PLANNED)
+    approvals.ask(plan, now)
+    note(Act.PLAN, plan, by=user, rest_of=operation_id)
+    return plan
 
 
 def change(operation_id: int, before: Operation.State, **fields: Any) -> None:

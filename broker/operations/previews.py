@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 
 from django.utils import timezone
 
-from broker.models import Discarded, Operation, Queue
+from broker.models import Discarded, Operation, OperationItem, Queue
 from broker.operations import item_state
 from broker.operations.batches import batches
 from broker.operations.items import Item, planned
@@ -17,6 +17,11 @@ from broker.operations.outcomes import Outcome
 from broker.operations.undoing import IN_PLACE
 
 SCAN = 2000  # most items that are read at once
+CHUNK = 500
+# Most items that are read for the answer to whether anything can be undone.
+MOST_READ = 5000
+# Items whose copies ended like this can never be undone.
+FINAL = (OperationItem.Fate.PROCESSED, OperationItem.Fate.EXPIRED)
 Look = tuple[Outcome, int, str]  # expected outcome, queue and target of an item
 
 
@@ -101,6 +106,27 @@ def outlook_of_undo(
         outcome = outcomes.get(item.pk, Outcome.GONE)
         is_as_left = outcome is Outcome.BUSY
         yield Outcome.WILL_GO if is_as_left else outcome, item.queue_id, ""
+
+
+def leaves_any(operation: Operation, now: datetime | None = None) -> bool:
+    """Whether an undo of an operation could take back at least one message now.
+
+    It reads a bounded number of items; if there are more, the answer is yes.
+    """
+    items = operation.items.filter(status=OperationItem.Status.DONE)
+    items = items.exclude(fate__in=FINAL).order_by("pk")
+    names = [one.name for one in fields(Item)]
+    after = 0
+    for _ in range(MOST_READ // CHUNK):
+        some = items.filter(pk__gt=after).values_list(*names)[:CHUNK]
+        found = [Item(*row) for row in some]
+        looks = outlook_of_undo(operation, found, now)
+        if any(outcome is Outcome.WILL_GO for outcome, *_ in looks):
+            return True
+        if len(found) < CHUNK:
+            return False
+        after = found[-1].pk
+    return True
 
 
 def outlook_of_ended(

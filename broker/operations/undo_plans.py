@@ -87,6 +87,13 @@ def plan_undo(
             )
     except IntegrityError:  # another transaction has planned the undo
         raise NotUndoable(operation_id, UNDONE) from None
-    sql.fetch_one("plan_undo", operation_id=undo.pk, undoes=operation_id)
+    copy_items(undo, operation_id, Status.DONE)
     note(Act.UNDO, undo, by=user)
     return undo
+
+
+def copy_items(plan: Operation, source_id: int, status: OperationItem.Status) -> None:
+    """Create the items of a plan from those of an operation that have this status."""
+    sql.fetch_one(
+        "plan_items_of", operation_id=plan.pk, source=source_id, status=status
+    )

@@ -51,8 +51,13 @@ def carried_on(detail: dict[str, Any]) -> str:
     return "sent all the rest" if detail["at_once"] else "continued it"
 
 
+def planned(detail: dict[str, Any]) -> str:
+    old = detail.get("rest_of")
+    return f"planned it, for the rest of operation {old}" if old else "planned it"
+
+
 WITH_IT: dict[str, Words] = {
-    Act.PLAN: "planned it",
+    Act.PLAN: planned,
     Act.UNDO: "planned it",
     Act.START: "started it",
     Act.CANCEL: "cancelled it",

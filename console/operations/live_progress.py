@@ -11,6 +11,7 @@ from typing import Any
 from django.template.loader import render_to_string
 from django.utils import timezone
 
+from broker import operations
 from broker.models import Course, Operation, OperationPatch
 from broker.security import authorities
 from console.operations import course as courses
@@ -37,7 +38,6 @@ def look(operation_id: int) -> str:
         "ledger": ledger,
         "course": course,
         "said": said_of(found, ledger),
-        "undo_until": undo_until(found, ledger.done),
         "looked": looked,
         "turn": turn_of(found, ledger, course, is_looking=looked is not None),
     }
@@ -51,7 +51,11 @@ def since(found: Operation, ledger: Ledger, course: Course) -> dict[str, Any]:
     aftermath = follow_up.aftermath_of(found, ledger, course)
     halt = courses.halt_of(course)
     lanes = courses.lanes_of(course)
+    until = undo_until(found, ledger.done)
+    has_nothing = until is not None and not operations.leaves_any(found)
     return {
+        "undo_until": None if has_nothing else until,
+        "has_nothing_left": has_nothing,
         "aftermath": aftermath,
         "stages": list(courses.stages_of(found, course, ledger, aftermath)),
         "waits": list(courses.waits_for(found, course, aftermath)),
@@ -67,6 +71,7 @@ def since(found: Operation, ledger: Ledger, course: Course) -> dict[str, Any]:
             is_late=courses.is_late(found, course, timezone.now()) is not None,
             is_settled=aftermath is None or not aftermath.waiting,
             has_died=aftermath is not None and aftermath.dead > 0,
+            has_nothing_left=has_nothing,
         ),
     }
 

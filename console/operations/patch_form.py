@@ -12,7 +12,7 @@ from broker.errors.patches import InvalidPatch
 from broker.formats import lossless_json
 from broker.formats.patches import FIELDS
 from broker.formats.patches.documents import LONGEST, read_patch
-from broker.models import Operation, OperationPatch
+from broker.models import Course, Operation, OperationPatch
 from broker.operations.patching import PATCHABLE
 from broker.security import authorities, redaction
 from broker.security.redaction import Sight, Veil
@@ -43,7 +43,10 @@ class PatchForm(forms.Form):
     how = forms.ChoiceField(choices=HOWS, required=False)
     body = forms.CharField(required=False, strip=False, max_length=LONGEST)
 
-    def __init__(self, said: Any = None, *, document: str = "") -> None:
+    def __init__(
+        self, said: Any = None, *, document: str = "", is_open: bool = False
+    ) -> None:
+        self.is_open = is_open
         super().__init__(said, initial=initial_of(document))
         for number in range(ROWS):
             self.fields[f"op_{number}"] = forms.ChoiceField(choices=OPS, required=False)
@@ -165,6 +168,18 @@ class PatchPanel:
     @property
     def is_looking(self) -> bool:
         return self.patch is not None and not self.patch.is_looked
+
+
+def rest_of(found: Operation, ledger: Ledger, course: Course) -> int:
+    """How many messages can be sent with another patch after the operation has stopped;
+    0: it has not stopped, or has no patch."""
+    is_stopped = (
+        found.started_at is not None
+        if found.state == Operation.State.CANCELLED
+        else found.state == Operation.State.RUNNING and course.halt is not None
+    )
+    may_patch = found.undoes_id is None and found.kind in PATCHABLE
+    return ledger.planned if is_stopped and may_patch else 0
 
 
 def part_of(

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from broker import operations as orders
 from broker.models import Operation, OperationItem, Queue
+from broker.operations import OperationPreview
 from console.operations.wording import Said, Words, places, words_of
 
 State, Status = Operation.State, OperationItem.Status
@@ -134,13 +135,22 @@ def to_type(operation: Operation, ledger: Ledger) -> str:
     return name if name and not others else str(ledger.total)
 
 
-def said_of(operation: Operation, ledger: Ledger) -> Said:
-    """Sentences about an operation, with its numbers and queues."""
+def said_of(
+    operation: Operation, ledger: Ledger, seen: OperationPreview | None = None
+) -> Said:
+    """Sentences about an operation, with its numbers and queues.
+
+    Args:
+        operation: the operation.
+        ledger: its counts.
+        seen: of a plan, what would become of it now, if that is known.
+    """
     is_priority = operation.kind == Operation.Kind.PRIORITY
     is_plan = operation.state == State.PLANNED  # a patch may skip some of the messages
     return Said(
         words_of(operation),
         ledger.planned if is_plan else ledger.total,
+        seen.will_go if seen else ledger.planned,
         ledger.done,
         places({way.on for way in ledger.ways}),
         operation.argument if is_priority else places({w.to for w in ledger.ways}),

@@ -281,6 +281,7 @@ class Said:
 
     words: Words
     total: int
+    will_go: int  # of a plan: how many can be processed now
     done: int
     on: str
     to: str
@@ -288,8 +289,13 @@ class Said:
 
     @property
     def heading(self) -> str:
-        """The page's heading and the button's label."""
+        """The page's heading: of all messages of the plan."""
         return self.filled(self.words.heading, self.total)
+
+    @property
+    def button(self) -> str:
+        """The label of the button that starts a plan."""
+        return self.filled(self.words.heading, self.will_go)
 
     @property
     def title(self) -> str:
@@ -299,7 +305,7 @@ class Said:
 
     @property
     def plan(self) -> str:
-        return self.filled(self.words.plan, self.total)
+        return self.filled(self.words.plan, self.will_go)
 
     @property
     def result(self) -> str:

@@ -125,6 +125,7 @@ ONE_ITEM = {
     "head_bytes": 4096,
     "size": 172,
     "undoes": 1,
+    "source": 1,
     "expired_too": False,
     "delayed_too": True,
     "item_ids": [1],

@@ -215,6 +215,17 @@ def repair(_: Client) -> Case:
     return at("console:repair", plan().pk), said, Act.ALTER
 
 
+def rest(_: Client) -> Case:
+    make_places()
+    die()
+    die()
+    operation = plan_resubmit(planner(), "all dead letters")
+    operations.arrange(operation.pk, pace=None, canary=1)
+    operations.start(operation.pk)
+    operations.cancel(operation.pk)
+    return at("console:rest", operation.pk), {}, Act.PLAN
+
+
 def pause_operation(_: Client) -> Case:
     return at("console:pause_operation", running().pk), {}, Act.HALT
 
@@ -302,6 +313,7 @@ PAGES: dict[str, Callable[[Client], Case]] = {
     "console:order_found": order_found,
     "console:edit": edit,
     "console:repair": repair,
+    "console:rest": rest,
     "console:pause_operation": pause_operation,
     "console:carry_on": carry_on,
     "console:pace": pace,

@@ -151,4 +151,4 @@ def test_a_few_go_first_and_the_operation_stops_itself(
     page.get_by_role("button", name="Stop here").click()
     expect(page.locator(".result")).to_contain_text("4 sent 27 not touched")
     page.get_by_role("button", name="Undo…").click()
-    expect(page.locator(".outlook")).to_contain_text("1 can be put back")
+    expect(page.locator(".outlook")).to_contain_text("4 can be put back")

@@ -12,13 +12,14 @@ from django.utils.html import escape
 from broker import operations
 from broker.models import Message, Operation, OperationPatch
 from console.accounts import roles
-from tests.console.letters import die, make_places
+from tests.console.letters import attempt, die, make_places
 from tests.console.ordering import many, order, part_of, plan, said, started, url
 from tests.console.test_messages import words
 from tests.make import make_authority, make_queue, make_user
 
 pytestmark = pytest.mark.django_db
 
+BANNER = "This can be undone for another"
 EUR = {"how": "merge", "body": '{"currency": "EUR"}'}
 
 
@@ -73,6 +74,34 @@ def test_it_is_sent_as_it_was_shown(client: Client, planned: Operation) -> None:
     copies = planned.items.exclude(copy_id=None).values_list("copy_id", flat=True)
     bodies = [bytes(one.body) for one in Message.objects.filter(pk__in=copies)]
     assert sorted(bodies) == [b'{"currency": "EUR", "n": 1.10}', b'{"currency": "EUR"}']
+
+
+def test_the_rest_gets_another_patch_in_one_step(client: Client, omar: User) -> None:
+    make_places(attempts=1)
+    for _ in range(4):
+        die(body=b'{"currency": "XBT"}', attempts=1)
+    operation = plan(client)
+    give(client, operation, **EUR)
+    client.post(url("start", operation), {"canary": 1})
+    attempt("ValueError: row 7 is bad")
+    operations.step(operation.pk)
+    page = said(client, url("operation", operation))
+    assert "It stopped itself." in page
+    assert "The other 3 with another patch…" in page
+
+    answer = client.post(url("rest", operation))
+
+    again = Operation.objects.latest("pk")
+    assert answer["Location"].startswith(url("operation", again) + "?")
+    assert again.items.count() == 3
+    html = client.get(answer["Location"]).content.decode()
+    assert escape('{"currency": "EUR"}').replace(" ", "") in "".join(html.split())
+    assert "The patch in the form is not part of this plan yet" in words(html)
+    old = said(client, url("operation", operation))
+    assert "1 sent 3 not touched" in old
+    assert BANNER in old
+    give(client, again, how="merge", body='{"currency": "USD"}')
+    assert "3 sent" in started(client, again)
 
 
 def test_headers_are_given_in_rows(client: Client, planned: Operation) -> None:

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from broker.models import Authority, Operation, Place, Queue
+from broker.models import Authority, Operation, Place, Queue, Ready
 from broker.monitoring import dead_letters
 from broker.queueing.browse import browse
 from broker.queueing.put import put
@@ -72,6 +72,59 @@ def test_a_resubmit_is_taken_back_as_far_as_nobody_had_it(
     assert back < {one.message_id for one in letters}
     assert len(back) == 2
     assert here("orders") == []
+
+
+def test_what_died_again_can_be_put_back(sign_in: SignIn, orders: Queue) -> None:
+    letter = die()
+    client = sign_in("operator")
+    done = plan(client)
+    started(client, done)
+    for _ in range(2):
+        attempt("ValueError: row 7 is bad")
+    assert BANNER in said(client, url("operation", done))
+
+    planned = undo(client, done)
+
+    seen = said(client, url("operation", planned))
+    assert "1 can be put back" in seen
+    assert "Put 1 message back" in seen
+    assert "1 put back" in started(client, planned)
+    assert [one.message_id for one in dead_letters.letters(ALL)] == [letter.message_id]
+
+
+def test_where_nothing_can_be_put_back_the_pages_say_so_without_a_button(
+    sign_in: SignIn, orders: Queue
+) -> None:
+    die()
+    client = sign_in("operator")
+    done = plan(client)
+    started(client, done)
+    planned = undo(client, done)
+    attempt()
+
+    page = client.get(url("operation", planned)).content.decode()
+    assert "The message cannot be put back now." in words(page)
+    assert f'action="{url("start", planned)}"' not in page
+    client.post(url("cancel", planned))
+    page = client.get(url("operation", done)).content.decode()
+    assert "Nothing of this can be undone now." in words(page)
+    assert BANNER not in words(page)
+    assert "Undo until" not in words(page)
+    assert f'action="{url("undo", done)}"' not in page
+
+
+def test_the_button_has_the_number_of_its_plan(sign_in: SignIn, orders: Queue) -> None:
+    letters = [die() for _ in range(3)]
+    client = sign_in("operator")
+    planned = plan(client)
+    queue = Queue.objects.get(name="DLQ")
+    Ready.objects.filter(queue_id=queue.pk, id=letters[0].message_id).delete()
+
+    seen = said(client, url("operation", planned))
+
+    assert "2 messages will leave DLQ" in seen
+    assert "2 can be sent 1 gone" in seen
+    assert "Resubmit 2 messages" in seen
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_htmx.middleware import HtmxDetails
 
 from broker import operations as orders
-from broker.models import Course, Operation, OperationItem
+from broker.models import Course, Operation, OperationItem, OperationPatch
 from broker.operations import canary as canaries
 from broker.operations import copy_outcomes, rate_limit
 from console.accounts.permissions import CHANGE
@@ -33,7 +33,7 @@ from console.operations import (
     wording,
 )
 from console.operations import course as courses
-from console.operations.patch_form import PatchForm, part_of
+from console.operations.patch_form import PatchForm, part_of, rest_of
 from console.operations.permissions import require_sight, require_ways, seen_by
 
 PAGE = 20  # operations on a page; few, because the items of each are counted
@@ -86,6 +86,12 @@ class ItemsForm(PageForm):
     """Which of an operation's items to show."""
 
     status = forms.ChoiceField(choices=Status.choices, required=False)
+
+
+class GivenForm(forms.Form):
+    """The operation whose patch is to be changed and used again."""
+
+    patch = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False)
 
 
 @require_safe
@@ -201,7 +207,8 @@ def shown(
     about = ("created_by", "undoes", "undone_by", "approval__approved_by", "course")
     found, ledger = seen(request, operation_id, *about)
     course = courses.course_of(found)
-    repair = part_of(request.user, found, ledger, patch_form)
+    given = None if patch_form else given_patch(request)
+    repair = part_of(request.user, found, ledger, patch_form or given)
     context: dict[str, Any] = {
         "operation": found,
         "row": results.row_of(found, ledger),
@@ -213,6 +220,8 @@ def shown(
         "history": history.of_operation(found),
         "start_form": start_form or StartForm(None, results.to_type(found, ledger)),
         "repair": repair,
+        "is_patch_given": given is not None and found.state == State.PLANNED,
+        "rest": rest_of(found, ledger, course),
         "turn": live_progress.turn_of(
             found, ledger, course, is_looking=bool(repair and repair.is_looking)
         ),
@@ -223,6 +232,16 @@ def shown(
         context["topic"] = f"operation={operation_id}"
     name = "_operation" if request.htmx else "operation"
     return render(request, f"console/operations/{name}.html", context, status=status)
+
+
+def given_patch(request: HtmxRequest) -> PatchForm | None:
+    """The patch of the operation that the query names, as a form to change it."""
+    form = GivenForm(request.GET)
+    if not form.is_valid() or not (number := form.cleaned_data["patch"]):
+        return None
+    seen(request, number)
+    patch = OperationPatch.objects.filter(pk=number).first()
+    return PatchForm(document=patch.document if patch else "", is_open=True)
 
 
 def goes_on(context: dict[str, Any]) -> bool:
@@ -253,6 +272,8 @@ def ahead_of(
         "stages": list(courses.stages_of(found, course, ledger, None)),
         "undo_window": settings.BROKER_UNDO_WINDOW_S,
         "consent": approvals.consent_to(found, request.user),
+        "said": results.said_of(found, ledger, seen),
+        "has_nothing_left": bool(ledger.planned and seen and not seen.will_go),
         "outlook": None if seen is None else wording.outlook(found, seen),
         "warnings": list(warnings.warnings_of(found, ledger, seen)),
         "left_out": courses.left_out(ledger),

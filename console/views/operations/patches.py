@@ -7,8 +7,10 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
+from broker import operations
 from console.accounts import permissions
 from console.operations.patch_changes import drop, give, require
 from console.operations.patch_form import PatchForm
@@ -31,3 +33,16 @@ def repair(request: HtmxRequest, operation_id: int) -> HttpResponse:
         return shown(request, operation_id, status=422, patch_form=form)
     give(request, plan, form.cleaned_data["document"])
     return redirect(reverse("console:operation", args=[operation_id]) + "#repair")
+
+
+@require_POST
+@permission_required(permissions.CHANGE, raise_exception=True)
+@permission_required("broker.browse_queue", raise_exception=True)
+@transaction.atomic
+def rest(request: HtmxRequest, operation_id: int) -> HttpResponse:
+    """Stop an operation, and plan the rest of it; the form has its patch."""
+    stopped, _ = seen(request, operation_id)
+    require(request, stopped)
+    plan = operations.plan_rest(request.user, operation_id)
+    page = reverse("console:operation", args=[plan.pk])
+    return redirect(f"{page}?{urlencode({'patch': operation_id})}#repair")

@@ -1,4 +1,5 @@
--- Create the items of an undo from the processed items of an operation.
+-- Create the items of a plan from items of another operation: of an undo from those that
+-- were processed, of a new plan for the rest from those that were not.
 --
 -- Order    of the items.
 -- Locks    none.
@@ -10,7 +11,7 @@ WITH planned AS (
     SELECT %(operation_id)s::bigint, queue_id, message_id, target, copy_id, came_from,
         priority, backout_count, delivery_count, due_at, expires_at
     FROM broker_operationitem
-    WHERE operation_id = %(undoes)s::bigint AND status = 'done'
+    WHERE operation_id = %(source)s::bigint AND status = %(status)s
     ORDER BY id
     RETURNING id
 )
