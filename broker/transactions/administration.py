@@ -3,8 +3,8 @@
 Reading changes nothing and locks nothing. A joined unit of work is invisible until its
 database transaction ends.
 
-An operator may back one out, as its deadline would. Its holder gets ``LockLost`` at
-commit.
+An operator may back out a unit of work before its deadline. Its holder then gets
+``LockLost`` at commit.
 """
 
 from __future__ import annotations
@@ -105,10 +105,11 @@ def open_units(
     """Units of work that hold entries or are prepared, oldest first.
 
     Args:
-        within: only those that hold entries of one of these queues.
-        first: the lowest id.
-        limit: how many at most.
-        now: when; the database's clock when not given.
+        within: ids of queues; return only units of work that hold entries of one of
+            them. None: of all queues.
+        first: the lowest id to return.
+        limit: the largest number of units of work to return.
+        now: the current time; the database's clock when not given.
     """
     return sql.fetch(
         "open_units",
@@ -139,19 +140,20 @@ def entries_of(
 
 @transaction.atomic
 def force(uow: int, *, why: str, actor: str, now: datetime | None = None) -> None:
-    """Back out a unit of work instead of its holder.
+    """Back out a unit of work by an operator's decision.
 
-    For a dead process, this is what the system does by itself a little later.
+    If the holder's process is dead, the system would do the same a little later.
 
     Args:
-        uow: which.
-        why: for the operator who reads the messages' life-lines.
-        actor: who does it, for the journal.
-        now: when; the database's clock when not given.
+        uow: id of the unit of work.
+        why: the reason, shown in the life-lines of its messages.
+        actor: name that the journal records.
+        now: the current time; the database's clock when not given.
 
     Raises:
-        NotForced: its coordinator decides, or a client that is there takes ahead.
-        LockLost: it has ended meanwhile.
+        NotForced: it is prepared, so its coordinator must end it; or it belongs to the
+            prefetch of a client that is still connected.
+        LockLost: it has ended already.
     """
     locked = UnitOfWork.objects.select_for_update().filter(pk=uow)
     unit = open_unit(uow, now=now) if locked.exists() else None

@@ -46,22 +46,22 @@ def prepare(  # noqa: PLR0913  # each is named where it is used
     user: Any = None,
     now: datetime | None = None,
 ) -> None:
-    """Promise to accept what a branch got and to send what it puts.
+    """Prepare a branch: its commit will accept its messages and send its puts.
 
     Args:
-        xid: what its coordinator calls it.
-        uow: of its lease; None, if it got nothing.
-        queue_id: where it got.
-        ids: of the messages that are to be accepted; the others go back, uncounted.
-            None is all that it holds.
-        puts: to be sent if it is committed.
-        actor: for the journal.
-        user: whose authorities count.
-        now: when; the database's clock when not given.
+        xid: the id that the coordinator gives to the branch.
+        uow: the unit of work of its lease; None if the branch got no message.
+        queue_id: the queue of its messages.
+        ids: the messages that the commit accepts. The other messages are released now,
+            without counting a backout. None: the commit accepts all.
+        puts: the messages that the commit sends.
+        actor: name that the journal records.
+        user: the user of the unit of work; None is the process itself.
+        now: the current time; the database's clock when not given.
 
     Raises:
-        LockLost: the lease has ended, or does not hold one of them.
-        BrokerError: as ``prepared.prepare``.
+        LockLost: the lease has ended, or does not hold one of the messages.
+        BrokerError: see ``prepared.prepare``.
     """
     work = UnitOfWork(actor=actor, user=user, coordinated=True, now=now)
     if uow is not None:
@@ -109,15 +109,16 @@ def give_back_some(
 
 @transaction.atomic
 def give_back(queue: Queue, *, actor: str, now: datetime | None = None) -> int:
-    """Release what a consumer holds of a queue in branches that are not prepared.
+    """Release the messages of a queue that a consumer holds in branches that are not
+    prepared.
 
     Args:
-        queue: which.
-        actor: as the journal has the consumer.
-        now: when; the database's clock when not given.
+        queue: the queue.
+        actor: the consumer's name in the journal.
+        now: the current time; the database's clock when not given.
 
     Returns:
-        How many messages are ready again.
+        The number of released messages.
     """
     count, first = 0, 0
     while units := administration.open_units(
@@ -132,7 +133,7 @@ def give_back(queue: Queue, *, actor: str, now: datetime | None = None) -> int:
 
 
 def is_branch(uow: int) -> bool:
-    """Whether a unit of work is a lease that is not prepared. It is locked, so that it
-    stays unprepared."""
+    """Whether a unit of work is a lease that is not prepared. Its row is locked, so
+    that nobody prepares it before the transaction ends."""
     leases = UnitRow.objects.select_for_update().filter(pk=uow, owner_id=NOBODY)
     return leases.filter(xid=None).exists()

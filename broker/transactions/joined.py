@@ -20,10 +20,11 @@ from broker.transactions.unit_of_work import UnitOfWork
 
 @contextmanager
 def joined(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
-    """As ``unit_of_work``; the caller's database transaction is the unit of work.
+    """Like ``unit_of_work``; the caller's database transaction is the unit of work.
 
-    If a delivery must be counted on disk before it happens, its entries are claimed
-    first, as in a leased unit of work, and only accepted by the transaction.
+    With ``BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY``, entries are claimed and
+    counted before the transaction, as in a leased unit of work; the transaction only
+    accepts them.
     """
     if settings.BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY:
         with counted_first(actor=actor, now=now) as work:
@@ -35,8 +36,8 @@ def joined(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
 
 @contextmanager
 def counted_first(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
-    """A unit of work whose claims outlive the transaction; they are backed out if it
-    fails."""
+    """A unit of work whose claims are made outside the transaction; if the transaction
+    fails, they are backed out."""
     work = CountedFirst(actor=actor, now=now)
     work.begin()
     try:
@@ -86,8 +87,8 @@ class JoinedUnitOfWork(UnitOfWork):
         self.later: list[Delivery] = []  # deliveries that only the transaction holds
 
     def commit(self) -> None:
-        """Accept and put as a part of the transaction, which alone commits or undoes
-        it."""
+        """Accept the entries and send the puts in the caller's transaction; its commit
+        makes them final."""
         self.check_open()
         self.carry_out()
         self.ended = True
@@ -103,10 +104,8 @@ class JoinedUnitOfWork(UnitOfWork):
 
 
 class CountedFirst(JoinedUnitOfWork):
-    """Entries that are got before the transaction has written anything are claimed
-    outside the transaction.
-
-    Later gets are part of the transaction.
+    """A get before the transaction has written anything claims its entries outside the
+    transaction. A later get is part of the transaction.
     """
 
     def __init__(self, *, actor: str = "", now: datetime | None = None) -> None:

@@ -1,9 +1,9 @@
 """Leases: gets whose messages are held between two requests.
 
-A lease is a unit of work without a process: any process can settle it, and only its
-deadline ends it unasked. So a client of HTTP can hold messages over a restart of the
-broker. Messages that it never settles are backed out and counted, by the database's
-clock.
+A lease is a unit of work that belongs to no process: any process can settle it, and it
+does not end when a process dies. So a client of the HTTP API keeps its messages when
+the broker restarts. Messages that are not settled before the deadline are backed out,
+and the backout is counted. The database's clock decides.
 """
 
 from __future__ import annotations
@@ -62,21 +62,24 @@ def take(  # noqa: PLR0913  # each is named where it is used
     messages are moved away first.
 
     Args:
-        queue: from which.
-        limit: messages at most; fewer, where their bodies are large.
-        lease_for: how long they are held; then they are backed out, and counted.
-        selector: of JMS; only what it matches is taken.
-        into: a lease of the same queue, which then holds this, too, and as long as
-            this. None begins one.
-        actor: who does it, for the journal.
-        user: whose authorities poison messages need; None is the process itself.
-        now: when; the database's clock when not given.
+        queue: the queue to get from.
+        limit: the largest number of messages; fewer are taken if their bodies are
+            large.
+        lease_for: time until the deadline; messages that are held then are backed out.
+        selector: a JMS selector; only matching messages are taken.
+        into: id of an existing lease of the same queue, to which the messages are
+            added; its deadline is extended. None: begin a new lease.
+        actor: name that the journal records.
+        user: the user whose authorities apply when a poison message is moved; None is
+            the process itself.
+        now: the current time; the database's clock when not given.
 
     Raises:
-        InvalidSelector: it cannot be read.
-        LockLost: the lease has ended into which this was to be taken.
-        NoSuchQueue: the queue is gone.
-        NotAuthorized: a message came back, and the user may not inquire its queue.
+        InvalidSelector: the selector cannot be parsed.
+        LockLost: the lease ``into`` has ended.
+        NoSuchQueue: the queue was deleted.
+        NotAuthorized: a message was backed out before, and the user has no authority to
+            inquire the queue's backout threshold.
     """
     search = Search(queue.name, parse(selector)) if selector else None
     consumer = Prefetched(queue, search=search, actor=actor, user=user)
@@ -101,8 +104,9 @@ def next_claim(uow: int) -> int:
 
 
 def taken(consumer: Prefetched, limit: int, now: datetime | None) -> Sequence[Delivery]:
-    """Get as many messages as fit. If their sizes cannot be known before, each get
-    doubles the number, since the next size is unknown."""
+    """Get messages until ``MOST_BYTES`` is reached. With a selector the sizes are not
+    known before the get; so the first get takes one message, and each further get takes
+    as many as all gets before it."""
     name = consumer.queue.name
     if consumer.search is None and limit > 1:
         few = fitting(name, limit=limit, most_bytes=MOST_BYTES)
@@ -135,18 +139,19 @@ def settle(  # noqa: PLR0913  # each is named where it is used
 
     Args:
         uow: the unit of work of the lease.
-        queue_id: where its messages lay.
-        outcome: of all that are named.
-        ids: of messages; None is all that are still held.
-        puts: sent in the same transaction.
-        actor: for the journal.
-        now: when; the database's clock when not given.
+        queue_id: the queue of its messages.
+        outcome: the outcome of all these messages.
+        ids: ids of the messages to settle; None: all that the lease still holds.
+        puts: messages to send in the same transaction.
+        actor: name that the journal records.
+        now: the current time; the database's clock when not given.
 
     Returns:
-        What is still held. When nothing is, the lease has ended.
+        The ids of the messages that the lease still holds. If there are none, the lease
+        has ended.
 
     Raises:
-        LockLost: the lease has ended, or does not hold one of them.
+        LockLost: the lease has ended, or does not hold one of the messages.
         BrokerError: one of the puts cannot be sent.
     """
     until(uow, now)
@@ -189,8 +194,8 @@ def until(uow: int, now: datetime | None) -> datetime:
     """The deadline of a lease, which is locked until the transaction ends.
 
     Raises:
-        LockLost: it has ended, or is prepared, and so its coordinator's to end. That
-            nobody has swept it away yet changes nothing.
+        LockLost: the lease is past its deadline, even if its row still exists; or it is
+            prepared, so that only its coordinator can end it.
     """
     every = UnitOfWork.objects.select_for_update()
     leases = every.filter(pk=uow, owner_id=NOBODY, xid=None)

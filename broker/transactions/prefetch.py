@@ -1,8 +1,9 @@
 """Prefetch: one unit of work that lasts as long as its consumer.
 
 Its deliveries are settled one by one (``settlement.batch``). It has no effective
-deadline: the client's heartbeats and the process's lock keep it. What it still holds at
-its end is released, or counts as lost.
+deadline: it lasts while the client sends heartbeats and the process holds its lock.
+When the consumer ends, its entries are released; if the client was lost, a backout may
+be counted (``Prefetched.lose``).
 """
 
 from __future__ import annotations
@@ -34,14 +35,16 @@ CAME_BACK = 2**62  # the position of a returned entry is its id less this number
 class Prefetched:
     """Gets entries of one queue ahead of the client.
 
-    Call it from one thread at a time; its settlements may be made in others. After a
-    database error it can be used again: entries of a lost answer are released.
+    Call it from one thread at a time; other threads may settle its deliveries. It can
+    be used again after a database error: if the answer of a get was lost, the entries
+    of that get are released.
 
     Args:
-        queue: which.
-        search: of this queue; only what its selector matches is taken.
-        actor: who does it, for the journal.
-        user: whose authorities poison messages need; None is the application itself.
+        queue: the queue to get from.
+        search: a selective get from this queue; only matching entries are taken.
+        actor: name that the journal records.
+        user: the user whose authorities apply when a poison message is moved; None is
+            the application itself.
     """
 
     def __init__(
@@ -66,19 +69,21 @@ class Prefetched:
         self.ended = False
 
     def get(self, limit: int, *, now: datetime | None = None) -> list[Delivery]:
-        """Take up to ``limit`` entries; an empty list when nothing is ready.
+        """Take up to ``limit`` entries; an empty list if nothing is ready.
 
-        What is due is made ready, and what has expired is ended, as for any consumer.
-        On a queue under IBM MQ's policy a poison message is taken away at once, as for
-        a listener; the queue's attributes are read when first a message comes that came
-        back, and never again. An error changes nothing: what had been taken is back.
+        Due entries are made ready, and expired entries are ended, as for any consumer.
+        On a queue with IBM MQ's poison policy, a poison message is moved away at once,
+        as for a listener. The queue's attributes are read once, at the first message
+        that was backed out before. After an error, all entries that this get has taken
+        are on the queue again.
 
         Raises:
-            LockLost: somebody ended the unit of work; all that it held is gone. Make
-                another consumer.
-            NoSuchQueue: the queue is gone.
-            NotAuthorized: a message came back, and the user may not inquire its queue;
-                it stays there, uncounted.
+            LockLost: the unit of work was ended, by the system or an operator; it holds
+                nothing any more. Create another consumer.
+            NoSuchQueue: the queue was deleted.
+            NotAuthorized: a message was backed out before, and the user has no
+                authority to inquire the queue; the message stays on the queue, and no
+                backout is counted.
             UnitOfWorkEnded: this consumer has ended.
         """
         self.begin(now)
@@ -176,15 +181,17 @@ class Prefetched:
         *,
         now: datetime | None = None,
     ) -> None:
-        """Return deliveries to the queue, uncounted and without delay.
+        """Release deliveries: they return to the queue at once, without counting a
+        backout.
 
         Args:
-            deliveries: which; None is all that are left, and ends the unit of work: the
-                next get begins another.
-            now: when; the database's clock when not given.
+            deliveries: the deliveries to release. None: release all that are held, and
+                end the unit of work; the next get begins another.
+            now: the current time; the database's clock when not given.
 
         Raises:
-            LockLost: it no longer holds one of those named; then none is given back.
+            LockLost: the unit of work no longer holds one of them; then none is
+                released.
         """
         if deliveries is None:
             if self.uow is not None:
@@ -211,17 +218,18 @@ class Prefetched:
     def lose(
         self, error: str, *, first: int | None = None, now: datetime | None = None
     ) -> None:
-        """End, with all that it holds: its client is gone without a word.
+        """End the unit of work of a client whose connection was lost.
 
-        What counts is the queue's policy (``Queue.counts_when_lost``). What was never
-        sent to the client is to be given back before. Harmless where the system was
-        quicker, and twice.
+        The queue decides which entries count as backed out
+        (``Queue.counts_when_lost``). Call ``give_back`` first for the entries that were
+        never sent to the client. The call has no effect if the unit of work has ended
+        already.
 
         Args:
-            error: what went wrong, for the operator.
-            first: the message that the client had longest, which alone counts on a
-                queue that counts the oldest; None is the one with the lowest id.
-            now: when; the database's clock when not given.
+            error: the error text, for the operator.
+            first: id of the message that was sent to the client first; if the queue
+                counts only the oldest, it counts this one. None: the lowest id.
+            now: the current time; the database's clock when not given.
         """
         self.ended = True
         if self.uow is None:

@@ -1,8 +1,8 @@
 """Two-phase commit: prepare a unit of work, and end it by its coordinator's decision.
 
-A prepared unit of work survives its program, its deadline and a restart of everything.
-The coordinator, or an operator, commits it or backs it out by its xid, in any process.
-Its puts, and the poison messages that it removes, are stored with it.
+A prepared unit of work survives the end of its program, its deadline, and restarts. The
+coordinator, or an operator, commits it or backs it out by its xid, in any process. Its
+puts, and the poison messages that it removes, are stored with it.
 
 Source:
     The Open Group, "Distributed Transaction Processing: The XA Specification".
@@ -71,21 +71,21 @@ def prepared() -> list[PreparedUnitOfWork]:
 
 
 def prepare(work: UnitOfWork, xid: str) -> None:
-    """Promise that a unit of work can be committed; from now on its xid ends it.
+    """Prepare a unit of work. After that, it can only be ended by its xid.
 
-    The commit is rehearsed: a unit of work that could not be committed now is not
-    prepared.
+    The commit is tried and rolled back first: a unit of work that cannot be committed
+    now is not prepared.
 
     Args:
-        work: a coordinated unit of work; it ends for its holder.
-        xid: what the coordinator calls it; no other prepared one has it.
+        work: a coordinated unit of work; its holder cannot use it after this.
+        xid: the id that the coordinator gives to it; unique.
 
     Raises:
-        NotCoordinated: it was not begun as coordinated.
-        WrongXid: the xid is empty, too long, or no text that can be kept.
-        XidInUse: another unit of work has the xid; this one goes on.
-        LockLost: the system had backed it out before.
-        BackedOut: it cannot be committed; the system has backed it out now.
+        NotCoordinated: the unit of work was not created as coordinated.
+        WrongXid: the xid is empty, too long, or has characters that cannot be printed.
+        XidInUse: another unit of work has the xid; this one stays open.
+        LockLost: the system has backed out the unit of work before.
+        BackedOut: it cannot be committed, and was backed out now.
     """
     work.check_open()
     if not work.coordinated:
@@ -113,9 +113,9 @@ def prepare(work: UnitOfWork, xid: str) -> None:
 
 
 def name(work: UnitOfWork, xid: str) -> int:
-    """Set the xid, so that nothing else ends the unit of work; return its id.
+    """Set the xid of a unit of work, so that only its xid can end it; return its id.
 
-    On an error, the caller's transaction must be rolled back.
+    On an error, the caller must roll back the transaction.
     """
     try:
         named = sql.run(
@@ -170,24 +170,23 @@ def commit_prepared(
     reason: str = "",
     now: datetime | None = None,
 ) -> list[Receipt]:
-    """Accept what a prepared unit of work got, and send what it put.
+    """Commit a prepared unit of work: accept its entries, and send its puts.
 
     Args:
-        xid: what its coordinator calls it.
-        coordinator: who that is, for the journal.
-        actor: who decides in the coordinator's place, for the journal and the audit;
-            what the coordinator itself decides is its everyday work.
-        reason: why, for the audit.
-        now: when; the database's clock when not given.
+        xid: the id that the coordinator gave to it.
+        coordinator: name of the coordinator; the journal records it.
+        actor: the operator who decides instead of the coordinator, for the journal and
+            the audit. Empty: the coordinator decides, and nothing is audited.
+        reason: text that the audit records.
+        now: the current time; the database's clock when not given.
 
     Returns:
-        What became of each of its puts, in their order.
+        The receipt of each put, in their order.
 
     Raises:
-        NoSuchXid: no prepared unit of work is called so; it may have ended.
-        BrokerError: since it was prepared, an address or queue has changed so that it
-            does not take a message. Nothing was done, and it stays prepared: put the
-            queue right and commit again, or back it out.
+        NoSuchXid: no prepared unit of work has this xid; it may have ended.
+        BrokerError: an address or a queue refuses a message now. The unit of work stays
+            prepared: correct the queue and commit again, or back it out.
     """
     uow = locked(xid)
     if actor:
@@ -222,15 +221,15 @@ def back_out_prepared(  # each is named where it is used
     """Back out a prepared unit of work; its puts are never sent.
 
     Args:
-        xid: what its coordinator calls it.
-        error: why, for the operator; or the outcome of its deliveries.
-        coordinator: as in ``commit_prepared``.
-        actor: as in ``commit_prepared``.
-        reason: why, for the audit.
-        now: when; the database's clock when not given.
+        xid: the id that the coordinator gave to it.
+        error: the reason, for the operator; or the outcome of its deliveries.
+        coordinator: see ``commit_prepared``.
+        actor: see ``commit_prepared``.
+        reason: text that the audit records.
+        now: the current time; the database's clock when not given.
 
     Raises:
-        NoSuchXid: no prepared unit of work is called so; it may have ended.
+        NoSuchXid: no prepared unit of work has this xid; it may have ended.
     """
     uow = locked(xid)
     if actor:
@@ -245,16 +244,16 @@ def back_out_prepared(  # each is named where it is used
 def release_prepared(
     xid: str, *, coordinator: str = "", now: datetime | None = None
 ) -> None:
-    """Undo a prepared unit of work: its entries go back where they were, uncounted and
-    at once; its puts are never sent.
+    """End a prepared unit of work: its entries return at once, without counting a
+    backout, and its puts are never sent.
 
     Args:
-        xid: what its coordinator calls it.
-        coordinator: who that is, and decides so, for the journal.
-        now: when; the database's clock when not given.
+        xid: the id that the coordinator gave to it.
+        coordinator: name of the coordinator; the journal records it.
+        now: the current time; the database's clock when not given.
 
     Raises:
-        NoSuchXid: no prepared unit of work is called so; it may have ended.
+        NoSuchXid: no prepared unit of work has this xid; it may have ended.
     """
     uow = locked(xid)
     forget(uow)

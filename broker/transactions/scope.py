@@ -24,17 +24,17 @@ def unit_of_work(
     *, join: bool = False, actor: str = "", now: datetime | None = None
 ) -> Iterator[UnitOfWork]:
     """A unit of work that commits at the end of its block, and is backed out if the
-    block raises.
+    block raises an exception.
 
-    The exception is the error that operators see, and is raised again. ``Reject``
-    dead-letters everything that was got, without another attempt.
+    Operators see the exception as the error of the messages; it is raised again.
+    ``Reject`` dead-letters all messages of the unit of work, without another attempt.
 
     Args:
-        join: make it one with a database transaction, which begins and ends here; the
-            caller's own rows commit with the acceptance, or are undone. Not inside
-            another transaction: only the outermost can promise that.
-        actor: who does it, for the journal.
-        now: when, for tests.
+        join: use one database transaction for the unit of work and the caller's own
+            rows: both are committed, or both are rolled back. The transaction begins
+            and ends with the block; the block must not be inside another transaction.
+        actor: name that the journal records.
+        now: the current time, for tests.
     """
     if join:
         with joined(actor=actor, now=now) as work:

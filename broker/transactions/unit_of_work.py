@@ -49,11 +49,11 @@ class UnitOfWork:
     Use it in one thread.
 
     Args:
-        actor: who does it, for the journal.
-        user: whose authorities moving a poison message needs; None is the application
-            itself, which may all.
-        coordinated: whether another coordinator will decide its end (``prepared``).
-        now: when, for tests; the database's clock when not given.
+        actor: name that the journal records.
+        user: the user whose authorities apply when a poison message is moved; None is
+            the application itself, which needs no authority.
+        coordinated: whether an external coordinator decides its end (``prepared``).
+        now: the current time, for tests; the database's clock when not given.
     """
 
     def __init__(
@@ -93,16 +93,16 @@ class UnitOfWork:
         """Claim up to ``limit`` entries; an empty list if nothing is ready.
 
         Args:
-            queue: its name.
-            limit: entries at most.
-            mark: whether a backout by the application leaves the entry out: it is not
-                put back, but stays got in ``skipped``, a unit of work of its own.
-            search: of this queue; only what its selector matches is taken.
-            pooled: whether a ConnectionConsumer asks.
+            queue: name of the queue.
+            limit: the largest number of entries.
+            mark: mark the entry. A backout by the application skips it: it stays
+                claimed by ``skipped``, a new unit of work.
+            search: a selective get from this queue; only matching entries are taken.
+            pooled: whether a ConnectionConsumer gets.
 
         Raises:
             SecondMark: an entry is marked already.
-            MarkNotPossible: skipping a backout is not offered here.
+            MarkNotPossible: it is switched off, or there is another coordinator.
             TooMuchUncommitted: it would hold more than the broker allows.
         """
         self.check_open()
@@ -165,7 +165,7 @@ class UnitOfWork:
         self.send(NewMessage(address, body, **fields))
 
     def send(self, message: NewMessage) -> None:
-        """As ``put``, but for a message object."""
+        """Like ``put``, for a message object."""
         self.check_open()
         self.room()
         most = settings.BROKER_MAX_UNCOMMITTED_BYTES
@@ -239,11 +239,11 @@ class UnitOfWork:
             self.mark = None
 
     def commit(self) -> None:
-        """Accept what was got and send what was put, in one transaction.
+        """Accept all entries and send all puts, in one transaction.
 
         Raises:
-            LockLost: the system had backed it out before.
-            BackedOut: it could not be made; the system has backed it out now.
+            LockLost: the system has backed out the unit of work before.
+            BackedOut: it could not be committed, so it was backed out now.
         """
         self.check_open()
         line = None
@@ -285,17 +285,17 @@ class UnitOfWork:
     def back_out(
         self, error: str | Failure, *, by_system: bool = False
     ) -> list[Disposition]:
-        """Count and dispose of what was got; forget what was put.
+        """Back out all entries, count each backout, and drop the puts.
 
-        If the application asks, a marked entry is left out. It stays claimed in the
+        If the application backs out, a marked entry is skipped. It stays claimed by the
         unit of work ``skipped``, which must be ended, too.
 
         Args:
-            error: what went wrong, for the operator; or the outcome of all deliveries.
-            by_system: the application did not ask for it; the mark has no effect.
+            error: the error text, for the operator; or the outcome of all deliveries.
+            by_system: not by the application; a marked entry is backed out, too.
 
         Raises:
-            LockLost: it was ended meanwhile, and counted then.
+            LockLost: the system has backed out the unit of work before.
         """
         self.check_open()
         self.ended = True
@@ -323,7 +323,7 @@ class UnitOfWork:
         return after
 
     def back_out_if_held(self, error: str) -> None:
-        """Back out as the system does, unless this has been done already."""
+        """Back out by the system, unless the unit of work has ended already."""
         try:
             self.back_out(error, by_system=True)
         except LockLost:
@@ -342,7 +342,7 @@ class UnitOfWork:
             raise SecondMark(self.id)
 
     def room(self) -> int:
-        """How many more messages fit; at least one, else an error."""
+        """The number of messages that still fit; raises an error if there is none."""
         most: int = settings.BROKER_MAX_UNCOMMITTED_MESSAGES
         left = most - self.held - len(self.puts)
         if left < 1:
