@@ -62,18 +62,18 @@ def report_on(
     broker_name: str,
     now: datetime,
 ) -> NewMessage | None:
-    """The report that a message asks for; None if it asks for none.
+    """The report that a message requests; None if it requests none.
 
     Args:
         original: the message.
-        feedback: what became of it, which says what kind of report it is.
-        signature: who reports.
-        broker_name: which a MsgId is made from where the sender gave none.
-        now: when.
+        feedback: the outcome of the message; it decides the kind of report.
+        signature: the application that the report names as its sender.
+        broker_name: part of the MsgId of a message whose sender set none.
+        now: the current time.
 
     Source:
-        IBM MQ, "Report (MQLONG)". The report of an expiry cannot inherit what is over,
-        and lives for a minute instead.
+        IBM MQ, "Report (MQLONG)": with MQRO_PASS_DISCARD_AND_EXPIRY the report has the
+        expiry of its message. Here a report about an expiry has a minute instead.
     """
     report, kind = options_of(original), kind_of(feedback)
     if not report & kind:
@@ -151,13 +151,13 @@ def send(  # noqa: PLR0913  # each is named where it is used
     actor: str = "",
     now: datetime | None = None,
 ) -> None:
-    """Put the report that a message asks for, if any, in the open transaction.
+    """Put the report that a message requests, if any, in the open transaction.
 
-    It goes to the message's reply-to queue. If that does not take it, it goes to the
-    dead letter queue, with a header that says why.
+    The report is put on the message's reply-to queue. If that queue refuses it, it is
+    put on the dead letter queue, with a header that has the reason.
 
     Raises:
-        BrokerError: the dead letter queue does not take it either; nothing was put.
+        BrokerError: the dead letter queue refuses it, too; nothing was put.
     """
     if not options_of(original) & kind_of(feedback):
         return
@@ -185,9 +185,9 @@ def reply_queue(original: Delivery) -> Queue:
     """The queue for reports on a message.
 
     Raises:
-        MissingReplyTo: it names none.
-        NoSuchQueueManager: it names one of another broker.
-        NoSuchQueue: there is none of that name.
+        MissingReplyTo: the message names no reply-to queue.
+        NoSuchQueueManager: it names a queue of another broker.
+        NoSuchQueue: no queue has that name.
     """
     if not original.reply_to:
         raise MissingReplyTo(options_of(original))
@@ -242,7 +242,7 @@ def dead(
 def tell_why(
     receipt: Receipt, original: Delivery, error: BrokerError, at: datetime
 ) -> None:
-    """Insert a row for the report as a dead letter, with its reason."""
+    """Insert the dead letter row of a report, with the reason."""
     group = fingerprint(str(error))
     named = original.reply_to or ""
     DeadLetter.objects.create(

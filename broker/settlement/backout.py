@@ -112,7 +112,7 @@ def decide(
     Args:
         entry: the entry.
         rule: the settings of its queue (``rules_of``); None if the queue was deleted.
-        spread: as in ``redelivery_delay``; drawn if None.
+        spread: see ``redelivery_delay``; None: a random number.
     """
     if rule is None:
         return Discard()
@@ -129,9 +129,9 @@ def waiting(disposition: Disposition, delay: timedelta) -> Disposition:
 
 
 def can_put_aside(rule: AddressSetting) -> bool:
-    """Whether the broker may dead-letter a rejected message. Under IBM MQ's poison
-    policy and without a dead letter address, the consumers' backout threshold decides
-    instead."""
+    """Whether the broker may dead-letter a rejected message. Not if the queue has IBM
+    MQ's poison policy and no dead letter address: then consumers move the message at
+    the backout threshold."""
     return bool(rule.dead_letter_address) or rule.poison_policy != Policy.IBM
 
 
@@ -174,20 +174,21 @@ def dead_letter(
     *,
     cause: Cause = Cause.MAX_DELIVERY_ATTEMPTS,
 ) -> list[Copy]:
-    """Copy entries to their dead letter address. Discard those that it cannot take: the
-    address is unset, has no queue, or has none whose selector matches.
+    """Copy entries to their dead letter address. Discard an entry if the address is not
+    set, has no queue, or has no queue whose selector matches.
 
     Args:
-        entries: claimed by this transaction.
-        to: the address; empty where none is set.
-        record: for the journal; the events of both ends name ``cause``.
-        cause: of the dead letters.
+        entries: entries that this transaction has taken.
+        to: the dead letter address; empty if none is set.
+        record: data for the journal rows; ``cause`` is added to them.
+        cause: the cause of the dead letters.
 
     Returns:
-        The copies, in the order of the entries, without the discarded ones.
+        The copies, in the order of the entries; a discarded entry has none.
 
     Source:
-        ActiveMQ Artemis, QueueImpl.sendToDeadLetterAddress: it drops too, and warns.
+        ActiveMQ Artemis, QueueImpl.sendToDeadLetterAddress: it drops such a message,
+        too, and logs a warning.
     """
     record = replace(record, detail=record.detail | {"cause": cause.value})
 
@@ -211,8 +212,8 @@ def milliseconds(delay: timedelta) -> int:
 
 
 def make_resources(to: str, rules: Iterable[AddressSetting]) -> None:
-    """Auto-create a dead letter address and its queues, if the settings of the
-    addresses that the dead letters come from say so."""
+    """Auto-create a dead letter address and its queues, if the address settings of the
+    dead letters' origins say so."""
     named = {rule.match: rule for rule in rules}
     for origin, rule in sorted(named.items()):
         if rule.auto_create_dead_letter_resources:
@@ -231,8 +232,8 @@ def setting_of(row: Mapping[str, Any]) -> AddressSetting:
 def rules_of(queue_ids: set[int]) -> dict[int, AddressSetting]:
     """The merged address settings of each queue, with its poison policy.
 
-    Delivery attempts are unlimited where consumers handle poison messages, where nobody
-    does, and on internal queues.
+    The broker does not limit delivery attempts on internal queues, nor on queues whose
+    policy leaves poison messages to consumers or to nobody.
 
     Source:
         ActiveMQ Artemis, QueueImpl.checkRedelivery: internal queues have no limit.

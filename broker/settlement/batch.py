@@ -43,7 +43,7 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class SettlementGroup:
-    """Settlements with one journal event: all of them are carried out, or none."""
+    """Settlements that share one journal event: all are carried out, or none."""
 
     uow: int
     queue_id: int
@@ -56,8 +56,8 @@ class SettlementGroup:
 
 
 class SettledRow(NamedTuple):
-    """An entry that was taken; or only the number of a group that is not held as a
-    whole."""
+    """An entry that was taken; or only the number of a group that has an entry that is
+    no longer held."""
 
     number: int
     held: TakenEntry | None
@@ -74,22 +74,22 @@ def settle(
     actor: str = "",
     now: datetime | None = None,
 ) -> list[Exception | None]:
-    """Settle what is still held, in one transaction if nothing fails.
+    """Settle the entries that are still held; in one transaction if nothing fails.
 
     Args:
-        settlements: each is made whole, or not at all.
-        puts: sent with them, all or none.
-        actor: for the journal, of all that name none.
-        now: when; the database's clock when not given.
+        settlements: the settlements; each is carried out as a whole, or not at all.
+        puts: messages to send, all or none.
+        actor: name in the journal, for settlements without an actor of their own.
+        now: the current time; the database's clock when not given.
 
     Returns:
-        For each settlement None, or why it was not made: ``LockLost`` where its unit of
-        work no longer holds one of its entries, or a settlement before it names one
-        too; or what the database said to it alone.
+        For each settlement None, or the error that prevented it: ``LockLost`` if its
+        unit of work no longer holds one of its entries, or if an earlier settlement
+        names the same entry; or an error of the database.
 
     Raises:
         BrokerError: the puts cannot be sent; nothing is settled.
-        DatabaseError: the connection was lost. What had been made is not known.
+        DatabaseError: the connection was lost; it is unknown what was settled.
     """
     line = None
     try:
@@ -119,7 +119,8 @@ def commit(
     Raises:
         LockLost: a unit of work no longer holds one of the entries.
         BrokerError: one of the puts cannot be sent.
-        DatabaseError: nothing was made, unless the connection was lost in the commit.
+        DatabaseError: nothing was changed, unless the connection was lost during the
+            commit.
     """
     with transaction.atomic():
         send(puts, actor, now)
@@ -139,7 +140,7 @@ def settle_each(
     actor: str,
     now: datetime | None,
 ) -> list[Exception | None]:
-    """As ``settle``, but one by one: a failed settlement does not affect the others."""
+    """Like ``settle``, but one by one: a failed settlement does not affect others."""
     send(puts, actor, now)
     outcomes: list[Exception | None] = []
     for one in settlements:
@@ -230,11 +231,11 @@ def grouped(
 
 
 def take(groups: Sequence[SettlementGroup], now: datetime | None) -> list[SettledRow]:
-    """Take the entries of all groups, or of none. Accepted entries have then ended.
+    """Take the entries of all groups from their claims, or of none. The same statement
+    ends accepted entries.
 
     Returns:
-        The entries that must be put somewhere; or the groups with entries that are not
-        held.
+        The entries of the other outcomes; or the groups with entries that are not held.
     """
     if not groups:
         return []

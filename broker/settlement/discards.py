@@ -67,15 +67,15 @@ def discard(
 ) -> None:
     """End entries, and keep their messages in the discard bin.
 
-    The address setting ``discard_retention_s`` says for how long. With 0 they are
-    deleted at once, with their bodies unless another queue has them.
+    The address setting ``discard_retention_s`` is the time that they are kept. If it is
+    0, they are deleted at once; a message that is also on another queue keeps its body.
 
     Args:
-        entries: what was taken.
-        record: for the journal.
-        why: for people.
-        reason: IBM MQ's code, if there is one.
-        kind: for the journal: whether the broker did it, or an operator.
+        entries: entries that this transaction has taken.
+        record: data for the journal rows.
+        why: the reason, for operators.
+        reason: IBM MQ's reason code, if there is one.
+        kind: kind of the journal event: discarded by the broker, or by an operator.
     """
     if not entries:
         return
@@ -96,8 +96,8 @@ def discard(
 
 
 def retentions_s(queue_ids: set[int]) -> dict[int, int]:
-    """The seconds that discarded messages of each queue are kept; the default for a
-    deleted queue."""
+    """How many seconds discarded messages of each queue are kept; for a deleted queue,
+    the default."""
     every = list(AddressSetting.objects.all())
     addresses = dict(
         Queue.objects.filter(pk__in=queue_ids).values_list("pk", "address__name")
@@ -118,16 +118,17 @@ def discarded(  # noqa: PLR0913  # all are keywords
     before: Cursor | None = None,
     limit: int = 50,
 ) -> list[Binned]:
-    """One page of the bin, newest first. The cost does not depend on the depth.
+    """One page of the discard bin, newest first. Each page takes the same time, however
+    far down the list it is.
 
     Args:
-        queue: only what was on the queue of this name.
-        reason: only what has this code; 0 is what has none.
-        within: only what was on queues of these names.
+        queue: only entries that were on the queue with this name.
+        reason: only entries with this reason code; 0: only entries without a code.
+        within: only entries that were on queues with these names.
         message_ids: only these messages.
         fingerprint: only dead letters of this group.
-        before: where the page before ended.
-        limit: entries at most.
+        before: the cursor of the last entry of the page before.
+        limit: the largest number of entries.
     """
     at, message_id, queue_id = before or (None, None, None)
     return sql.fetch(
@@ -159,19 +160,19 @@ def restore(
     with its backout count at 0.
 
     Args:
-        message_id: of the entry.
-        queue_id: of the entry.
-        user: whose authority to put it needs; None is the process itself.
-        actor: for the journal.
-        why: for the journal and the audit.
-        now: when; the database's clock when not given.
+        message_id: id of the message.
+        queue_id: id of the queue that the message was discarded from.
+        user: the user, who needs the authority to put; None is the process itself.
+        actor: name that the journal records.
+        why: the reason, for the journal and the audit.
+        now: the current time; the database's clock when not given.
 
     Raises:
-        NotInDiscardBin: the bin does not have it, or it is due to be emptied.
-        NoSuchQueue: its queue is gone.
-        NotAuthorized: the user may not put there.
-        QueueFull, PutInhibited, MessageTooBigForQueue: its queue does not take it.
-        DiscardedExpired: its time to live is over; it can only be read.
+        NotInDiscardBin: the bin does not have the entry, or its retention is over.
+        NoSuchQueue: its queue was deleted.
+        NotAuthorized: the user may not put on the queue.
+        QueueFull, PutInhibited, MessageTooBigForQueue: the queue refuses the message.
+        DiscardedExpired: the message's time to live is over; it can only be read.
     """
     record = Record(Kind.RESTORE, None, None, actor, {"why": why} if why else {}, now)
     queue = bring_back(message_id, queue_id, user, record)
@@ -181,7 +182,7 @@ def restore(
 def bring_back(
     message_id: int, queue_id: int, user: authorities.Principal, record: Record
 ) -> Queue:
-    """As ``restore``, without the audit record; return the queue."""
+    """Like ``restore``, without the audit record; returns the queue."""
     now = record.now
     taken = sql.fetch(
         "restore", TakenEntry, message_id=message_id, queue_id=queue_id, now=now
@@ -211,11 +212,11 @@ def restore_each(
     why: str = "",
     now: datetime | None = None,
 ) -> list[Restored]:
-    """Restore those of the entries that can be restored; the others stay in the bin.
-    Entries that the user may not inquire count as not there.
+    """Restore the entries that can be restored; the others stay in the bin. An entry on
+    a queue that the user may not inquire is treated as not in the bin.
 
     Returns:
-        What became of each, by queue and message.
+        The result of each entry, ordered by queue and message.
     """
     outcomes = []
     record = Record(Kind.RESTORE, None, None, actor, {"why": why} if why else {}, now)
@@ -239,7 +240,8 @@ def restore_each(
 
 
 def known_to(user: authorities.Principal, entries: Collection[Entry]) -> set[Entry]:
-    """The entries of the bin whose queues a principal may inquire."""
+    """Those of the entries that are in the bin and whose queues the user may
+    inquire."""
     held = authorities.held_by(user)
     rows = Discarded.objects.filter(message_id__in=[one for one, _ in entries])
     return {

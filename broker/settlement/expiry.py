@@ -35,7 +35,7 @@ AT_ONCE = 100  # most entries that a get ends
 
 
 class Scans:
-    """The times of this process's scans, by its monotonic clock."""
+    """When this process has scanned, by its monotonic clock."""
 
     def __init__(self) -> None:
         self.last_s = -math.inf  # start of the last scan that was completed
@@ -65,11 +65,11 @@ def expire(*, limit: int, now: datetime | None = None) -> int:
 def expire_on(queue: str, *, limit: int = AT_ONCE, now: datetime | None = None) -> int:
     """End expired entries at the head of a queue; called by a get that found nothing.
 
-    So a queue with consumers needs no scan. Nothing is done if the scan runs as often,
-    or if the queue is paused.
+    So a queue with consumers needs no scan. Nothing is done if the scan runs every
+    second, or if the queue is paused.
 
     Returns:
-        How many, at most ``limit``.
+        The number of ended entries, at most ``limit``.
     """
     if 0 <= settings.BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S <= BEAT_S:
         return 0
@@ -92,8 +92,8 @@ def end_expired(
     Send the reports that their senders asked for.
 
     Source:
-        ActiveMQ Artemis manual, "Message Expiry": without an expiry address, or with
-        none of its queues to take it, the message is dropped.
+        ActiveMQ Artemis manual, "Message Expiry": the message is dropped if there is no
+        expiry address, or if no queue of the address takes it.
     """
     if not entries:
         return
@@ -134,13 +134,13 @@ def end_on(
     """End expired entries of one queue; see ``end_expired``. No report is sent.
 
     Args:
-        queue: where they were.
-        entries: what was taken.
-        record: for the journal.
-        rule: of the queue's address, merged, if it is known.
+        queue: the queue of the entries.
+        entries: entries that this transaction has taken.
+        record: data for the journal rows.
+        rule: the merged settings of the queue's address; None: they are read here.
 
     Returns:
-        What each became that has a copy.
+        The copies; a discarded entry has none.
     """
     rule = rule or settings_for(queue.address.name)
     to = expiry_address_of(queue, rule)
@@ -154,12 +154,12 @@ def end_on(
 
 
 def expiry_address_of(queue: Queue, rule: AddressSetting | None = None) -> str:
-    """The expiry address of a queue; empty if expired messages are discarded, with a
-    warning unless the rules say so.
+    """The expiry address of a queue; empty if expired messages are discarded. A warning
+    is logged unless the poison policy says that they are discarded.
 
     Source:
-        IBM MQ, "Expiry": what expired is discarded, never dead-lettered. So it is where
-        the poison policy is IBM MQ's.
+        IBM MQ, "Expiry": an expired message is discarded, never dead-lettered. Queues
+        with IBM MQ's poison policy do the same.
     """
     rule = rule or settings_for(queue.address.name)
     to = expiry_target(queue, rule)
@@ -172,7 +172,7 @@ def expiry_address_of(queue: Queue, rule: AddressSetting | None = None) -> str:
 
 
 def expiry_target(queue: Queue, rule: AddressSetting) -> str:
-    """As ``expiry_address_of``, but without a warning."""
+    """Like ``expiry_address_of``, but without a warning."""
     if policy_of(rule, queue.backout_threshold) is Policy.IBM:
         return ""
     to = rule.expiry_address or ""

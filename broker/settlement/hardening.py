@@ -1,9 +1,12 @@
-"""Backout counts that do not survive a restart, as IBM MQ and ActiveMQ Artemis have it.
+"""Reset backout counts at the start of the broker, as IBM MQ and ActiveMQ Artemis do.
 
-On a queue that is not hardened no count survives. Where the broker moves poison
-messages, as Artemis does, at most ``BROKER_MAX_REDELIVERY_RECORDS`` records survive; an
-entry beyond them also loses its redelivery delay. Everything is on disk here: what
-Artemis would not have written is reset when the broker starts.
+This broker stores all counts on disk. At its start it resets the counts that the other
+brokers would not have stored:
+
+- all counts on a queue that is not hardened (IBM MQ);
+- on a queue whose poison messages are moved by the broker (Artemis), the counts of an
+  entry beyond ``BROKER_MAX_REDELIVERY_RECORDS`` records; the entry also loses its
+  redelivery delay.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ def forget_counts(*, now: datetime | None = None) -> int:
     never reset. Safe to run twice.
 
     Returns:
-        How many entries lost counts.
+        The number of entries whose counts were reset.
 
     Source:
         IBM MQ, "HardenGetBackout": with NOHARDENBO the count may be lost when the queue
@@ -56,11 +59,11 @@ def forget_counts(*, now: datetime | None = None) -> int:
 
 
 def kept_counts() -> dict[int, tuple[int, bool]]:
-    """The highest count that survives a restart, by queue, and whether it is a number
-    of records.
+    """For each queue, the highest count that survives a restart, and whether this is a
+    number of redelivery records.
 
-    A queue that keeps every count is missing. A queue with a backout threshold keeps
-    all counts or none.
+    A queue that keeps all counts is not in the result. A queue with a backout threshold
+    keeps all counts or none.
     """
     limit: int = settings.BROKER_MAX_REDELIVERY_RECORDS
     every = list(AddressSetting.objects.all())
@@ -78,10 +81,10 @@ def kept_counts() -> dict[int, tuple[int, bool]]:
 
 
 def records(queue_id: int) -> int:
-    """How many records of counts and delays the backouts on a queue have left.
+    """The number of redelivery records that Artemis would have stored for a queue.
 
-    The retention of the journal depends on it: one record for each count, and one more
-    for each delay; none beyond the limit, and none of non-persistent messages.
+    Each counted backout of a persistent message is one record, and each delay is one
+    more, up to the limit. The retention of the journal depends on this number.
     """
     backouts = Event.objects.filter(kind=Kind.BACK_OUT, queue_id=queue_id)
     found = backouts.aggregate(

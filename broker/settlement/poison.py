@@ -103,16 +103,16 @@ CONSUMER = Signature()
 def attributes_of(
     name: str, *, user: Any = None, options: OpenOptions = OpenOptions.INQUIRE
 ) -> Attributes:
-    """Read a queue's attributes: open it, inquire, close it.
+    """Read the attributes of a queue, as a client does by MQOPEN, MQINQ and MQCLOSE.
 
     Args:
-        name: of a local queue, or an alias.
-        user: who reads; None is the application itself.
-        options: how the queue is opened (``open_options``).
+        name: name of a local queue or an alias.
+        user: the user who reads; None is the application itself.
+        options: the options of MQOPEN (``open_options``).
 
     Raises:
-        NoSuchQueue: nothing of that name leads to a queue.
-        NotAuthorized: the user may not open it so.
+        NoSuchQueue: no queue and no alias of a queue has this name.
+        NotAuthorized: the user may not open the queue with these options.
     """
     queue = local_queue(name)
     authorities.require(user, "inquire", queue.name)
@@ -128,7 +128,7 @@ def attributes_of(
 
 
 def open_options(*, is_clustered: bool, client: tuple[int, ...]) -> OpenOptions:
-    """The options with which a client of some version opens a queue to inquire it.
+    """The options with which a client of this version opens a queue to inquire it.
 
     Source:
         IBM MQ, "Handling poison messages in IBM MQ classes for JMS": clients up to
@@ -151,13 +151,14 @@ def take_away(
     actor: str = "",
     now: datetime | None = None,
 ) -> Removal:
-    """Move a delivery out of its unit of work, as the rules of its consumer say.
+    """Move a poison or rejected message to another queue or the discard bin, out of its
+    unit of work.
 
-    One transaction, or part of the caller's. With ``Last.STOP``, a message that no
-    queue takes stays in its unit of work.
+    This is one transaction, or part of the caller's transaction. With ``Last.STOP``, a
+    message that no queue accepts stays in its unit of work.
 
     Raises:
-        LockLost: the unit of work no longer holds it.
+        LockLost: the unit of work no longer holds the message.
     """
     delivery = removing.delivery
     removal = removal_of(removing, partial(refusal_of, delivery, user))
@@ -201,8 +202,8 @@ def removal_of(removing: Removing, refusal: Callable[[str], Reason | None]) -> R
 
 
 def foresee(removing: Removing, *, user: Any = None) -> Removal:
-    """The place to which ``take_away`` would move a delivery now. Nothing is locked or
-    logged."""
+    """Decide to which queue ``take_away`` would move a delivery now. Nothing is locked
+    or logged."""
 
     def refusal(name: str) -> Reason | None:
         error = why_not(removing.delivery, user, name, full=limits.seen_refusal)

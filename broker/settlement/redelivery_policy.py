@@ -111,15 +111,19 @@ def remove(
     report: Report,
     refusal: Callable[[str], Reason | None],
 ) -> Removal:
-    """Where a message goes that its consumer rejects, by IBM MQ's rules.
+    """Decide where a consumer moves a message that it cannot process, by IBM MQ's
+    rules.
+
+    The backout queue is tried first, but only for a poison message. Then it is the
+    discard bin if the report options ask for that, else the broker's dead letter queue.
 
     Args:
-        why: it is not wanted or cannot be read; None when it is poison, which first of
-            all tries the backout queue.
-        backout_queue: of the queue it is on; empty where there is none.
-        dead_letter_queue: of the broker.
+        why: the reason: the message is unwanted or malformed. None: it is poison.
+        backout_queue: the backout queue of the message's queue; empty if not set.
+        dead_letter_queue: the broker's dead letter queue; empty if not set.
         report: the message's report options.
-        refusal: why a queue would not take it; None when it would.
+        refusal: function that returns why the named queue would refuse the message, or
+            None if it would accept it.
 
     Source:
         IBM MQ, "Handling poison messages in IBM MQ classes for JMS" and "Removing
@@ -145,15 +149,15 @@ def dispose(
     """The disposition of an entry whose delivery failed.
 
     Args:
-        settings: of the entry's address, merged.
-        attempts: deliveries that failed, this one included; from 1.
-        spread: as in ``redelivery_delay``.
-        address: of the entry. A dead letter address never feeds itself: what fails
-            there stays.
+        settings: the merged settings of the entry's address.
+        attempts: number of failed deliveries, including this one; from 1.
+        spread: see ``redelivery_delay``.
+        address: the entry's address. An entry on its own dead letter address is not
+            dead-lettered again; it stays (``Park``).
 
     Source:
-        ActiveMQ Artemis, QueueImpl.checkRedelivery: the limit comes before the delay,
-        so a limit of N gives exactly N deliveries; 0 and below is no limit.
+        ActiveMQ Artemis, QueueImpl.checkRedelivery: the limit is checked before the
+        delay, so a limit of N gives exactly N deliveries; 0 and below mean no limit.
     """
     limit = settings.max_delivery_attempts
     assert limit is not None, "settings are merged"
@@ -179,13 +183,15 @@ def redelivery_delay(
         min(d, cap)
 
     Args:
-        settings: of the entry's address, merged.
-        attempts: deliveries of this entry that failed, this one included; from 1.
-        spread: evenly drawn from [-1, 1]. The caller draws it, so that tests need not.
+        settings: the merged settings of the entry's address.
+        attempts: number of failed deliveries of the entry, including this one; from 1.
+        spread: a random number, uniform in [-1, 1]. The caller passes it, so that the
+            result can be tested.
 
     Returns:
-        From zero to the cap, in whole milliseconds. The cap is ten times the delay
-        where it is not set, and a century at most. Zero whenever the delay is zero.
+        The delay in whole milliseconds, from zero to the cap. A cap that is not set is
+        ten times the delay; it is a century at most. If the delay is zero, so is the
+        result.
 
     Raises:
         ValueError: ``attempts`` is below 1, or ``spread`` outside [-1, 1].
@@ -216,7 +222,7 @@ def redelivery_delay(
 
 
 def longest_delay_ms(settings: RedeliverySettings) -> int:
-    """The longest delay: the setting, or ten times the merged delay."""
+    """The cap of the delay: the setting, or ten times the delay if it is not set."""
     if settings.max_redelivery_delay_ms is not None:
         return settings.max_redelivery_delay_ms
     return 10 * (settings.redelivery_delay_ms or 0)

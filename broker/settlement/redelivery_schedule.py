@@ -1,6 +1,6 @@
-"""The redelivery delays of a message that fails at every delivery, and its end.
+"""All redelivery delays of a message that fails at every delivery, until the last.
 
-Pure; ``redelivery_policy.redelivery_delay`` computes each delay.
+Pure functions; ``redelivery_policy.redelivery_delay`` computes each delay.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class RedeliveryStep:
 
 @dataclass(frozen=True, slots=True)
 class Staircase:
-    """All delays up to the end, or the first of them if there are many."""
+    """All delays until the last delivery; only the first delays if there are many."""
 
     steps: Sequence[RedeliveryStep]
     # Number of the delivery after which there is no other; None: no limit.
@@ -76,11 +76,11 @@ class Staircase:
 
 
 def staircase(settings: AddressSetting, *, most: int = MOST) -> Staircase:
-    """The delays of an address.
+    """The delays that the settings of an address give.
 
     Args:
-        settings: of the address, merged; attempts of 0 and below are no limit.
-        most: steps to show.
+        settings: the merged settings; attempts of 0 and below mean no limit.
+        most: the largest number of steps to show.
     """
     attempts = settings.max_delivery_attempts or 0
     limit = attempts if attempts > 0 else None

@@ -1,5 +1,5 @@
-"""End units of work: accept, back out or release them; or end those of dead
-processes."""
+"""End units of work: accept, back out or release them; and end those whose process
+died."""
 
 from __future__ import annotations
 
@@ -34,13 +34,14 @@ def accept(
 
     Args:
         uow: the unit of work.
-        expected: how many entries its holder believes it has; with any other number
-            nothing is accepted, and a transaction around it is to be rolled back.
-        actor: for the journal.
-        now: when; the database's clock when not given.
+        expected: the number of entries that its holder counts. If the database holds
+            another number, nothing is accepted, and the caller must roll back its
+            transaction.
+        actor: name that the journal records.
+        now: the current time; the database's clock when not given.
 
     Raises:
-        LockLost: it has ended already, or lost a claim in a crash.
+        LockLost: the unit of work has ended already, or lost a claim in a crash.
     """
     try:
         sql.fetch_one("accept", uow=uow, expected=expected, actor=actor, now=now)
@@ -90,16 +91,16 @@ def carry_over(
     """Move one delivery of a unit of work into a new unit of work.
 
     Args:
-        delivery: which.
-        error: why, for the operator.
-        actor: for the journal.
-        now: when; the database's clock when not given.
+        delivery: the delivery to move.
+        error: the reason, for the operator.
+        actor: name that the journal records.
+        now: the current time; the database's clock when not given.
 
     Returns:
-        The other unit of work, with the usual time until its deadline.
+        The id of the new unit of work; its deadline is a full timeout from now.
 
     Raises:
-        LockLost: the first no longer holds the entry.
+        LockLost: the old unit of work no longer holds the entry.
     """
     before = delivery.uow
     (held,) = take_some(before, delivery.queue_id, [delivery.message_id], now)
@@ -128,7 +129,7 @@ def end(
     """End a unit of work with one outcome for all its entries; see ``settle_as``.
 
     Raises:
-        LockLost: it has ended already.
+        LockLost: the unit of work has ended already.
     """
     dispositions = end_if_held(uow, outcome, actor=actor, now=now)
     if dispositions is None:
@@ -157,18 +158,19 @@ def end_lost(
     actor: str = "",
     now: datetime | None = None,
 ) -> None:
-    """End a unit of work whose holder is gone. Its queues say which entries count.
+    """End a unit of work whose process or client was lost.
 
-    Nobody knows which entries the holder had seen (``Queue.counts_when_lost``). Entries
-    that do not count go back at once. Safe to call if it has ended already.
+    It is unknown which entries the consumer had seen. So each queue defines for which
+    entries a backout is counted (``Queue.counts_when_lost``); the others are released.
+    The call has no effect if the unit of work has ended already.
 
     Args:
         uow: the unit of work.
-        error: what went wrong, for the operator.
-        first: the message that its holder had longest; the lowest id when not given, or
-            not there.
-        actor: for the journal.
-        now: when; the database's clock when not given.
+        error: the error text, for the operator.
+        first: id of the message that was delivered first, for queues that count the
+            oldest. If it is None or not held, the lowest id is used.
+        actor: name that the journal records.
+        now: the current time; the database's clock when not given.
     """
     held = sql.fetch("take_unit", TakenEntry, uow=uow, now=now)
     counted, spared = parted(held, first)
@@ -181,7 +183,7 @@ def end_lost(
 def parted(
     held: Sequence[TakenEntry], first: int | None
 ) -> tuple[list[TakenEntry], list[TakenEntry]]:
-    """The entries of a lost holder, divided into those that count and the others."""
+    """Entries in two lists: those for which a backout is counted, and the others."""
     queues = Queue.objects.filter(pk__in={entry.queue_id for entry in held})
     rules = dict(queues.values_list("pk", "counts_when_lost"))
     ids = {entry.id for entry in held}
@@ -206,8 +208,8 @@ def end_ready(
     actor: str = "",
     now: datetime | None = None,
 ) -> list[Disposition]:
-    """Count a failed delivery whose transaction was rolled back, so that its entries
-    are ready again.
+    """Back out deliveries whose transaction was rolled back; so their entries are ready
+    again, and no backout was counted yet.
 
     An entry that another consumer has claimed meanwhile keeps its count.
     """
@@ -230,13 +232,13 @@ def held_from(*columns: Any) -> TakenEntry:
 
 
 def back_out_overdue(*, limit: int, now: datetime | None = None) -> int:
-    """Back out units of work of dead processes and past deadlines.
+    """Back out units of work of dead processes, and those past their deadlines.
 
-    A message that kills its consumer never reaches a backout of its own. This counts
-    it, so that it becomes a dead letter in the end.
+    A consumer that is killed by a message cannot back it out. The backout is counted
+    here, so that the message becomes a dead letter after its last attempt.
 
     Returns:
-        How many were looked at, at most ``limit``.
+        The number of units of work, at most ``limit``.
     """
     with transaction.atomic():
         dead = sql.fetch("dead_owners", int, lock_class=processes.LOCK_CLASS)
