@@ -94,12 +94,13 @@ def explain(operation_id: int, user: Any, reason: str) -> None:
     """Give the reason of a plan, for the second person.
 
     Args:
-        operation_id: of the plan.
-        user: who planned it.
-        reason: for the second person and for the audit.
+        operation_id: id of the plan.
+        user: the user who planned it.
+        reason: the reason, for the second person and the audit.
 
     Raises:
-        NotApprovable: it is not their plan, needs no approval, or has one already.
+        NotApprovable: another user made the plan, or the plan needs no approval, or it
+            is approved already.
     """
     found = locked(operation_id)
     rules = [
@@ -124,16 +125,17 @@ def approve(
     """Approve a plan with the given seal.
 
     Args:
-        operation_id: of the plan.
-        user: who approves it; not the user who planned it.
-        seal: of the plan that this user saw.
-        reason: for the audit.
-        now: when; the database's clock when not given.
+        operation_id: id of the plan.
+        user: the user who approves it; not the user who planned it.
+        seal: the seal of the plan that this user has seen.
+        reason: text that the audit records.
+        now: the current time; the database's clock when not given.
 
     Raises:
         OwnApproval: the user planned it.
-        NotApprovable: the seal differs, the time is over, it is approved already or
-            needs no approval, or the user lacks the permission.
+        NotApprovable: the plan has changed (its seal differs), the time for approvals
+            is over, the plan is approved already or needs no approval, or the user
+            lacks the permission.
     """
     found = locked(operation_id)
     at = now or database_now()

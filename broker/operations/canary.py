@@ -82,9 +82,10 @@ def judge(
 
     Args:
         watch: the outcomes of the trial.
-        known: fingerprints of the errors that its messages had died of before.
-        waited: since the last message of the trial was sent.
-        patience: how long it waits for a consumer to get the messages.
+        known: fingerprints of the errors that the messages had died of before the
+            operation.
+        waited: time since the last message of the trial was sent.
+        patience: the longest time to wait until a consumer gets the messages.
 
     Returns:
         True: go on, all messages have an acceptable outcome. False: wait; a message
@@ -116,8 +117,8 @@ def next_part(part: int, tried: int) -> int:
     """The size of the next trial after a good one; 0: send all the rest.
 
     Args:
-        part: messages of the last trial, from 1.
-        tried: messages of all trials so far.
+        part: number of messages of the last trial, from 1.
+        tried: number of messages of all trials so far.
     """
     more = part * GROWTH
     return more if tried + more <= WATCHED else 0
@@ -137,9 +138,9 @@ def usual(operation: Operation, messages: int, *, has_consumers: bool) -> int:
     """The default size of the canary of an operation.
 
     Args:
-        operation: that is planned.
-        messages: in its set.
-        has_consumers: whether the target queues have ever had a get.
+        operation: the planned operation.
+        messages: number of its messages.
+        has_consumers: whether a consumer has ever got from the target queues.
     """
     if operation.undoes_id is not None or operation.kind not in TRIED_FIRST:
         return 0

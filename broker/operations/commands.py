@@ -61,7 +61,7 @@ class Sought:
         """Exactly these entries, on the given queues.
 
         Args:
-            entries: by message and queue.
+            entries: pairs of message id and queue id.
             names: of the queues to search, by id.
         """
         only = frozenset(entries)

@@ -33,14 +33,15 @@ def claim(
     """Claim a key for this transaction; or return the response stored for it.
 
     Args:
-        asker: the owner of the key; others may use the same key.
-        key: as it was sent.
-        digest: of the request.
-        now: when; the database's clock when not given.
+        asker: the owner of the key; another owner may use the same key.
+        key: the key that the client sent.
+        digest: digest of the request.
+        now: the current time; the database's clock when not given.
 
     Raises:
         AnotherRequest: the key was used for another request.
-        OperationalError: another transaction held the key longer than the timeout.
+        OperationalError: another transaction held the key for longer than the lock
+            timeout.
     """
     if sql.run("claim_key", {"asker": asker, "key": key, "digest": digest, "now": now}):
         return None

@@ -130,7 +130,7 @@ def planned(operation_id: int, *, limit: int, after: int = 0) -> list[Item]:
 
 
 def named(ids: Sequence[int], *, limit: int) -> list[Item]:
-    """Those of these items that are not processed yet, in their order."""
+    """The items with these ids that are not processed yet, in their order."""
     return sql.fetch("named_items", Item, ids=list(ids), limit=limit)
 
 
@@ -140,9 +140,9 @@ def note(
     """Record the results of items.
 
     Args:
-        items: all of them.
-        done: results of the processed ones, by item.
-        skipped: why the others were skipped, by item.
+        items: the items.
+        done: results of the processed items, by item id.
+        skipped: reasons for the skipped items, by item id.
     """
     left = [item.pk for item in items if item.pk not in done]
     if done:

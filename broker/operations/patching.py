@@ -49,16 +49,16 @@ def set_patch(operation_id: int, document: str, by: Principal = None) -> Operati
     """Set the patch of a plan, in place of an earlier one; it is not tested yet.
 
     Args:
-        operation_id: of the plan.
+        operation_id: id of the plan.
         document: the patch.
-        by: the user. They must be allowed to see the messages unmasked, because the
-            test of a patch reveals their content.
+        by: the user. The user must be allowed to see the messages unmasked, because
+            the test of a patch reveals their content.
 
     Raises:
         InvalidPatch: it cannot be parsed.
         MaskedMessage: part of a message is masked for this user.
         NotPatchable: the kind of operation has no patches.
-        OperationNotPlanned: it was started or cancelled before.
+        OperationNotPlanned: the operation was started or cancelled before.
     """
     patch = patches.parse(document)
     operation = require_plan(operation_id)

@@ -45,13 +45,13 @@ def plan(
     """Store the set of an operation; the entries are not touched yet.
 
     Args:
-        user: who plans it.
-        order: what to do.
+        user: the user who plans it.
+        order: the action.
         chosen: the selection of entries.
-        scope: the selection as text.
-        reason: why, for the audit.
-        now: when. Entries expired by then match no selector, and ages are counted from
-            then. The database's clock when not given.
+        scope: the selection as text, for people.
+        reason: text that the audit records.
+        now: the current time, for expiry and the ages of messages; the database's clock
+            when not given.
 
     Raises:
         NothingChosen: no entry is selected, or the limit is below 1.
@@ -139,12 +139,12 @@ def keep(operation_id: int, only: Only) -> int:
 
 @transaction.atomic
 def take_in(operation_id: int, reason: str) -> int:
-    """Add to a plan the items that were left out because they had been resubmitted too
-    often; return how many.
+    """Add the items to a plan that were left out because their messages had been
+    resubmitted too often; return how many.
 
     Args:
-        operation_id: of the plan.
-        reason: why they are added, for the audit.
+        operation_id: id of the plan.
+        reason: the reason for adding them, for the audit.
 
     Raises:
         OperationNotPlanned: it was started or cancelled before.

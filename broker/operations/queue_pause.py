@@ -15,9 +15,9 @@ def pause(queue: str, *, user: authorities.Principal = None, reason: str = "") -
     """Pause a queue; return False if it was paused already.
 
     Args:
-        queue: its name.
-        user: who pauses it; None is the application itself.
-        reason: why, for the audit.
+        queue: name of the queue.
+        user: the user who pauses it; None is the application itself.
+        reason: text that the audit records.
 
     Raises:
         NoSuchQueue: there is no queue of that name.
@@ -28,7 +28,7 @@ def pause(queue: str, *, user: authorities.Principal = None, reason: str = "") -
 
 @transaction.atomic
 def resume(queue: str, *, user: authorities.Principal = None, reason: str = "") -> bool:
-    """Resume a queue; return False if it was not paused. As ``pause``."""
+    """Resume a queue; return False if it was not paused. See ``pause``."""
     return switch(queue, user, reason, paused=False)
 
 

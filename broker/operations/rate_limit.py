@@ -28,9 +28,9 @@ def allowed(pace: int, free_at: datetime | None, now: datetime) -> int:
     """How many messages may be sent now: from 0 to the number of one second.
 
     Args:
-        pace: messages a second, from 1.
-        free_at: the allowance is used up to this time; None if nothing was sent.
-        now: by the database's clock.
+        pace: messages per second, from 1.
+        free_at: time until which the allowance is used; None if nothing was sent.
+        now: the current time by the database's clock.
     """
     unused = (now - begins(pace, free_at, now)) * pace // SECOND
     return min(max(unused, 0), pace)

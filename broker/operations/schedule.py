@@ -25,7 +25,7 @@ Stage, State, Status = Course.Stage, Operation.State, OperationItem.Status
 
 
 def hold(operation_id: int, *states: Operation.State) -> Operation:
-    """Lock an operation in one of these states, so that no step runs.
+    """Lock an operation that is in one of the given states, so that no step runs.
 
     Raises:
         OperationNotPlanned: the operation is in another state.
@@ -62,13 +62,13 @@ def arrange(operation_id: int, *, pace: int | None, canary: int) -> Course:
     """Set the rate and the canary of a planned operation.
 
     Args:
-        operation_id: of the plan.
-        pace: messages a second at most; None is no limit.
-        canary: messages to send and watch first; 0 is none.
+        operation_id: id of the plan.
+        pace: the highest rate in messages per second; None: no limit.
+        canary: number of messages to send and watch first; 0: no canary.
 
     Raises:
         InvalidPace: the rate is out of range.
-        InvalidCanary: it is too large to be watched.
+        InvalidCanary: the canary is too large to be watched.
         OperationNotPlanned: the operation was started or cancelled before.
     """
     rate_limit.check(pace)
@@ -120,12 +120,12 @@ def carry_on(
     got the trial, it waits again.
 
     Args:
-        operation_id: of a running operation.
-        at_once: send all the rest without further trials.
-        now: when; the database's clock when not given.
+        operation_id: id of a running operation.
+        at_once: send all remaining messages without further trials.
+        now: the current time; the database's clock when not given.
 
     Raises:
-        OperationNotPlanned: it is not running.
+        OperationNotPlanned: the operation is not running.
     """
     operation = hold(operation_id, State.RUNNING)
     course = course_of(operation_id)

@@ -45,18 +45,19 @@ def plan_edit(  # each is named where it is used
     queue; any other message is replaced on its own queue. Nothing is sent yet.
 
     Args:
-        user: who edited it.
-        message_id: of the message.
-        queue: the queue it is on.
+        user: the user who edited it.
+        message_id: id of the message.
+        queue: name of the queue that the message is on.
         edit: the changes.
-        reason: why, for the audit.
+        reason: text that the audit records.
         to: another queue for the copy.
 
     Raises:
         MaskedMessage: part of the message is masked for this user.
         NoSuchQueue: there is no queue of this name.
         NothingChosen: the message is no longer on the queue, or is claimed.
-        NotResubmittable: the same for a dead letter; or it has no origin queue.
+        NotResubmittable: a dead letter is no longer on the queue, is claimed, or has no
+            origin queue.
     """
     redaction.require_clear(user, [message_id])
     letters = DeadLetter.objects.filter(message_id=message_id)

@@ -56,10 +56,10 @@ def plan_undo(
     A cancelled undo is planned again, with the items it has not processed.
 
     Args:
-        user: who plans it.
-        operation_id: of the operation to undo.
-        reason: why, for the audit.
-        now: when; the database's clock when not given.
+        user: the user who plans it.
+        operation_id: id of the operation to undo.
+        reason: text that the audit records.
+        now: the current time; the database's clock when not given.
 
     Raises:
         NotUndoable: it has not ended, did nothing, is an undo itself, was undone

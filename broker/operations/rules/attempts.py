@@ -51,10 +51,10 @@ def note(
 
     Args:
         queue_id: the queue of the letters.
-        became: the copy of each letter, or None, by letter.
-        rule_key: of the rule.
-        tried: the attempts before.
-        now: when.
+        became: message id of each letter's copy, or None, by message id of the letter.
+        rule_key: key of the rule.
+        tried: the attempts before, by message id of the letter.
+        now: the current time.
     """
     rows = []
     for message_id, copy_id in became.items():

@@ -57,15 +57,15 @@ def decide(
 ) -> RuleDecision:
     """Decide which rule to apply to a letter.
 
-    The attempts include those on the letters it is a copy of. So a message that dies
-    each time does not loop for ever, whatever the rules are.
+    The attempts include those on earlier dead letters of the same message. So a message
+    that fails each time does not loop for ever, whatever the rules are.
 
     Args:
         table: the rules.
-        letter: its facts.
+        letter: the facts of the letter.
         tried: the attempts before; None if there are none.
-        now: when.
-        found: the filters that match it.
+        now: the current time.
+        found: the filters that match the letter.
     """
     attempts = tried.attempts if tried else {}
     why = SkipReason.NO_RULE

@@ -59,8 +59,8 @@ def matches(rule: Rule, letter: Letter, found: Collection[str] = ()) -> bool:
 
     Args:
         rule: the rule.
-        letter: its facts.
-        found: the filters that match it, as text.
+        letter: the facts of the letter.
+        found: the filters that match the letter, as text.
     """
     return all(fits_one(key, value, letter, found) for key, value in rule.patterns)
 

@@ -43,7 +43,7 @@ def read(text: str, *, queue: str = "") -> Table:
     """Parse a table.
 
     Args:
-        text: of the table.
+        text: the text of the table.
         queue: the queue of the table, if it is known.
 
     Raises:

@@ -49,16 +49,16 @@ def save(
     observed, until a user activates it.
 
     Args:
-        queue: whose dead letters the rules are for.
-        text: of the table.
-        user: who wrote it.
-        revision: the one that the user changed; None is any.
-        now: when; the database's clock when not given.
+        queue: name of the queue whose dead letters the rules process.
+        text: the text of the table.
+        user: the user who wrote it.
+        revision: the revision that the user has edited; None: any revision.
+        now: the current time; the database's clock when not given.
 
     Raises:
-        InvalidRules: it cannot be parsed.
-        NoSuchQueue: there is no such queue.
-        RulesChanged: there is a newer revision.
+        InvalidRules: the text cannot be parsed.
+        NoSuchQueue: there is no queue with this name.
+        RulesChanged: a newer revision is stored already.
     """
     text = text.replace("\r\n", "\n").replace("\0", "")
     read(text, queue=queue)
