@@ -77,19 +77,19 @@ def applied(
     """Messages with the expiry that the settings of their address give them.
 
     Args:
-        address: where they arrive.
-        messages: as they were sent.
-        now: when; the database's clock when not given.
+        address: the address that they are put to.
+        messages: the messages as the sender sent them.
+        now: the current time; the database's clock when not given.
     """
     return look_at(address).applied(messages, now=now)
 
 
 def lifetime_ms(address: str) -> int | None:
-    """The time to live of a copy that has no expiry of its own, by its address; None is
-    unlimited.
+    """The time to live that an address gives to a copy without an expiry; None: no
+    limit.
 
     Returns:
-        From 0, which is over at once, to ``LONGEST_MS``.
+        Milliseconds from 0 (it expires at once) to ``LONGEST_MS``.
     """
     return lifetime_by(look_at(address).rule)
 
@@ -105,16 +105,16 @@ def lifetime_by(rule: AddressSetting) -> int | None:
 def expiry(
     rule: AddressSetting, expires_at: datetime | None, now: datetime
 ) -> datetime | None:
-    """When a message that arrives now expires; None is never.
+    """The time at which an arriving message expires; None: never.
 
-    The first that applies decides: no expiry; the expiry delay, for a message without
-    an expiry; the maximum and minimum time to live. A time to live of 0 expires at
-    once: the message is stored, and the next get or scan ends it.
+    The first of these settings that applies decides: no expiry; the expiry delay, for a
+    message without an expiry; the maximum and minimum time to live. A message with a
+    time to live of 0 is stored, and the next get or scan ends it.
 
     Args:
-        rule: of its address, merged.
-        expires_at: as its sender wants it; None is never.
-        now: when it arrives.
+        rule: the merged settings of its address.
+        expires_at: the expiry that the sender wants; None: never.
+        now: the time of the arrival.
 
     Source:
         ActiveMQ Artemis manual, "Message Expiry", and PostOfficeImpl.setExpiration.

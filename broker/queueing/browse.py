@@ -122,8 +122,9 @@ def as_delivery(row: Message, **entry: Any) -> Delivery:
     """A message as a delivery.
 
     Args:
-        row: the message.
-        entry: ``queue_id``, ``backout_count``, ``priority``, ``expires_at``, ``pos``.
+        row: the stored message.
+        entry: fields of its entry: ``queue_id``, ``backout_count``, ``priority``,
+            ``expires_at`` and ``pos``.
     """
     return Delivery(
         uow=0,

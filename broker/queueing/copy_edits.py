@@ -25,8 +25,8 @@ def repair(originals: Mapping[int, int], repairs: Repairs) -> None:
     """Apply edits to copies.
 
     Args:
-        originals: by copy, the message that it is a copy of.
-        repairs: by those messages; the other copies stay as they are.
+        originals: id of the original message, by id of the copy.
+        repairs: edits by id of the original; a copy without an edit is not changed.
     """
     ids = [copy for copy, original in originals.items() if original in repairs]
     if not ids:

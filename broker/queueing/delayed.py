@@ -1,8 +1,8 @@
 """Delayed entries: redelivery delay and delivery delay.
 
-Whoever makes entries ready holds the advisory lock of their queue until commit. So due
-entries of one queue become ready in order, batch after batch, and queues do not wait
-for each other.
+A transaction that makes delayed entries ready holds the advisory lock of their queue
+until commit. So the entries of one queue become ready in order, batch after batch, and
+queues do not wait for each other.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ AGAIN_S = 0.01
 
 
 def wake_due(*, limit: int, now: datetime | None = None) -> int:
-    """Make due delayed entries ready; return how many.
+    """Make due delayed entries ready; return the number of entries.
 
-    Each queue with due entries gets an equal share of ``limit``, at least one. A number
-    below ``limit`` does not mean that no due entry is left. 0 means that none is left,
-    or that others hold their locks.
+    Each queue with due entries gets an equal share of ``limit``, at least one. If the
+    number is below ``limit``, due entries may still be left. If it is 0, none is left,
+    or other transactions hold the locks of their queues.
     """
     return announce(sql.fetch("wake", tuple_of, lock_class=TURNS, limit=limit, now=now))
 
 
 def wake_due_on(queue: str, *, limit: int, now: datetime | None = None) -> int:
-    """As ``wake_due``, but for one queue; for a consumer that found no ready entry.
+    """Like ``wake_due``, for one queue; called by a consumer that found no ready entry.
 
     So a queue with consumers needs no worker.
     """

@@ -92,16 +92,16 @@ def get(
     entry is ready, the queue is paused, or the unit of work has ended (``LockLost``).
 
     Args:
-        queue: its name.
-        owner: of this process (``processes.current``).
-        uow: the unit of work that takes them; None begins a new one.
-        claim_id: from where this unit of work numbers its claims; each takes one for
-            every 200 entries.
-        limit: entries at most.
-        lanes: where to look; None is the whole queue.
-        pooled: whether a ConnectionConsumer asks; a stopped queue gives it nothing.
-        actor: for the journal.
-        now: when; the database's clock when not given.
+        queue: name of the queue.
+        owner: owner id of this process (``processes.current``).
+        uow: the unit of work that claims the entries; None: begin a new one.
+        claim_id: number of the first new claim in the unit of work; every 200 entries
+            are one claim.
+        limit: the largest number of entries.
+        lanes: ranges of positions to search; None: the whole queue.
+        pooled: whether a ConnectionConsumer gets; a stoppage ends its delivery.
+        actor: name that the journal records.
+        now: the current time; the database's clock when not given.
     """
     floors, settled = FLOORS.of(queue), FLOORS.settled
     last_id = last_ids.get(queue)
@@ -137,8 +137,8 @@ def get(
 
 
 def fitting(queue: str, *, limit: int, most_bytes: int) -> int:
-    """How many of the next entries to claim at once: at most ``limit``, and no entry
-    after the one whose body reaches ``most_bytes`` in total.
+    """The number of next entries to claim at once: at most ``limit``, and no entry
+    after the one with which the bodies reach ``most_bytes``.
 
     Nothing is locked: another consumer may claim these entries meanwhile.
     """
@@ -170,11 +170,12 @@ def with_far(deliveries: Sequence[Delivery]) -> list[Delivery]:
 
 
 def commits_how() -> str | None:
-    """The ``synchronous_commit`` of the get's own transaction; None: as the server.
+    """The value of ``synchronous_commit`` for the transaction of a get; None: the
+    server's default.
 
-    A crash may lose a claim that was not synced. Its entries are then ready again, with
-    the counts they had before. If counts must survive a crash, the get waits for the
-    disk.
+    A claim that is not yet on disk is lost if PostgreSQL crashes: its entries are ready
+    again, with their former counts. If counts must survive a crash, the get waits for
+    the disk.
 
     Source:
         ActiveMQ Artemis, ``persist-delivery-count-before-delivery``.

@@ -29,12 +29,12 @@ def put_guarded(
     """Put messages to an address that has an arrival rule or guarded queues. One query
     reads the rule, one the guarded queues.
 
-    A guarded queue that cannot take a message refuses the put for all messages, unless
-    another anycast queue takes it. A message that is not meant for the queue does not
-    count.
+    If a guarded queue cannot take a message, the put of all messages is refused, unless
+    another anycast queue takes the message. A queue only checks messages that its
+    routing type and selector accept.
 
     Raises:
-        NoSuchAddress: nobody has created the address.
+        NoSuchAddress: the address does not exist.
     """
     look = look_at(address)
     messages = look.applied(messages, now=now)
@@ -104,12 +104,12 @@ def has_another(address: str, guard: Queue, full: Collection[int]) -> bool:
 
 
 def wants(guard: Queue, message: NewMessage, known: Mapping[str, object]) -> bool:
-    """Whether a message is meant for a queue, by routing type and selector.
+    """Whether routing type and selector send a message to a queue.
 
     Args:
         guard: the queue.
-        message: which.
-        known: the values that a selector's names have for it.
+        message: the message.
+        known: the values of the message for the names in a selector.
     """
     if message.routing_type not in (None, guard.routing_type):
         return False

@@ -71,12 +71,12 @@ class LifelineEvent:
 
 
 def depths(queue_ids: Iterable[int] | None = None) -> dict[int, Depth]:
-    """The depth of every queue, by queue id: exact, at one moment, in one query.
+    """The depth of queues, by queue id: exact, at one moment, in one query.
 
-    A queue without any event is missing.
+    A queue without any event is not in the result.
 
     Args:
-        queue_ids: of those that are wanted; None is all of them.
+        queue_ids: ids of the queues; None: all queues.
     """
     result: dict[int, Depth] = defaultdict(Depth)
     asked = {"queue_ids": None if queue_ids is None else list(queue_ids)}
@@ -105,9 +105,9 @@ def has_read(reader: str, xid: int) -> None:
 def lifeline(message_id: int) -> list[LifelineEvent]:
     """All events of a message, its originals and its copies.
 
-    Dead-lettering and resubmitting make copies with new ids; so does a link between two
-    queues here. They are followed back to the message that was put first, and on to all
-    copies.
+    Dead-lettering, resubmitting, and a link between two queues of this broker make
+    copies with new ids. The life-line follows them back to the message that was put
+    first, and forward to all copies.
     """
     events: list[LifelineEvent] = []
     waiting, seen = [first_life(message_id)], set[int]()

@@ -15,8 +15,8 @@ from broker.models import Queue
 
 
 def refusal(queue: Queue, sizes_bytes: Sequence[int]) -> BrokerError | None:
-    """Why a queue refuses messages of these sizes; None if it accepts them. Nothing
-    changes.
+    """The reason why a queue refuses messages of these sizes; None if it accepts them.
+    Nothing is changed.
 
     The depth of a limited queue is exact only while the queue is locked (``lock``).
     """
@@ -33,14 +33,14 @@ def refusal(queue: Queue, sizes_bytes: Sequence[int]) -> BrokerError | None:
 
 
 def refusal_now(queue: Queue, size_bytes: int) -> BrokerError | None:
-    """As ``refusal`` for one message, but exact: a guarded queue is locked."""
+    """Like ``refusal``, for one message, but exact: a guarded queue is locked."""
     for locked in lock([queue]):
         return refusal(locked, [size_bytes])
     return None
 
 
 def seen_refusal(queue: Queue, size_bytes: int) -> BrokerError | None:
-    """As ``refusal``, without a lock, for previews."""
+    """Like ``refusal``, without a lock, for previews."""
     return refusal(queue, [size_bytes]) if queue.guarded else None
 
 

@@ -6,14 +6,15 @@ a position of new entries below which no entry can appear any more:
 
 1. A put takes its transaction id before its first message id.
 2. A sample reads the last message id M, then takes a transaction id X of its own.
-3. Once every transaction below X has ended, all ids up to M are settled: committed and
-   visible to the next get, or never to be.
-4. A lane's floor rises to the first new entry that a get found there, or to the end of
-   the settled ids if it found none, whichever is lower.
+3. Once every transaction below X has ended, all ids up to M are settled: their messages
+   are committed and visible to the next get, or were rolled back.
+4. A lane's floor rises to the first new entry that a get found in the lane, or to the
+   end of the settled ids, whichever is lower.
 
-Entries that came back have negative positions, which are always searched. A get that is
-rolled back may return its entries below a floor. Therefore each queue is searched
-without floors once in ``SAFETY_S``, and at once after this process lost a transaction.
+Entries that returned to their queue have negative positions, which are always searched.
+A get that is rolled back may return its entries below a floor. Therefore each queue is
+searched without floors once in ``SAFETY_S``, and also after a transaction of this
+process was rolled back.
 """
 
 from __future__ import annotations
@@ -79,10 +80,11 @@ class Floors:
         """Raise floors by what a get found.
 
         Args:
-            queue: where.
-            settled: as it was before the get.
+            queue: name of the queue.
+            settled: the value of ``settled`` before the get.
             found: priority and position of each entry, in order.
-            whole: it found less than it could have taken, so it saw every lane.
+            whole: whether the get has searched all lanes, as it found fewer entries
+                than its limit.
         """
         firsts: dict[int, int] = {}
         for priority, pos in found:

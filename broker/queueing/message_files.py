@@ -1,8 +1,9 @@
-"""Export and import of messages: one JSON document a line, without loss.
+"""Export and import of messages: one JSON document in each line, without loss.
 
 A line has everything that a put accepts: every header, property and byte. A body is
-text if it is UTF-8, else Base64, as are IBM MQ headers and the AMQP envelope. What was
-observed of the message at export stands beside it; an import ignores that.
+text if it is UTF-8, else Base64. IBM MQ headers and the AMQP envelope are Base64, too.
+The key ``seen`` has facts about the message at the time of the export, such as its id;
+an import ignores it.
 """
 
 from __future__ import annotations
@@ -55,8 +56,9 @@ def line(row: Message, seen: Mapping[str, Any], veil: Veil = CLEAR) -> str:
 
     Args:
         row: the message.
-        seen: what else there is to tell, for people.
-        veil: what is masked of it. Such a line says so, and is not read again.
+        seen: further facts for people, in the key ``seen``.
+        veil: the rules that mask the message. A masked line has the key ``masked_by``,
+            and cannot be imported.
     """
     said: dict[str, Any] = {"format": FORMAT, "address": row.address}
     said["content_type"] = row.content_type
@@ -99,10 +101,10 @@ def read(text: str | bytes, *, where: str) -> NewMessage:
 
     Args:
         text: the line.
-        where: it stands, for what is wrong with it.
+        where: the place of the line, for the error text.
 
     Raises:
-        InvalidMessage: it is none.
+        InvalidMessage: the line is not a message.
     """
     try:
         said = json.loads(text)

@@ -140,7 +140,7 @@ def wait(queue_id: int, seen: int, *, longest_s: float = POLL_S) -> None:
 
 
 def wait_for_any(seen: Mapping[int, int], *, longest_s: float = POLL_S) -> None:
-    """As ``wait``, for several queues: versions by queue id."""
+    """Like ``wait``, for several queues: versions by queue id."""
     arrivals = here()
     arrivals.run_in_background("arrivals-hear", arrivals.hear_for_ever)
     with arrivals.changed:

@@ -32,7 +32,7 @@ def put(
     queue.
 
     Raises:
-        NoSuchAddress: nobody has created the address.
+        NoSuchAddress: the address does not exist.
         MessageTooLarge: the body is above ``BROKER_MAX_MESSAGE_BYTES``.
         InvalidMessage: a header holds NUL, or a property is not JSON.
     """
@@ -50,8 +50,8 @@ def put_many(
     """Put messages, all or none; one round trip for each address and each thousand.
 
     Returns:
-        Receipts in the order of the messages. Their ids run in that order for each
-        address.
+        Receipts in the order of the messages. The message ids of one address ascend in
+        the same order.
     """
     if is_one_statement(messages) and not connection.in_atomic_block:
         return put_to(messages[0].address, messages, uow=uow, actor=actor, now=now)

@@ -75,7 +75,7 @@ def named(refusing: set[int]) -> str:
 
 
 def seen_route(address: str) -> Route:
-    """As ``route_to``, without locks, for previews."""
+    """Like ``route_to``, without locks, for previews."""
     queues = Queue.objects.filter(address__name=address).order_by("pk")
     found = queues.values_list("pk", "routing_type", "selector")
     return Route(address, [Taker(*row) for row in found])

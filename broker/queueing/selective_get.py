@@ -5,12 +5,13 @@ redelivered entry is missed. To avoid reading all entries that do not match each
 search remembers for each priority where its unread new entries begin:
 
 1. This position is never above the low watermark (``broker.queueing.low_watermarks``):
-   below it no entry can appear any more, however late a put commits.
-2. It is never above an entry that matched and was not taken: its holder may roll back,
-   and the entry is there again.
-3. Entries that came back have negative positions, which are always searched.
-4. Once in ``SAFETY_S``, and at once after this process lost a transaction, everything
-   is searched.
+   below the watermark no entry can appear any more, however late a put commits.
+2. It is never above an entry that matches and that another transaction has locked: if
+   that transaction is rolled back, the entry is ready again.
+3. Entries that returned to their queue have negative positions, which are always
+   searched.
+4. Once in ``SAFETY_S``, and also after a transaction of this process was rolled back,
+   the whole queue is searched.
 
 An empty result means: no entry that was ready when the get began matches.
 """
@@ -148,9 +149,10 @@ class Search:
         """Claim the next matching entries.
 
         Args:
-            take: gets up to so many from these lanes, as ``broker.queueing.get``.
-            limit: entries at most.
-            now: when; the database's clock when not given.
+            take: function that gets entries from lanes, up to a limit
+                (``broker.queueing.get``).
+            limit: the largest number of entries.
+            now: the current time; the database's clock when not given.
         """
         if self.forgotten != FLOORS.forgotten or time.monotonic() >= self.safe_until:
             self.begin_anew()

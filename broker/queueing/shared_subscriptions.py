@@ -31,18 +31,19 @@ def share(
     """Join a shared non-durable subscription, or create it.
 
     Args:
-        address: what is subscribed to.
-        owner: the process that asks for it (``processes.current``).
-        client_id: of the client; empty for a name that all clients share.
-        name: by which consumers find it.
-        selector: which messages it is for; empty is all.
+        address: name of the address to subscribe to.
+        owner: owner id of this process (``processes.current``).
+        client_id: the JMS client id; empty: clients without an id share the name.
+        name: the name of the subscription.
+        selector: a selector of the messages; empty: all messages.
         busy: the queues that clients of this process consume from.
 
     Raises:
         NoSuchAddress: there is no such address.
-        NoModelQueue: the model is missing.
-        InvalidSelector: the selector cannot be read.
-        SubscriptionInUse: it has consumers, and another address or selector.
+        NoModelQueue: the model queue is missing.
+        InvalidSelector: the selector cannot be parsed.
+        SubscriptionInUse: a subscription with this name has consumers, and another
+            address or selector.
 
     Source:
         JMS 2.0, ``Session.createSharedConsumer``.

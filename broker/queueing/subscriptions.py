@@ -1,8 +1,8 @@
 """Subscriptions to an address, each with a managed queue that keeps its messages.
 
-The queue is cloned from the model queue that the address names for this kind of
-subscription. A durable subscription is kept until it is ended. Any other ends with its
-process, together with the entries on its queue; so do temporary queues.
+The queue is created from the model queue that the address names for this kind of
+subscription. A durable subscription exists until a client ends it. Any other
+subscription, and any temporary queue, ends with its process, together with its entries.
 """
 
 from __future__ import annotations
@@ -59,24 +59,25 @@ def subscribe(  # noqa: PLR0913  # each is named where it is used
 ) -> Subscription:
     """Create a subscription, or resume a durable one.
 
-    A durable subscription of this client and name with another address or selector is
-    ended first, with everything that it kept.
+    If a durable subscription of this client and name has another address or selector,
+    it is ended first, and its messages are deleted.
 
     Args:
-        address: what is subscribed to.
-        durable: whether it outlives its process; then it has a name.
-        owner: the process that asks for it (``processes.current``).
-        client_id: of the client; those of two clients may have one name.
-        name: of a durable subscription; others have none.
-        selector: which messages it is for; empty is all.
+        address: name of the address to subscribe to.
+        durable: whether the subscription outlives its process; then it needs a name.
+        owner: owner id of this process (``processes.current``).
+        client_id: the JMS client id; two clients may use the same name.
+        name: the name of a durable subscription; empty for any other.
+        selector: a selector of the messages; empty: all messages.
         busy: the queues that clients of this process consume from.
 
     Raises:
         NoSuchAddress: there is no such address.
-        NoModelQueue: the model is missing or, for a durable subscription, temporary.
-        InvalidSelector: the selector cannot be read.
-        SubscriptionInUse: it would have to begin anew, and has a consumer.
-        ValueError: it is durable and has no name.
+        NoModelQueue: the model queue is missing or, for a durable subscription, is a
+            temporary one.
+        InvalidSelector: the selector cannot be parsed.
+        SubscriptionInUse: the subscription must be ended first, but has a consumer.
+        ValueError: a durable subscription has no name.
 
     Source:
         JMS 2.0, ``Session.createDurableConsumer``: changing the topic or the selector
@@ -110,7 +111,7 @@ def topic_of(address: str, selector: str) -> Address:
 
     Raises:
         NoSuchAddress: there is no such address.
-        InvalidSelector: the selector cannot be read.
+        InvalidSelector: the selector cannot be parsed.
     """
     topic = Address.objects.filter(name=address).first()
     if topic is None:
@@ -127,12 +128,12 @@ def open_temporary(*, owner: int, is_topic: bool) -> Subscription:
     It exists until it is removed, or its owner ends.
 
     Args:
-        owner: the process that asks for it (``processes.current``).
-        is_topic: make an address that is subscribed to; its queue takes nothing, and
-            stands for the address.
+        owner: owner id of this process (``processes.current``).
+        is_topic: create a temporary topic: an address to subscribe to. Its queue takes
+            no message; its name is the name of the topic.
 
     Source:
-        JMS 2.0, ``TemporaryQueue``. IBM MQ: they are made from
+        JMS 2.0, ``TemporaryQueue``. IBM MQ: temporary queues are created from
         SYSTEM.DEFAULT.MODEL.QUEUE, unless another model is named.
     """
     model = ModelQueue.objects.filter(name=DEFAULT_MODEL).first() or ModelQueue()
@@ -152,10 +153,11 @@ def open_temporary(*, owner: int, is_topic: bool) -> Subscription:
 
 
 def managed_queue(address: Address, selector: str, *, durable: bool) -> Queue:
-    """A new queue of an address, made from its model queue.
+    """A new queue of an address, created from its model queue.
 
     Raises:
-        NoModelQueue: the model is missing or, for a durable subscription, temporary.
+        NoModelQueue: the model queue is missing or, for a durable subscription, is a
+            temporary one.
     """
     named = address.durable_model if durable else address.nondurable_model
     model = ModelQueue.objects.filter(name=named).first()
@@ -183,19 +185,19 @@ def unsubscribe(
     """End a durable subscription, and the entries on its queue.
 
     Args:
-        client_id: of the client.
-        name: of the subscription.
+        client_id: the JMS client id.
+        name: the name of the subscription.
         busy: the queues that clients of this process consume from.
-        actor: for the journal.
-        now: when; the database's clock when not given.
+        actor: name that the journal records.
+        now: the current time; the database's clock when not given.
 
     Raises:
-        NoSuchSubscription: the client has none of that name.
-        SubscriptionInUse: it has a consumer, or one holds messages of it.
+        NoSuchSubscription: the client has no subscription of that name.
+        SubscriptionInUse: it has a consumer, or a consumer holds messages of it.
 
     Source:
-        JMS 2.0, ``Session.unsubscribe``: not while it has an active consumer, nor while
-        a message of it is part of a transaction or not acknowledged.
+        JMS 2.0, ``Session.unsubscribe``: an error while the subscription has an active
+        consumer, or a message that is part of a transaction or not acknowledged.
     """
     known = find(client_id, name)
     if known is None:
@@ -267,11 +269,11 @@ def end_dead(*, limit: int, now: datetime | None = None) -> bool:
     Entries that were put while a queue was removed end here, too.
 
     Args:
-        limit: entries at most; each call is one transaction.
-        now: when; the database's clock when not given.
+        limit: the largest number of entries; each call is one transaction.
+        now: the current time; the database's clock when not given.
 
     Returns:
-        Whether there was something to do; then there may be more.
+        Whether a subscription or an entry was ended; then there may be more.
     """
     with transaction.atomic():
         subscription = dead().first()

@@ -128,26 +128,27 @@ def copy(  # noqa: PLR0913  # each is named where it is used
     ends: bool = True,
     untaken: Untaken | None = None,
 ) -> list[Copy]:
-    """Copy messages to an address, and end the entries they are copied from.
+    """Copy messages to an address, and end the original entries.
 
-    The copy goes to every multicast queue of the address whose selector matches it, and
-    to one such anycast queue. It expires by the settings of the new address. The caller
-    has opened a transaction.
+    A copy is put on each multicast queue of the address whose selector matches it, and
+    on one such anycast queue. The settings of the new address decide its expiry. The
+    caller has opened a transaction.
 
     Args:
-        record: for the journal; its ``error`` groups dead letters.
-        cause: why they are dead letters; none when they are not.
-        only_queue: of the address, when the others must not take the copies. This one
-            takes them whatever its selector.
-        dress: what IBM MQ's rules make of each message's headers. Such a copy keeps its
-            expiry, and nothing is written into its properties.
-        repairs: what copies have instead, by the message that they are copied from.
-        ends: false where the entries were not taken, and stay.
-        untaken: gets the entries that no queue takes, and why; by default they go back
-            where they were, uncounted, if they were taken.
+        entries: the original entries.
+        address: the target address.
+        record: data for the journal rows; its ``error`` groups dead letters.
+        cause: cause of the dead letters; None: the copies are not dead letters.
+        only_queue: the only queue that takes the copies, whatever its selector.
+        dress: IBM MQ headers of each copy. Such a copy keeps its expiry, and no
+            property is added to it.
+        repairs: edits of copies, by id of the original message.
+        ends: whether the original entries end. False: they were not taken, and stay.
+        untaken: function that gets the entries that no queue takes, and the reason; by
+            default they are released.
 
     Returns:
-        The copies, in the order of their entries. None of an entry that no queue takes.
+        The copies, in the order of the entries; an entry that no queue takes has none.
     """
     route = route_to(address, only_queue)
     as_ibm = dress is not None

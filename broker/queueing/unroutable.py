@@ -1,8 +1,9 @@
 """Unroutable messages: messages that reached no queue.
 
 Source:
-    ActiveMQ Artemis, PostOfficeImpl.maybeSendToDLA: where the settings of the address
-    say so, they go to its dead letter address; what that takes neither is dropped.
+    ActiveMQ Artemis, PostOfficeImpl.maybeSendToDLA: if the settings of the address say
+    so, they are sent to its dead letter address. If no queue takes them there, they are
+    dropped.
 """
 
 from __future__ import annotations
@@ -47,13 +48,14 @@ def redirect(
     actor: str,
     now: datetime | None,
 ) -> list[Receipt]:
-    """Send unroutable messages to the dead letter address, where the settings say so.
+    """Send unroutable messages to the dead letter address, if the settings say so.
 
-    Part of the put's transaction, if there is one. It is done once: a message that the
-    dead letter address does not take is discarded, with a warning in the log.
+    This is part of the put's transaction, if there is one. A message that no queue of
+    the dead letter address takes is discarded, with a warning in the log.
 
     Returns:
-        The receipts of all; of what was sent on, they name the copy and its queues.
+        The receipts of all messages. The receipt of a redirected message has the id and
+        the queues of its copy.
     """
     lost = [place for place, one in enumerate(receipts) if not one.queue_ids]
     rule = settings_for(address) if lost else None
