@@ -76,7 +76,7 @@ class Processes:
         """Prepare the processes; none is started yet.
 
         Args:
-            count: how many.
+            count: the number of processes.
             options: command-line options of ``broker_listen`` for each.
         """
         command = [sys.executable, "-m", "django", "broker_listen", *options]

@@ -12,7 +12,7 @@ def place(peer: Any) -> tuple[str, str, str]:
     """IP address, key for counting, and text for people, of a socket's peer.
 
     Args:
-        peer: as ``getpeername`` gives it; None if the peer is gone already.
+        peer: the result of ``getpeername``; None if the peer has disconnected.
 
     Returns:
         the IP address; the key it is counted under, which for IPv6 is the network; and

@@ -81,7 +81,7 @@ def meant_by(payload: bytes) -> Meant:
 
 
 def look_up(meant: Meant) -> RelayTarget | BrokerError:
-    """As ``place_of``, but return the error instead of raising it, for the cache."""
+    """Like ``place_of``, but return the error instead of raising it, for the cache."""
     try:
         return place_of(meant)
     except BrokerError as error:

@@ -37,7 +37,7 @@ def stored(sections: bytes, content_type: str | None) -> tuple[int, str]:
 
     Args:
         sections: the complete body.
-        content_type: that of the properties.
+        content_type: the content type in the properties section.
 
     Raises:
         AmqpError: a value in it cannot be decoded.
@@ -67,7 +67,7 @@ def beginning(sections: bytes, descriptor: bytes, short: int, long: int) -> int:
 
 
 def decoded(sections: bytes, content_type: str | None) -> tuple[int, str]:
-    """As ``stored``, for bodies that are not encoded in the usual way."""
+    """Like ``stored``, for bodies that are not encoded in the usual way."""
     end = len(sections)
     section, at = decode(sections, 0, end)
     alone = at == end and isinstance(section, Described)

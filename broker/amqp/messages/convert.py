@@ -82,7 +82,7 @@ def to_put(  # noqa: PLR0913  # each is named where it is used
         address: the address it is put to, whatever ``to`` says.
         producer: the value of the column ``producer``.
         now: the time of arrival; time to live and delay count from it.
-        message_format: that of the transfer.
+        message_format: the message format of the transfer.
         user: the user who has logged in.
         may_set_identity: whether it may carry another user's identity.
 

@@ -107,7 +107,7 @@ def check_identity(message: NewMessage, user_id: bytes | None, user: str) -> Non
 
     Args:
         message: the message, with its descriptor.
-        user_id: that of the properties.
+        user_id: the user id in the properties section.
         user: the user who has logged in.
 
     Raises:

@@ -49,7 +49,7 @@ class Consumes(Gets):
         share: Share | None = None,
         **options: Any,
     ) -> None:
-        """As ``Gets``.
+        """See ``Gets``.
 
         Args:
             share: the key of a shared subscription, which ends with its last consumer.

@@ -83,7 +83,7 @@ class Endpoint:
             offered: our capabilities.
             max_message_size: bytes; a Receiver refuses larger messages. The maximum,
                 and the default, is ``Limits.max_message_bytes``.
-            initial_delivery_count: for a Sender.
+            initial_delivery_count: the first delivery count of a Sender.
         """
         if self.answered or self.gone or self.attach is None:
             return

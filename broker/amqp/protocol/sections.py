@@ -175,7 +175,8 @@ def walked(payload: bytes) -> Iterator[tuple[int, int, int, int]]:
     """The code of each section, and the offsets of its begin, value and end.
 
     Raises:
-        AmqpError: with ``amqp:decode-error``; as ``split``, but for the order.
+        AmqpError: with ``amqp:decode-error``; see ``split``, but the order is not
+            checked.
     """
     at, end = 0, len(payload)
     try:
@@ -204,7 +205,7 @@ def section(payload: bytes, at: int) -> tuple[int, int]:
 
 
 def unusual_section(payload: bytes, at: int) -> tuple[int, int]:
-    """As ``section``, for a descriptor that is a symbol or a long number."""
+    """Like ``section``, for a descriptor that is a symbol or a long number."""
     if payload[at]:
         raise wrong("A message consists of sections.")
     descriptor, at = decode(payload, at + 1)
@@ -306,7 +307,7 @@ def encode_section(code: int, value: Any) -> bytes:
     """Encode a section.
 
     Args:
-        code: as ``ANNOTATIONS``.
+        code: the section's code, such as ``ANNOTATIONS``.
         value: a dict for annotations, whose keys become symbols; a ``Properties`` for
             properties; bytes for data.
 

@@ -149,7 +149,7 @@ class Sender(Endpoint):
         )
 
     def unusual_head(self, delivery: Delivery, size: int, *, more: bool) -> bytes:
-        """As ``head``, for a transfer with a state."""
+        """Like ``head``, for a transfer with a state."""
         transfer = Transfer(
             self.handle,
             delivery.id,

@@ -72,7 +72,7 @@ class Taker:
 
         Raises:
             LockLost: the unit of work was ended by others.
-            BrokerError: as ``Prefetched.get``.
+            BrokerError: see ``Prefetched.get``.
         """
         if self.is_of_dead_letters is None:
             self.is_of_dead_letters = keeps_dead_letters(self.queue)

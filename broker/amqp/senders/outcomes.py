@@ -14,8 +14,8 @@ modified, undeliverable-here         releases, and does not offer it to this cli
                                      Sender again
 modified, both                       rejects
 received                             does nothing
-settled without an outcome           the source's default outcome; without one, as
-                                     modified with delivery-failed
+settled without an outcome           the source's default outcome; without one, the
+                                     same as modified with delivery-failed
 ===================================  ===================================================
 
 A rejected dead letter stays on its dead letter queue, and is not offered to the same

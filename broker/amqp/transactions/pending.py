@@ -69,7 +69,7 @@ class Transaction:
         carried: marked deliveries of an earlier transaction that was rolled back.
         mark: the item of ``retired`` that is kept out of a rollback by the client.
         expected: its received messages that are not in ``puts`` yet.
-        error: why it can only be rolled back.
+        error: the reason why it can only be rolled back; None: it can be committed.
         is_asked: its discharge was received; nothing more can join it.
         is_over: it was discharged, or rolled back by the broker.
         then: calls to make when it is over.

@@ -26,11 +26,11 @@ class ClientSasl(Exchange):
 
     Args:
         mechanisms: the mechanisms to use, best first.
-        user: for PLAIN and SCRAM-SHA-256, as is ``password``.
+        user, password: the user name and password, for PLAIN and SCRAM-SHA-256.
         hostname: the server's name that is sent.
 
     Attributes:
-        error: why it failed.
+        error: the reason for a failure.
         code: the code of the outcome, once there is one; 1 is a wrong name or password,
             larger ones are errors of the server.
     """

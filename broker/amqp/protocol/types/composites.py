@@ -60,8 +60,8 @@ def composite(
         code: the numeric descriptor, as 0x10.
         name: the symbolic descriptor, without ``amqp:`` and ``:list``.
         kinds: the kinds of the fields, in order, by their names in ``KINDS``.
-        kw_only: as for dataclasses.
-        frozen: as for dataclasses.
+        kw_only: passed to ``dataclass``.
+        frozen: passed to ``dataclass``.
     """
 
     def make(cls: type[T]) -> type[T]:
@@ -73,7 +73,7 @@ def composite(
 
 
 def register(cls: Any, code: int, name: str, kinds: str = "") -> None:
-    """Make an existing dataclass a composite type; as ``composite``."""
+    """Make an existing dataclass a composite type; see ``composite``."""
     fields = tuple(
         Field(field.name, KINDS[kind], field.default)
         for field, kind in zip(dataclasses.fields(cls), kinds.split(), strict=True)
