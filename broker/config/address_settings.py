@@ -120,11 +120,11 @@ def decide(field: str, matching: Iterable[AddressSetting]) -> Decision:
 
 
 def policy_of(setting: AddressSetting, threshold: int) -> AddressSetting.PoisonPolicy:
-    """Who moves poison messages away from a queue.
+    """The poison policy of a queue: who moves poison messages away from it.
 
     Args:
-        setting: of the queue's address, merged.
-        threshold: of the queue.
+        setting: the merged settings of the queue's address.
+        threshold: the backout threshold of the queue; 0: not set.
     """
     if setting.poison_policy is not None:
         return Policy(setting.poison_policy)

@@ -32,8 +32,8 @@ def ensure(to: str, *, origin: str, prefix: str, suffix: str) -> None:
     Args:
         to: the address, as the setting names it.
         origin: the original address of the messages; the queue takes only these.
-        prefix: of the queue's name, before ``origin``.
-        suffix: after it.
+        prefix: text before ``origin`` in the queue's name.
+        suffix: text after ``origin`` in the queue's name.
 
     Source:
         ActiveMQ Artemis, QueueImpl.createResources: a multicast queue for each address;
@@ -74,10 +74,10 @@ def delete_idle(*, now: datetime | None = None) -> int:
     just being used is left for the next scan. Each deletion is its own transaction.
 
     Args:
-        now: when; the database's clock when not given.
+        now: the current time; the database's clock when not given.
 
     Returns:
-        How many queues were deleted.
+        The number of deleted queues.
     """
     every = list(AddressSetting.objects.all())
     deleted = 0

@@ -160,8 +160,8 @@ def made(match: str, values: dict[str, Any], where: dict[str, str]) -> AddressSe
 
     Args:
         match: the pattern.
-        values: by field.
-        where: the place in the document of each field and of ``match``.
+        values: the value of each field.
+        where: the place of each field, and of ``match``, in the document.
 
     Raises:
         WrongSettings: a value is out of its range, or cannot be stored.

@@ -30,15 +30,16 @@ def define(
 
     Args:
         match: the pattern.
-        values: by field; a field that is null or missing is not defined.
-        expected: the version the user has seen, empty for no setting; None is any.
+        values: the value of each field; a field that is null or missing is not defined.
+        expected: the version that the user has seen; empty: no setting; None: any
+            version.
 
     Returns:
         The setting as it is now, and whether it is new.
 
     Raises:
         WrongSettings: a name or a value is invalid; nothing was changed.
-        NotAsSeen: the stored version is another.
+        NotAsSeen: the stored version is another one.
     """
     wanted = read_one({**values, "match": match}, "the setting")
     stored = held(match, expected)

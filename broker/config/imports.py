@@ -142,9 +142,9 @@ def apply(document: Document, mode: Mode, *, token: str | None = None) -> Import
     """Import a document, all of it or nothing. Changes are effective at once.
 
     Args:
-        document: as it was read.
+        document: the document that ``read`` returned.
         mode: merge or replace.
-        token: of the preview that the user confirmed; None is any.
+        token: token of the preview that the user has confirmed; None: do not check.
 
     Raises:
         SettingsChanged: the changes are no longer those of that preview.

@@ -131,8 +131,8 @@ def of_policy(queue: Queue, setting: AddressSetting) -> Iterator[Advice]:
     """Warn if the backout threshold can never be reached.
 
     Args:
-        queue: with a threshold.
-        setting: of the queue's address, merged.
+        queue: a queue with a backout threshold.
+        setting: the merged settings of the queue's address.
     """
     threshold, attempts = queue.backout_threshold, setting.max_delivery_attempts or 0
     if policy_of(setting, threshold) == Policy.BOTH and threshold >= attempts > 0:

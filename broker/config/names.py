@@ -61,10 +61,10 @@ def address_of(name: str) -> str:
     """The address that a producer with a destination of this name sends to.
 
     Args:
-        name: of an address, of a queue, or an alias of either.
+        name: name of an address or a queue, or an alias of either.
 
     Raises:
-        NoSuchAddress: it is none of these.
+        NoSuchAddress: there is none of these with this name.
     """
     for meant in meanings(name):
         if Address.objects.filter(name=meant).exists():
@@ -89,8 +89,8 @@ def open_model(model_name: str, *, owner: int) -> Queue:
     ends (``subscriptions.end_dead``).
 
     Args:
-        model_name: of the model queue.
-        owner: the process that asks for it (``processes.current``).
+        model_name: name of the model queue.
+        owner: owner id of this process (``processes.current``).
 
     Raises:
         NoSuchQueue: there is no such model.
