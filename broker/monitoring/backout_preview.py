@@ -121,8 +121,8 @@ def rehearse(
     Args:
         held: the entries that the unit of work holds.
         uow: its number.
-        ending: how it ends.
-        now: when; the database's clock when not given.
+        ending: the way in which the unit of work ends.
+        now: the current time; the database's clock when not given.
     """
     known = knowledge({entry.queue_id for entry in held})
     match ending:

@@ -147,12 +147,13 @@ def close_connection(
     """Ask the listener of a client to close its connection.
 
     Args:
-        connection_id: of ``ClientConnection``.
-        user: who asks; needs the authority ``set`` for each queue the client uses.
-        reason: why, for the audit.
+        connection_id: id of the ``ClientConnection``.
+        user: the user, who needs the authority ``set`` for each queue that the client
+            uses.
+        reason: text that the audit records.
 
     Returns:
-        When the close was first requested; None if the client is gone.
+        The time at which the close was first requested; None if the client is gone.
 
     Raises:
         NotAuthorized: the close was not requested.
@@ -170,13 +171,13 @@ def close_endpoint(
     """Ask the listener to close one endpoint of a client, and keep the others open.
 
     Args:
-        endpoint_id: of ``ClientEndpoint``.
-        user: who asks; needs the authority ``set`` for the queues of this endpoint or,
-            if it has none, for all queues of its connection.
-        reason: why, for the audit.
+        endpoint_id: id of the ``ClientEndpoint``.
+        user: the user, who needs the authority ``set`` for the queues of the endpoint;
+            if the endpoint has no queue, for all queues of its connection.
+        reason: text that the audit records.
 
     Returns:
-        When the close was first requested; None if the endpoint is gone.
+        The time at which the close was first requested; None if the endpoint is gone.
 
     Raises:
         NotAuthorized: the close was not requested.

@@ -110,10 +110,10 @@ def reset(
     """Reset counters to zero.
 
     Args:
-        queue: whose counters.
-        names: which of ``RESETTABLE``.
-        reason: why, for the audit.
-        now: when; the database's clock when not given.
+        queue: the queue of the counters.
+        names: the counters to reset, each one of ``RESETTABLE``.
+        reason: text that the audit records.
+        now: the current time; the database's clock when not given.
 
     Returns:
         The value of each counter before this reset, by name.

@@ -104,12 +104,12 @@ class LastResubmit:
 def standing(
     said: DeadLetterGroup | None, groups: Sequence[DeadLetterCount], now: datetime
 ) -> Standing:
-    """The attention that a group needs, by its row and its letters now on queues.
+    """The attention that a group needs, by its row and its letters that are on queues.
 
     Args:
-        said: its row, if there is one.
-        groups: its parts on all queues.
-        now: when.
+        said: the row of the group, if there is one.
+        groups: the parts of the group, on all queues.
+        now: the current time.
     """
     if said is None or (said.acknowledged_at is None and said.snoozed_until is None):
         return Standing(Attention.NEW)
@@ -180,10 +180,10 @@ def acknowledge(
     """Acknowledge a group, until it appears on another queue or with another cause.
 
     Args:
-        fingerprint: of the group.
-        user: who acknowledges it.
+        fingerprint: fingerprint of the group.
+        user: the user who acknowledges it.
         known: the queues and causes that the user saw.
-        now: when; the database's clock when not given.
+        now: the current time; the database's clock when not given.
 
     Raises:
         NoSuchGroup: no letter ever had this fingerprint.
@@ -211,12 +211,12 @@ def snooze(
     the group appears on another queue, with another cause, or has more letters.
 
     Args:
-        fingerprint: of the group.
-        user: who snoozes it.
+        fingerprint: fingerprint of the group.
+        user: the user who snoozes it.
         known: the queues and causes that the user saw.
-        until: when the snooze ends.
+        until: the time at which the snooze ends.
         above: number of letters above which it ends at once. None: no limit.
-        now: when; the database's clock when not given.
+        now: the current time; the database's clock when not given.
 
     Raises:
         InvalidSnooze: the time is in the past, or too far in the future.

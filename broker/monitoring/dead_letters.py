@@ -97,8 +97,8 @@ def groups(fingerprint: str | None = None) -> list[DeadLetterCount]:
     """The dead letters that are on a queue now, the largest group first.
 
     Args:
-        fingerprint: of an error, to read only its letters. The cost grows with the
-            number of dead letters that are read: those of the error, or all.
+        fingerprint: fingerprint of an error; only its letters are read. None: all
+            letters. The time grows with the number of letters that are read.
     """
     if fingerprint is None:
         return sql.fetch("dead_letter_groups", DeadLetterCount)
@@ -110,8 +110,8 @@ def deaths(hours: int, *, now: datetime | None = None) -> list[Deaths]:
     including those that have left their queue. Cost: all dead letters.
 
     Args:
-        hours: how many, up to now.
-        now: when; the database's clock when not given.
+        hours: the number of hours, up to now.
+        now: the current time; the database's clock when not given.
     """
     return sql.run("deaths_by_hour", {"hours": hours, "now": now})
 
@@ -124,9 +124,9 @@ def growing(
     Only the newest dead letters are read, so the cost does not grow with their number.
 
     Args:
-        within: ids of the queues they are on.
-        limit: groups at most.
-        now: when; the database's clock when not given.
+        within: ids of the queues to search.
+        limit: the largest number of groups.
+        now: the current time; the database's clock when not given.
     """
     return sql.fetch(
         "recent_deaths",

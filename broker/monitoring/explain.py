@@ -72,7 +72,7 @@ def explain(message_id: int, *, now: datetime | None = None) -> list[Explanation
 
     Args:
         message_id: the broker's number.
-        now: when; the database's clock when not given.
+        now: the current time; the database's clock when not given.
 
     Returns:
         At least one for each queue; none if the broker does not know the message.

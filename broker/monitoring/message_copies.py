@@ -24,7 +24,7 @@ def incarnations(client_message_id: str, *, before: int | None = None) -> Incarn
     """The messages with a sender's id, among the newest million.
 
     Args:
-        client_message_id: as the sender wrote it.
+        client_message_id: the sender's message id.
         before: the number below which to search; from the newest when not given.
 
     Raises:

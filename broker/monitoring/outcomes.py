@@ -46,7 +46,7 @@ def endings(
     """The outcome of a message on each queue that it has left.
 
     Args:
-        events: of this message, in order.
+        events: the events of the message, in order.
         elsewhere: ids of the queues that it is still on.
     """
     last = {one.queue_id: one for one in events if one.queue_id not in elsewhere}

@@ -156,9 +156,9 @@ def find(
         wanted: the filter.
         within: the queues to search: their names, by id.
         after: the cursor of the page before.
-        limit: entries at most.
+        limit: the largest number of entries.
         effort: the limit of the search.
-        now: from when ages are counted; the database's clock when not given.
+        now: the time from which ages count; the database's clock when not given.
 
     Raises:
         ValueError: ``after`` is not a cursor.
@@ -192,10 +192,10 @@ def count(
     Args:
         wanted: the filter.
         within: the queues to search: their names, by id.
-        after: a page, to count what follows it.
+        after: a page; only the entries after it are counted.
         most: the limit of the count.
         effort: the limit of the search.
-        now: from when ages are counted; the database's clock when not given.
+        now: the time from which ages count; the database's clock when not given.
 
     Raises:
         SearchTooLong: the database took too long for one step.

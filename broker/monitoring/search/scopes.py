@@ -65,7 +65,7 @@ def scope_of(wanted: Filter, queues: Mapping[int, str], now: datetime) -> Scope:
     Args:
         wanted: the filter.
         queues: the queues to search: their names, by id.
-        now: from when ages are counted.
+        now: the time from which ages count.
     """
     states = states_of(wanted)
     ranges = ranges_of(wanted)

@@ -41,9 +41,9 @@ def values(
     Args:
         wanted: the filter.
         key: a key of text, or the key of properties.
-        name: of the property; None returns the names of properties instead.
+        name: name of the property; None: return the names of properties instead.
         within: the queues to search: their names, by id.
-        now: from when ages are counted; the database's clock when not given.
+        now: the time from which ages count; the database's clock when not given.
 
     Raises:
         SearchTooLong: the database took too long for one step.

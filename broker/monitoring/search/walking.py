@@ -109,10 +109,11 @@ class Walk:
         """Args:
         wanted: the filter.
         queues: the queues to search: their names, by id.
-        columns: what to return for each entry.
+        columns: the columns to return for each entry.
         before: the cursor to begin at.
-        now: from when ages are counted; the database's clock when not given.
-        lanes: of an earlier walk with the same filter that stopped at the cursor.
+        now: the time from which ages count; the database's clock when not given.
+        lanes: the lanes of an earlier walk with the same filter that stopped at the
+            cursor.
         """
         at: datetime = now or sql.fetch_one("now")[0]
         self.scope: Scope = scope_of(wanted, queues, at)
