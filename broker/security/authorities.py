@@ -134,8 +134,8 @@ def narrowed(
     (``credentials.good``).
 
     Args:
-        held: by the credential's user.
-        credential: as it is now.
+        held: the authorities of the credential's user.
+        credential: the credential.
     """
     return GrantedAuthorities(
         {
@@ -169,7 +169,7 @@ def require(user: Principal, authority: Authority, *queues: str) -> None:
 
     Args:
         user: the principal; None is the process itself.
-        authority: by IBM MQ's name.
+        authority: the authority, by IBM MQ's name.
         queues: names of queues.
 
     Raises:
@@ -182,7 +182,7 @@ def require(user: Principal, authority: Authority, *queues: str) -> None:
 
 
 def require_on_all(user: Principal, authority: Authority, *queues: str) -> None:
-    """As ``require``, but the error does not name a queue that the principal may not
+    """Like ``require``, but the error does not name a queue that the principal may not
     inquire. One query.
 
     Raises:

@@ -72,13 +72,13 @@ def create(  # noqa: PLR0913  # each is named where it is used
 
     Args:
         name: the name that the application logs in with.
-        user: it has at most this user's authorities.
-        patterns: of its queues and addresses, one a line.
+        user: the credential has at most this user's authorities.
+        patterns: patterns of its queues and addresses, one in each line.
         may_get: whether it may get messages.
         may_browse: whether it may browse.
         may_put: whether it may put.
-        expires_at: when it becomes invalid; None is never.
-        by: who creates it.
+        expires_at: the time at which it becomes invalid; None: never.
+        by: the user who creates it.
 
     Raises:
         ValidationError: the name is taken or invalid, or a line is not a pattern.
@@ -131,9 +131,9 @@ def verify(name: str, secret: str, *, now: datetime | None = None) -> Credential
     ``used``.
 
     Args:
-        name: as received; any text.
-        secret: as received; any text.
-        now: when; the database's clock when not given.
+        name: the name that was received; it may be any text.
+        secret: the secret that was received; it may be any text.
+        now: the current time; the database's clock when not given.
     """
     credential = find(name, now)
     kept = digest("") if credential is None else bytes(credential.secret_sha256)
@@ -145,8 +145,8 @@ def bearer(secret: str, *, now: datetime | None = None) -> Credential | None:
     """The valid credential with this secret, with its user; else None.
 
     Args:
-        secret: as received; any text.
-        now: when; the database's clock when not given.
+        secret: the secret that was received; it may be any text.
+        now: the current time; the database's clock when not given.
     """
     for values in sql.run("bearer", {"digest": digest(secret), "now": now}):
         here = len(CREDENTIAL)

@@ -121,13 +121,13 @@ def record(  # all but two are keywords, and each is a field of the record
     """Record an act of this transaction.
 
     Args:
-        act: what was done.
+        act: the act.
         on: the object.
         by: the principal, used if no actor is declared (``acting``).
-        reason: why, as text.
+        reason: the reason, as text.
         detail: further facts: whole numbers, texts, truth values, and lists and
             mappings of them. Neither bodies nor secrets.
-        operation: the operation it is about, or which it created.
+        operation: the operation that the act concerns or created.
     """
     write(current(by), act, on, Outcome.DONE, reason, detail or {}, operation)
 

@@ -53,8 +53,8 @@ def body_as_seen(body: bytes, content_type: str, rules: Rules) -> MaskedBody:
 
     Args:
         body: the whole body.
-        content_type: as its sender declared it.
-        rules: that apply to it, of any kind.
+        content_type: the content type that the sender declared.
+        rules: the rules that apply to the message, of any kind.
     """
     wanted = [rule for rule in rules if rule.kind in OF_BODIES]
     if not wanted or not body:

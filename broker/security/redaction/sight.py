@@ -153,8 +153,8 @@ def lifted(sight: Sight, reason: str, on: audit.Thing, **detail: Any) -> Sight:
     """The sight with liftable rules lifted; recorded in the audit.
 
     Args:
-        sight: of the principal.
-        reason: why.
+        sight: the sight of the principal.
+        reason: the reason.
         on: the object that is viewed.
         detail: further facts for the audit.
 

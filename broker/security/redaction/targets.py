@@ -58,9 +58,8 @@ def pointer(target: str) -> Steps:
 
 @lru_cache(256)
 def path(target: str) -> Steps:
-    """The steps of a path of elements; ``**`` before a name stands for ``
-
-    ``.
+    """The steps of a path of elements; the step ``**`` stands for two slashes: any
+    number of elements in between.
 
     Raises:
         ValueError: the target is not a path.
