@@ -2,13 +2,16 @@
 
 A task only calls the broker, in batches, until nothing is left. Each is safe to run
 twice, concurrently, or late: the statements skip rows that another worker holds. If a
-task is late, its work is only done later.
+task is late, its work is only done later. Tasks that must be on time have a queue and a
+worker of their own (``CELERY_TASK_ROUTES``), whose threads have no time limits: the
+limits of statements hold there.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 
 from celery import shared_task
@@ -32,15 +35,12 @@ PACED_S = 0.1  # pause between the steps of operations with a rate limit
 def release_due() -> None:
     """Make delayed entries ready when they are due. Runs every second, for one
     second."""
-    ends = time.monotonic() + BEAT_S
-    while True:
-        while delayed.wake_due(limit=BATCH):
-            pass
-        left = delayed.until_next_due()
-        rest_s = ends - time.monotonic()
-        if left is None or delayed.seconds_to_wait(left) >= rest_s:
-            return
-        time.sleep(delayed.seconds_to_wait(left))
+    through_the_beat(release, delayed.until_next_due)
+
+
+def release() -> None:
+    while delayed.wake_due(limit=BATCH):
+        pass
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
@@ -54,11 +54,31 @@ def back_out_overdue() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def expire() -> None:
-    """Expire entries whose time to live is over. Every second, or as configured."""
+    """Expire entries whose time to live is over. Runs every second: for one second, or
+    as often as configured."""
     began_s = time.monotonic()
-    if expiry.SCANS.are_due(began_s):
-        until_short(expiry.expire)
-        expiry.SCANS.last_s = began_s
+    if not expiry.SCANS.are_due(began_s):
+        return
+    scan = partial(until_short, expiry.expire)
+    if settings.BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S > BEAT_S:
+        scan()
+    else:
+        through_the_beat(scan, expiry.until_next_expiry)
+    expiry.SCANS.last_s = began_s
+
+
+def through_the_beat(
+    work: Callable[[], None], until_next: Callable[[], timedelta | None]
+) -> None:
+    """Work now, and again whenever there is more to do, until the next beat."""
+    ends = time.monotonic() + BEAT_S
+    while True:
+        work()
+        left = until_next()
+        rest_s = ends - time.monotonic()
+        if left is None or delayed.seconds_to_wait(left) >= rest_s:
+            return
+        time.sleep(delayed.seconds_to_wait(left))
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)

@@ -15,6 +15,7 @@ from cryptography.fernet import Fernet
 
 from console.runtime import socket_paths
 from console.settings_signing_in import *  # noqa: F403
+from console.settings_tasks import *  # noqa: F403
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -144,8 +145,7 @@ CHANNEL_LAYERS = {
     }
 }
 
-# Celery. Tasks contain ids only, and may run twice or never, so no task is acknowledged
-# late or retried, and no result is stored.
+# Celery's server; the rest is in settings_tasks.py.
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://")
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -155,14 +155,6 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "interval_start": 0,
     "interval_step": 0,
 }
-CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_STORE_ERRORS_EVEN_IF_IGNORED = False
-CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
-CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
-CELERY_TIMEZONE = "UTC"
-CELERY_TASK_DEFAULT_QUEUE = "housekeeping"
-CELERY_TASK_ROUTES = {"dashboards.tasks.run_report": {"queue": "reports"}}
 
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"

@@ -148,8 +148,13 @@ def expire(batch: ItemBatch) -> None:
         copies: list[Copy] = []
         if batch.address:
             if batch.rule.auto_create_expiry_resources:
-                make_expiry_resources(entries, batch.address, batch.rule)
-            drop = partial(drop_all, batch.queue, record)
+                make_expiry_resources(
+                    entries,
+                    batch.address,
+                    prefix=batch.rule.expiry_queue_prefix or "",
+                    suffix=batch.rule.expiry_queue_suffix or "",
+                )
+            drop = partial(drop_all, {batch.queue.pk: batch.queue}, record)
             cause = DeadLetter.Cause.EXPIRED
             copies = copy(entries, batch.address, record, cause=cause, untaken=drop)
         else:

@@ -19,6 +19,9 @@ from broker.queueing import notifications
 
 # First key of the two-key advisory locks; the second key is the queue id.
 TURNS = 0x424C
+# Most queues of one batch: the server's memory for locks is limited, by default to
+# about six thousand of all transactions together.
+QUEUES = 2000
 # Wait before the next check, while another process wakes the due entries.
 AGAIN_S = 0.01
 
@@ -26,11 +29,15 @@ AGAIN_S = 0.01
 def wake_due(*, limit: int, now: datetime | None = None) -> int:
     """Make due delayed entries ready; return the number of entries.
 
-    Each queue with due entries gets an equal share of ``limit``, at least one. If the
-    number is below ``limit``, due entries may still be left. If it is 0, none is left,
-    or other transactions hold the locks of their queues.
+    Each of at most ``QUEUES`` queues with due entries gets an equal share of ``limit``,
+    at least one. If the number is below ``limit``, due entries may still be left. If it
+    is 0, none is left, or other transactions hold the locks of their queues.
     """
-    return announce(sql.fetch("wake", tuple_of, lock_class=TURNS, limit=limit, now=now))
+    return announce(
+        sql.fetch(
+            "wake", tuple_of, lock_class=TURNS, queues=QUEUES, limit=limit, now=now
+        )
+    )
 
 
 def wake_due_on(queue: str, *, limit: int, now: datetime | None = None) -> int:

@@ -10,26 +10,28 @@ from __future__ import annotations
 import logging
 import math
 from collections import defaultdict
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
+from typing import cast
 
 from django.conf import settings
 from django.db import transaction
 
 from broker import sql
-from broker.config.address_settings import Policy, merge, policy_of, settings_for
+from broker.config.address_settings import Policy, by_specificity, merge, policy_of
 from broker.config.auto_create import ensure
 from broker.errors.mq_codes import Feedback
 from broker.models import AddressSetting, DeadLetter, Kind, Message, Place, Queue
 from broker.queueing.report_messages import send_all
-from broker.queueing.transfer import Copy, Record, TakenEntry, copy, end
+from broker.queueing.transfer import Record, TakenEntry, copy, end
 
 logger = logging.getLogger(__name__)
 
 WARNED: set[int] = set()
 REASON = "The message's time to live was over before it was delivered."
-BEAT_S = 1.0  # shortest time between two scans
+BEAT_S = 1.0  # time between two scans; a shorter period means at once
 HEAD = 1000  # entries of each priority that a get checks
 AT_ONCE = 100  # most entries that a get ends
 
@@ -62,6 +64,12 @@ def expire(*, limit: int, now: datetime | None = None) -> int:
     return max(len(ready), len(delayed))
 
 
+def until_next_expiry() -> timedelta | None:
+    """The time until the next entry of any queue expires; as ``until_next_due``."""
+    (left,) = sql.fetch_one("next_expiry")
+    return cast("timedelta | None", left)
+
+
 def expire_on(queue: str, *, limit: int = AT_ONCE, now: datetime | None = None) -> int:
     """End expired entries at the head of a queue; called by a get that found nothing.
 
@@ -81,6 +89,18 @@ def expire_on(queue: str, *, limit: int = AT_ONCE, now: datetime | None = None) 
     return len(met)
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What becomes of expired entries, by the rules of their queues."""
+
+    to: str = ""  # the expiry address; empty: they are discarded
+    # prefix and suffix of the queues that are created there; None: none is created
+    made: tuple[str, str] | None = None
+
+
+DISCARDED = Ending()
+
+
 def end_expired(
     entries: Sequence[TakenEntry],
     came_from: Place | None,
@@ -91,27 +111,44 @@ def end_expired(
     """Copy expired entries to their expiry addresses, or discard those without one.
     Send the reports that their senders asked for.
 
+    The number of statements depends on the number of expiry addresses, not on that of
+    the queues.
+
     Source:
         ActiveMQ Artemis manual, "Message Expiry": the message is dropped if there is no
         expiry address, or if no queue of the address takes it.
     """
     if not entries:
         return
-    by_queue: dict[int, list[TakenEntry]] = defaultdict(list)
-    for entry in entries:
-        by_queue[entry.queue_id].append(entry)
-    queues = Queue.objects.select_related("address").in_bulk(by_queue)
+    ids = {entry.queue_id for entry in entries}
+    fields = Queue.objects.only("name", "backout_threshold", "address__name")
+    queues = fields.select_related("address").in_bulk(ids)
+    endings = endings_of(queues)
+    by_ending: dict[Ending, list[TakenEntry]] = defaultdict(list)
+    for entry in entries:  # its queue may be deleted
+        by_ending[endings.get(entry.queue_id, DISCARDED)].append(entry)
+    record = Record(Kind.EXPIRE, came_from, uow, "", {"error": REASON}, now)
+    for ending, expired in by_ending.items():
+        end_as(ending, queues, expired, record)
+    report_expiry(entries, now=now)
+
+
+def endings_of(queues: Mapping[int, Queue]) -> dict[int, Ending]:
+    """The ending on each of some queues, by id. One query."""
     every = list(AddressSetting.objects.all())
-    for queue_id, expired in by_queue.items():
-        queue = queues.get(queue_id)  # None: the queue was deleted
-        record = Record(Kind.EXPIRE, came_from, uow, "", {"error": REASON}, now)
-        if queue is None:
-            end(expired, record)
-        else:
-            end_on(queue, expired, record, rule=merge(queue.address.name, every))
-    asking = set(sql.fetch("asking", int, ids=[entry.id for entry in entries]))
-    for expired in by_queue.values() if asking else ():  # few request a report
-        tell_of_expiry([one for one in expired if one.id in asking], now=now)
+    rules: dict[tuple[int, ...], AddressSetting] = {}  # merged, by what was merged
+    endings = {}
+    for queue_id, queue in queues.items():
+        matching = by_specificity(queue.address.name, every)
+        key = tuple(one.pk for one in matching)
+        if key not in rules:
+            rules[key] = merge(queue.address.name, matching)
+        rule = rules[key]
+        to = expiry_address_of(queue, rule)
+        made = rule.expiry_queue_prefix or "", rule.expiry_queue_suffix or ""
+        has_made = to and rule.auto_create_expiry_resources
+        endings[queue_id] = Ending(to, made if has_made else None)
+    return endings
 
 
 def tell_of_expiry(entries: Sequence[TakenEntry], *, now: datetime | None) -> None:
@@ -124,36 +161,36 @@ def tell_of_expiry(entries: Sequence[TakenEntry], *, now: datetime | None) -> No
     )
 
 
-def end_on(
-    queue: Queue,
+def end_as(
+    ending: Ending,
+    queues: Mapping[int, Queue],
     entries: Sequence[TakenEntry],
     record: Record,
-    *,
-    rule: AddressSetting | None = None,
-) -> list[Copy]:
-    """End expired entries of one queue; see ``end_expired``. No report is sent.
-
-    Args:
-        queue: the queue of the entries.
-        entries: entries that this transaction has taken.
-        record: data for the journal rows.
-        rule: the merged settings of the queue's address; None: they are read here.
-
-    Returns:
-        The copies; a discarded entry has none.
-    """
-    rule = rule or settings_for(queue.address.name)
-    to = expiry_address_of(queue, rule)
-    if not to:
+) -> None:
+    """End expired entries that share an ending; see ``end_expired``. No report is
+    sent."""
+    if not ending.to:
         end(entries, record)
-        return []
-    if rule.auto_create_expiry_resources:
-        make_resources(entries, to, rule)
-    drop = partial(drop_all, queue, record)
-    return copy(entries, to, record, cause=DeadLetter.Cause.EXPIRED, untaken=drop)
+        return
+    if ending.made is not None:
+        prefix, suffix = ending.made
+        make_resources(entries, ending.to, prefix=prefix, suffix=suffix)
+    drop = partial(drop_all, queues, record)
+    copy(entries, ending.to, record, cause=DeadLetter.Cause.EXPIRED, untaken=drop)
 
 
-def expiry_address_of(queue: Queue, rule: AddressSetting | None = None) -> str:
+def report_expiry(entries: Sequence[TakenEntry], *, now: datetime | None) -> None:
+    """Send the reports of expired entries; few messages ask for one."""
+    asking = set(sql.fetch("asking", int, ids=[entry.id for entry in entries]))
+    by_queue: dict[int, list[TakenEntry]] = defaultdict(list)
+    for entry in entries:
+        if entry.id in asking:
+            by_queue[entry.queue_id].append(entry)
+    for expired in by_queue.values():
+        tell_of_expiry(expired, now=now)
+
+
+def expiry_address_of(queue: Queue, rule: AddressSetting) -> str:
     """The expiry address of a queue; empty if expired messages are discarded. A warning
     is logged unless the poison policy says that they are discarded.
 
@@ -161,7 +198,6 @@ def expiry_address_of(queue: Queue, rule: AddressSetting | None = None) -> str:
         IBM MQ, "Expiry": an expired message is discarded, never dead-lettered. Queues
         with IBM MQ's poison policy do the same.
     """
-    rule = rule or settings_for(queue.address.name)
     to = expiry_target(queue, rule)
     if not to and policy_of(rule, queue.backout_threshold) is not Policy.IBM:
         unset = not rule.expiry_address
@@ -180,10 +216,14 @@ def expiry_target(queue: Queue, rule: AddressSetting) -> str:
 
 
 def drop_all(
-    queue: Queue, record: Record, entries: Sequence[TakenEntry], why: str
+    queues: Mapping[int, Queue],
+    record: Record,
+    entries: Sequence[TakenEntry],
+    why: str,
 ) -> None:
     """Discard entries that no queue of the expiry address takes."""
-    warn_once(queue, why)
+    for queue_id in dict.fromkeys(entry.queue_id for entry in entries):
+        warn_once(queues[queue_id], why)
     end(entries, record)
 
 
@@ -195,7 +235,7 @@ def warn_once(queue: Queue, why: str) -> None:
 
 
 def make_resources(
-    entries: Sequence[TakenEntry], to: str, rule: AddressSetting
+    entries: Sequence[TakenEntry], to: str, *, prefix: str, suffix: str
 ) -> None:
     """Auto-create the expiry address, and a queue for each original address.
 
@@ -204,9 +244,4 @@ def make_resources(
     """
     messages = Message.objects.filter(pk__in={entry.id for entry in entries})
     for origin in messages.order_by("address").values_list("address").distinct():
-        ensure(
-            to,
-            origin=origin[0],
-            prefix=rule.expiry_queue_prefix or "",
-            suffix=rule.expiry_queue_suffix or "",
-        )
+        ensure(to, origin=origin[0], prefix=prefix, suffix=suffix)

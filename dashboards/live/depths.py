@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
-from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q
+from django.db.models import BooleanField, ExpressionWrapper, F, Q
 from django.db.models.functions import Lower
 from django.template.loader import render_to_string
 
@@ -120,11 +120,12 @@ def takes_dead_letters() -> Q:
     """Whether poison messages are moved to the queue: a queue of a dead letter address,
     a backout queue, or the broker's dead letter queue.
     """
-    name = OuterRef("name")
+    # One subquery for all queues: a correlated one would read them all for each queue.
+    named = Queue.objects.exclude(backout_queue="").values("backout_queue")
     return (
         Q(address__name__in=dead_letter_addresses())
         | Q(name__in=[settings.BROKER_DEAD_LETTER_QUEUE, BUILT_IN_QUEUE])
-        | Q(Exists(Queue.objects.filter(backout_queue=name)))
+        | Q(name__in=named)
     )
 
 

@@ -212,6 +212,7 @@ def common_of(queue: Queue) -> dict[str, Any]:
         "detail": "{}",
         "dead_owners": [1],
         "lock_class": processes.LOCK_CLASS,
+        "queues": 2000,
         "timeout": timedelta(seconds=1),
         "synchronous_commit": None,
         "taker_ids": [queue.pk],

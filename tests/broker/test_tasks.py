@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 from django_celery_beat.models import PeriodicTask
+from honcho.environ import parse_procfile
 
 from broker import operations, tasks
 from broker.models import Experience, Operation, OperationItem, Queue, Ready
@@ -67,6 +71,15 @@ def test_what_is_expired_ends_once(orders: Queue) -> None:
 
         assert journal.depths()[orders.pk].total == 0
     assert fsck.violations() == []
+
+
+def test_what_expires_within_the_beat_ends_in_it(orders: Queue) -> None:
+    now = timezone.now()
+    put("orders", expires_at=now + timedelta(milliseconds=50), now=now)
+
+    tasks.expire()
+
+    assert journal.depths()[orders.pk].total == 0
 
 
 @pytest.mark.parametrize("more", [0, 1])
@@ -188,6 +201,29 @@ def test_celery_knows_every_task_that_is_scheduled(db: None) -> None:
     scheduled = set(PeriodicTask.objects.values_list("task", flat=True))
 
     assert scheduled <= set(app.tasks)
+
+
+def test_what_must_be_on_time_has_a_queue_and_a_worker_of_its_own() -> None:
+    """No slow task, as of live pages, delays it, whatever the number of queues."""
+    app.loader.import_default_modules()
+    routed = defaultdict(set)
+    for name in app.tasks:
+        queue = app.amqp.router.route({}, name)["queue"].name
+        routed[queue].add(name.rpartition(".")[2])
+
+    commands = parse_procfile((settings.BASE_DIR / "Procfile").read_text()).processes
+    told = dict(commands)
+    served = {name: re.findall(r"-Q (\S+)", line) for name, line in told.items()}
+
+    assert routed["deadlines"] == {
+        "release_due",
+        "expire",
+        "back_out_overdue",
+        "fold_journal",
+    }
+    assert served["deadlines"] == ["deadlines"]
+    assert "--pool threads --concurrency 4" in told["deadlines"]
+    assert "deadlines" not in served["worker"][0].split(",")
 
 
 def test_a_beat_that_came_too_late_is_not_made_up_for(db: None) -> None:

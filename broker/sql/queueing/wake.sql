@@ -1,7 +1,7 @@
 -- Make due delayed entries ready, at the head of their queues, in the original order. Each
 -- queue has its share of a batch, so that no queue waits for another.
 --
--- Order    by queue; the entry that is due for longest first.
+-- Order    the queues and entries that are due for longest first.
 -- Locks    an advisory lock of each queue; a queue locked by another transaction is
 --          skipped. The entries; entries locked by another transaction are skipped.
 -- Index    broker_delayed_queue
@@ -17,6 +17,7 @@ WITH RECURSIVE waiting AS (
 late AS MATERIALIZED (
     SELECT queue_id FROM waiting
     WHERE due_at <= coalesce(%(now)s::timestamptz, statement_timestamp())
+    ORDER BY due_at LIMIT %(queues)s::bigint
 ),
 turn AS MATERIALIZED (
     SELECT queue_id FROM late

@@ -166,6 +166,20 @@ def test_a_batch_takes_one_of_each_queue_at_least(orders: Queue) -> None:
     assert wake_due(limit=1, now=DUE) == 3
 
 
+def test_a_batch_takes_of_no_more_queues_than_a_server_can_lock(
+    orders: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delayed, "QUEUES", 2)
+    for n in (3, 1, 2):
+        make_queue(f"q{n}")
+        put_delayed(1, f"q{n}", at=n / 10)
+
+    assert wake_due(limit=9, now=DUE + minutes(1)) == 2
+    left = Delayed.objects.values_list("queue_id", flat=True)
+    assert Queue.objects.get(pk__in=left).name == "q3", "the due for longest first"
+    assert wake_due(limit=9, now=DUE + minutes(1)) == 1
+
+
 @pytest.mark.spec("REDEL-6")
 def test_while_one_releases_others_leave_the_queue_to_it(
     really: Queue, elsewhere: Elsewhere

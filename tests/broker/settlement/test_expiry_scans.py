@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
 from django.db import transaction
 
 from broker import tasks
-from broker.models import Kind, Queue, Ready
+from broker.models import Event, Kind, Queue, Ready
 from broker.monitoring import fsck
 from broker.queueing import delayed, journal
 from broker.queueing.put import put, put_many
@@ -207,3 +208,26 @@ def test_behind_a_head_that_expired_gets_find_what_is_alive_in_its_order(
         *((9, b"1"), (9, b"2")),
         *((4, b"1"), (4, b"2")),
     ]
+
+
+@pytest.mark.django_db
+def test_a_scan_of_many_queues_takes_as_many_statements_as_one_of_few(
+    statements: list[str],
+) -> None:
+    make_queue("late")
+    make_setting("to.#", expiry_address="late")
+    ran = []
+    for queues in (3, 9):
+        for n in range(queues):
+            for name in (f"drop.{queues}.{n}", f"to.{queues}.{n}"):
+                make_queue(name)
+                put(name, expires_at=SOON, now=NOON)
+        statements.clear()
+
+        assert expiry.expire(limit=100, now=SOON) == 2 * queues
+
+        ran.append(len(statements))
+    assert ran[0] == ran[1]
+    assert len(UnitOfWork(now=SOON).get("late", 99)) == 3 + 9
+    assert Counter(row.n for row in Event.objects.filter(kind=Kind.EXPIRE)) == {1: 24}
+    assert fsck.violations() == []

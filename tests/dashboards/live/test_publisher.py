@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 import pytest
@@ -100,6 +101,23 @@ def test_what_changed_is_published_and_nothing_twice(orders: Queue) -> None:
 
 
 @pytest.mark.usefixtures("redis")
+def test_of_many_changed_queues_the_others_follow_and_none_waits_for_ever(
+    orders: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publisher, "MOST", 1)
+    bills, page = make_queue("bills"), Page()
+
+    for _ in range(3):  # bills, orders though bills has changed again, and bills
+        publisher.publish(now=NOON)
+        put("bills", b"one")
+
+    first, second, third = page.received(3)
+    assert [f"q{bills.pk}-ready" in one for one in (first, second)] == [True, False]
+    assert [f"q{orders.pk}-ready" in one for one in (first, second)] == [False, True]
+    assert f'data-slot="q{bills.pk}-ready" value="2"' in third
+
+
+@pytest.mark.usefixtures("redis")
 def test_what_is_paused_is_told(orders: Queue) -> None:
     page = Page()
 
@@ -118,3 +136,15 @@ def test_publishing_leaves_no_trace_in_the_journal(orders: Queue) -> None:
     publish_depths()
 
     assert journal.depths() == before
+
+
+def test_the_queues_are_read_once_whatever_their_number(db: None) -> None:
+    """Not once for each of them, to find backout queues."""
+    for n in range(30):
+        make_queue(f"q{n}", backout_queue="q7" if n == 3 else "")
+
+    found = Queue.objects.filter(depths.takes_dead_letters())
+
+    assert [one.name for one in found] == ["q7"]
+    scans = re.findall(r"Seq Scan.*?loops=(\d+)", found.explain(analyze=True))
+    assert set(scans) == {"1"}

@@ -1,0 +1,23 @@
+"""Settings of Celery and its workers, imported by ``settings.py``.
+
+Tasks contain ids only, and may run twice or never, so no task is acknowledged late or
+retried, and no result is stored.
+"""
+
+from __future__ import annotations
+
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_STORE_ERRORS_EVEN_IF_IGNORED = False
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
+CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+CELERY_TIMEZONE = "UTC"
+CELERY_TASK_DEFAULT_QUEUE = "housekeeping"
+# What must be on time has a worker of its own: no other task may delay it.
+CELERY_TASK_ROUTES = {
+    "dashboards.tasks.run_report": {"queue": "reports"},
+    "broker.tasks.release_due": {"queue": "deadlines"},
+    "broker.tasks.expire": {"queue": "deadlines"},
+    "broker.tasks.back_out_overdue": {"queue": "deadlines"},
+    "broker.tasks.fold_journal": {"queue": "deadlines"},
+}
