@@ -131,8 +131,7 @@ def copy(  # noqa: PLR0913  # each is named where it is used
     """Copy messages to an address, and end the original entries.
 
     A copy is put on each multicast queue of the address whose selector matches it, and
-    on one such anycast queue. The settings of the new address decide its expiry. The
-    caller has opened a transaction.
+    on one such anycast queue. Its expiry is by the settings of the new address.
 
     Args:
         entries: the original entries.

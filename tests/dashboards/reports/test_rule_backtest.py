@@ -57,7 +57,7 @@ def test_what_is_judged_is_as_the_broker_has_it() -> None:
     dead = {one.message_id: one for one in DeadLetter.objects.all()}
     letters = letters_on(Queue.objects.get(name="DLQ").pk, after=0, limit=100)
     told = []
-    for letter in letters:
+    for letter in letters.letters:
         one = dead[letter.message_id]
         known = LetterGroup(
             one.origin_queue, one.cause, one.fingerprint, "left", 1
