@@ -15,23 +15,12 @@ from django.db.models.functions import Coalesce
 
 from broker import sql
 from broker.config.address_settings import Policy, merge, policy_of
+from broker.config.advice import Advice
+from broker.config.dead_letter_routes import of_dead_letter_addresses
 from broker.formats.mq import mqdlh
 from broker.models import AddressSetting, ModelQueue, Queue, QueueAlias
 
 FULL = 0.8  # share of max depth above which a dead letter queue counts as nearly full
-
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """One warning."""
-
-    queue: str  # name of a queue or model queue, or pattern of an address setting
-    code: str  # a stable code that programs may compare
-    sentence: str
-    remedy: str
-
-    def __str__(self) -> str:
-        return f"{self.sentence} {self.remedy}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +45,8 @@ class Names:
 
 
 def advice() -> list[Advice]:
-    """All present warnings, by queue. Seven queries, which read only queues that can
-    have a warning."""
+    """All present warnings, by queue. Nine queries, which read only queues that can
+    have a warning; and one for each dead letter address that has no queue."""
     moves = Q(backout_threshold__gt=0) | ~Q(backout_queue="")
     queues = list(Queue.objects.filter(moves).select_related("address"))
     models = list(ModelQueue.objects.all())
@@ -72,6 +61,7 @@ def advice() -> list[Advice]:
             found += of_policy(queue, merge(queue.address.name, rules))
     for rule in rules:
         found += of_setting(rule)
+    found += of_dead_letter_addresses(rules)
     return sorted(found, key=lambda one: (one.queue, one.code))
 
 

@@ -123,7 +123,7 @@ def decide(
 
 def waiting(disposition: Disposition, delay: timedelta) -> Disposition:
     """The same disposition; a redelivery waits for this delay."""
-    if isinstance(disposition, Redeliver | Park):
+    if isinstance(disposition, Redeliver):
         return replace(disposition, after=delay)
     return disposition
 
@@ -152,7 +152,9 @@ def carry_out(
             case Redeliver(after) | Park(after):
                 back.append(entry)
                 delays_ms.append(milliseconds(after))
-                if isinstance(outcome, Park):
+                limit = rules[entry.queue_id].max_delivery_attempts
+                # One alarm, when the attempts are used up; not one for each later try.
+                if isinstance(outcome, Park) and entry.backout_count == limit:
                     names = mentions.messages([entry.id])
                     queue = mentions.queues([entry.queue_id])
                     logger.warning(PARKED, names, queue)

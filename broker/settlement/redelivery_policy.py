@@ -16,6 +16,8 @@ from broker.errors.mq_codes import Reason, Report
 
 # A century; PostgreSQL can add this to a time.
 LONGEST_MS = 100 * 365 * 24 * 3600 * 1000
+# Shortest delay of an entry whose attempts were used up among the dead letters.
+STAYS_MS = 60_000
 
 
 class RedeliverySettings(Protocol):
@@ -62,7 +64,7 @@ class Discard:
 @dataclass(frozen=True, slots=True)
 class Park:
     """The attempts are used up, but the entry is on the dead letter queue itself; it
-    stays there, with a warning."""
+    stays there, with one alarm, and waits long before each further delivery."""
 
     after: timedelta
 
@@ -166,7 +168,7 @@ def dispose(
             return Discard()
         if settings.dead_letter_address != address:
             return DeadLetter(settings.dead_letter_address)
-        return Park(redelivery_delay(settings, attempts, spread))
+        return Park(timedelta(milliseconds=max(longest_delay_ms(settings), STAYS_MS)))
     return Redeliver(redelivery_delay(settings, attempts, spread))
 
 

@@ -12,7 +12,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from broker.bridges import secrets
-from broker.config.lint import Advice, advice
+from broker.config.advice import Advice
+from broker.config.lint import advice
 from broker.models import AddressSetting, ConnectionFactory, ModelQueue, Queue
 from broker.security.authorities import GrantedAuthorities, Principal
 from console import second_factors
@@ -29,6 +30,11 @@ OF_ALL = {  # problems of all queues; listed first
 }
 OF_SETTINGS = {  # problems that name the pattern of an address setting
     "attempts-of-zero",
+    "attempts-without-address",
+    "dead-letter-address-without-queue",
+    "dead-letter-circle",
+    "dead-letters-expire",
+    "dead-letters-match-nothing",
     "delay-above-its-cap",
     "expiry-delays-crossed",
 }

@@ -165,7 +165,10 @@ def test_a_threshold_that_is_never_reached_is_told_with_both_places_to_mend_it(
     make_queue("poison")
     orders = make_queue(backout_threshold=3, backout_queue="poison")
     make_setting(
-        "#", poison_policy=AddressSetting.PoisonPolicy.BOTH, max_delivery_attempts=3
+        "#",
+        poison_policy=AddressSetting.PoisonPolicy.BOTH,
+        max_delivery_attempts=3,
+        dead_letter_address="poison",
     )
 
     html = shown(sign_in("administrator"))

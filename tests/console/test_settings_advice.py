@@ -44,7 +44,7 @@ def test_a_policy_under_which_a_threshold_is_never_reached_is_warned_about(
 ) -> None:
     make_queue("poison")
     make_queue(backout_threshold=3, backout_queue="poison")
-    setting = make_setting("#", max_delivery_attempts=3)
+    setting = make_setting("#", max_delivery_attempts=3, dead_letter_address="poison")
     change = page_of(setting, "change")
 
     assert warnings(ada, change, poison_policy="ibm") == []

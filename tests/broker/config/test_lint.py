@@ -11,7 +11,8 @@ from django.db.models import Model
 from pytest_django import Settings
 
 from broker.checks import settings_are_meant
-from broker.config.lint import Advice, advice
+from broker.config.advice import Advice
+from broker.config.lint import advice
 from broker.models import AddressSetting, ModelQueue, Queue, QueueAlias
 from broker.queueing.put import put_many
 from tests.make import make_messages, make_queue, make_setting

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.config.lint import Advice, of_setting
+from broker.config.advice import Advice
+from broker.config.lint import of_setting
 from broker.models import AddressSetting
 
 

@@ -216,4 +216,11 @@ def test_without_a_dead_letter_address_it_is_discarded() -> None:
 @pytest.mark.spec("DLA-8")
 def test_a_dead_letter_address_never_feeds_itself() -> None:
     rule = make_rule(max_delivery_attempts=1, dead_letter_address="DLA")
-    assert dispose(rule, 5, 0, address="DLA") == Park(timedelta(0))
+    assert dispose(rule, 5, 0, address="DLA") == Park(timedelta(seconds=60))
+    rule = make_rule(
+        max_delivery_attempts=1,
+        dead_letter_address="DLA",
+        redelivery_delay_ms=10,
+        max_redelivery_delay_ms=90_000,
+    )
+    assert dispose(rule, 5, 0, address="DLA") == Park(timedelta(seconds=90))

@@ -187,6 +187,7 @@ def test_what_is_rejected_where_dead_letters_go_stays_there(
     with pytest.raises(Reject), unit_of_work(now=NOON) as work:
         work.get("DLQ")
         raise Reject(WHY)
+    settle_delays(1)
     assert len(on("DLQ")) == 1
     assert "stays there" in caplog.text
 
