@@ -18,7 +18,7 @@ from broker.queueing.store import NewMessage
 
 STALE = (  # properties about an earlier hop, which a copy does not take over
     *("_AMQ_ORIG_QUEUE", "_AMQ_ORIG_ROUTING_TYPE", "_AMQ_ACTUAL_EXPIRY"),
-    *("_BRK_DEATH_REASON", "_BRK_DEATH_COUNT", "_BRK_DEATH_TIME"),
+    *("_BRK_DEATH_REASON", "_BRK_DEATH_COUNT", "_BRK_DEATH_TIME", "_BRK_DEATH_ERROR"),
 )
 RESUBMITS = "_BRK_RESUBMIT_COUNT"
 COUNT = re.compile("[0-9]{1,6}")
@@ -37,6 +37,7 @@ class Hop:
     # Why the copy is a dead letter; None: it is not.
     cause: DeadLetter.Cause | None = None
     backout_count: int = 0
+    error: str = ""  # the error; told only if a consumer rejected the message
 
     def told(self, properties: Mapping[str, Any]) -> dict[str, Any]:
         """The properties of a message after this hop; only the last hop is described.
@@ -57,6 +58,8 @@ class Hop:
                 "_BRK_DEATH_COUNT": self.backout_count,
                 "_BRK_DEATH_TIME": at_ms,
             }
+        if self.cause is DeadLetter.Cause.REJECTED:
+            told["_BRK_DEATH_ERROR"] = self.error or None
         if self.cause is DeadLetter.Cause.EXPIRED:
             told["_AMQ_ACTUAL_EXPIRY"] = at_ms
         kept = {name: value for name, value in properties.items() if name not in STALE}

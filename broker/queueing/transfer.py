@@ -231,6 +231,7 @@ def preview(
             at=at,
             cause=cause,
             backout_count=entry.backout_count,
+            error=str(record.detail.get("error", "")),
         )
         told = row.properties if as_ibm else hop.told(row.properties)
         told = told | resubmits(row.properties, more=record.kind == Kind.RESUBMIT)

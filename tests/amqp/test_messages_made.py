@@ -44,6 +44,7 @@ COPY = {
 DEATH = COPY | {
     "_BRK_DEATH_REASON": "REJECTED",
     "_BRK_DEATH_COUNT": 3,
+    "_BRK_DEATH_ERROR": "no such customer",
     "_BRK_DEATH_TIME": NOON_MS,
 }
 JSON = st.recursive(
@@ -187,6 +188,7 @@ def test_a_dead_letter_says_why_and_whence() -> None:
         "x-opt-death-reason": "REJECTED",
         "x-opt-death-queue": "orders",
         "x-opt-death-count": 3,
+        "x-opt-death-info": "no such customer",
     }
     assert out.body == data()
 

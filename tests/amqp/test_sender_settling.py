@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker.amqp.protocol import performatives as p
+from broker.amqp.protocol.sections import map_of, split
 from broker.amqp.protocol.types.types import Symbol, Timestamp
 from broker.amqp.senders.outcomes import FREE_RELEASES, MOST_RELEASES
 from broker.models import Claim, DeadLetter, Delayed, Place, Queue, Ready
@@ -68,6 +69,23 @@ def test_a_rejected_message_is_a_dead_letter_at_once() -> None:
     letter = DeadLetter.objects.get()
     assert letter.cause == DeadLetter.Cause.REJECTED
     assert letter.error == "app:bad; no such customer"
+
+
+def test_the_consumer_of_a_dead_letter_reads_why_it_was_rejected() -> None:
+    error = p.Error(Symbol("app:bad"), "no such customer")
+    with listener() as here:
+        client = getting(here)
+        put("orders", b"x")
+        client.grant(1)
+        client.say(client.get(), p.Modified(delivery_failed=True))
+        client.grant(1)
+        client.say(client.get(), p.Rejected(error))
+        letters = attach(client.wire, "DLQ")
+        letters.grant(1)
+        (letter,) = letters.get()
+    told = map_of(split(letter.payload).annotations)
+    assert told["x-opt-death-info"] == "app:bad; no such customer"
+    assert told["x-opt-death-count"] == 2
 
 
 def test_a_rejection_is_repeated_without_its_error() -> None:

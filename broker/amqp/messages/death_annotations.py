@@ -14,15 +14,12 @@ from broker.amqp.messages.documents import amqp_value
 from broker.amqp.protocol.types.types import Symbol
 from broker.queueing.provenance import RESUBMITS, STALE
 
-ERROR = "_BRK_DEATH_ERROR"
-OURS = frozenset(
-    (*STALE, RESUBMITS, ERROR, "_AMQ_ORIG_ADDRESS", "_AMQ_ORIG_MESSAGE_ID")
-)
+OURS = frozenset((*STALE, RESUBMITS, "_AMQ_ORIG_ADDRESS", "_AMQ_ORIG_MESSAGE_ID"))
 ANNOTATIONS: Mapping[str, Symbol] = {
     "_BRK_DEATH_REASON": Symbol("x-opt-death-reason"),
     "_AMQ_ORIG_QUEUE": Symbol("x-opt-death-queue"),
     "_BRK_DEATH_COUNT": Symbol("x-opt-death-count"),
-    ERROR: Symbol("x-opt-death-info"),
+    "_BRK_DEATH_ERROR": Symbol("x-opt-death-info"),
 }
 ORIGINAL_EXPIRY = Symbol("x-opt-orig-expiry")
 

@@ -16,6 +16,7 @@ WITH own AS MATERIALIZED (
     SELECT at, cause, %(as_ibm)s::boolean AS as_ibm, pg_current_xact_id(),
         CASE WHEN cause IS NULL THEN '{}' ELSE jsonb_strip_nulls(jsonb_build_object(
             '_BRK_DEATH_REASON', cause, '_BRK_DEATH_TIME', at_ms,
+            '_BRK_DEATH_ERROR', CASE WHEN cause = 'REJECTED' THEN nullif(%(error)s::text, '') END,
             '_AMQ_ACTUAL_EXPIRY', CASE WHEN cause = 'EXPIRED' THEN at_ms END)) END AS told
     FROM coalesce(%(now)s::timestamptz, statement_timestamp()) AS at,
         floor(extract(epoch FROM at) * 1000) AS at_ms, (SELECT %(cause)s::text AS cause) AS why

@@ -13,6 +13,7 @@ from broker.models import (
     Discarded,
     Event,
     Kind,
+    Message,
     Ready,
 )
 from broker.queueing import delayed, journal
@@ -151,6 +152,8 @@ def test_what_is_rejected_is_a_dead_letter_at_once() -> None:
     letter = DeadLetter.objects.get()
     assert (letter.origin_id, letter.cause) == (one.message_id, "REJECTED")
     assert letter.error == "amqp:not-allowed: no\\0"
+    told = Message.objects.get(pk=letter.message_id).properties
+    assert (told["_BRK_DEATH_ERROR"], told["_BRK_DEATH_COUNT"]) == (letter.error, 1)
     assert Claim.objects.get().ids == [two.message_id]
     assert healthy()
 
