@@ -64,7 +64,7 @@ def modified(
         (modified(undeliverable=True), Verdict(Release(why=NOT_HERE), hides=True)),
         (
             modified(failed=True, undeliverable=True),
-            Verdict(Reject(UNDELIVERABLE)),
+            Verdict(BackOut(UNDELIVERABLE), hides=True),
         ),
         (None, Verdict(BackOut(NO_OUTCOME))),
         (p.Received(0, 0), Verdict(BackOut(NO_OUTCOME))),

@@ -270,8 +270,9 @@ def test_a_header_is_read_as_it_was_written(header: Header) -> None:
     assert (found or Header()) == header
 
 
-def test_a_header_as_by_default_is_not_written() -> None:
-    assert encode_header() == b""
+def test_a_header_always_has_its_delivery_count() -> None:
+    nulls = b"\x40\x40\x40\x40"
+    assert encode_header() == b"\x00\x53\x70\xc0\x06\x05" + nulls + b"\x43"
     assert (
         encode_header(delivery_count=2)
         == b"\x00\x53\x70\xc0\x07\x05\x40\x40\x40\x40\x52\x02"

@@ -194,11 +194,29 @@ def test_one_that_waits_is_told_of_what_another_cannot_deliver() -> None:
         assert bodies(other.get()) == [b"x"]
 
 
-def test_a_message_that_failed_and_is_undeliverable_is_a_dead_letter() -> None:
+def test_a_message_that_all_refuse_waits_and_dies_of_its_last_attempt() -> None:
+    make_setting("orders", max_delivery_attempts=3, dead_letter_address="DLA")
+    refusal = p.Modified(delivery_failed=True, undeliverable_here=True)
     with listener() as here:
-        state = p.Modified(delivery_failed=True, undeliverable_here=True)
-        said(here, getting(here), state)
-    assert DeadLetter.objects.get().cause == DeadLetter.Cause.REJECTED
+        first, second = getting(here), getting(here)
+        said(here, first, refusal)
+        for client in (first, second):
+            client.grant(1, drain=True)
+        assert first.drained() == []
+        again = second.drained()
+        assert counts(again) == [1]
+        second.say(again, refusal)
+        until(lambda: not Claim.objects.exists())
+        assert first.take_all() == second.take_all() == []
+        assert len(names(Place.READY)) == 1
+
+        third = getting(here)
+        third.grant(1)
+        third.say(third.get(), refusal)
+        letter = until(DeadLetter.objects.first)
+
+    assert letter.cause == DeadLetter.Cause.MAX_DELIVERY_ATTEMPTS
+    assert letter.backout_count == 3
 
 
 def test_a_dead_letter_that_is_refused_stays_where_it_is() -> None:

@@ -23,7 +23,7 @@ from broker.amqp.protocol.types.composites import (
 from broker.amqp.protocol.types.decoding import DEPTH, READERS, decode, unknown, wrong
 from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.types.field_types import symbolic
-from broker.amqp.protocol.types.types import Described, Symbol, ULong
+from broker.amqp.protocol.types.types import Described, Symbol, UInt, ULong
 
 NOTHING = 0x6F  # code that is lower than that of the first section
 HEADER, DELIVERY_ANNOTATIONS, ANNOTATIONS = 0x70, 0x71, 0x72
@@ -330,6 +330,7 @@ def encode_header(
     delivery_count: int = 0,
     first_acquirer: bool = False,
 ) -> bytes:
-    """Encode a header; empty if all fields have their defaults."""
-    header = Header(durable, priority, ttl_ms, first_acquirer, delivery_count)
-    return encode_composite(header) if header != Header() else b""
+    """Encode a header. The delivery count is always written, as some clients do not
+    read null as 0."""
+    count = UInt(delivery_count)  # not the field's default, which is written as null
+    return encode_composite(Header(durable, priority, ttl_ms, first_acquirer, count))

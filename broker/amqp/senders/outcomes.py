@@ -12,14 +12,17 @@ modified, delivery-failed            backs out: counted, and delayed by the sett
                                      the address, or until ``x-opt-delivery-time``
 modified, undeliverable-here         releases, and does not offer it to this client's
                                      Sender again
-modified, both                       rejects
+modified, both                       backs out, and does not offer it to this client's
+                                     Sender again
 received                             does nothing
 settled without an outcome           the source's default outcome; without one, the
                                      same as modified with delivery-failed
 ===================================  ===================================================
 
-A rejected dead letter stays on its dead letter queue, and is not offered to the same
-Sender again. An expired entry follows the expiry rule.
+A message that all consumers of its queue have refused as undeliverable waits for
+others, or becomes a dead letter when its delivery attempts are used up. A rejected dead
+letter stays on its dead letter queue, and is not offered to the same Sender again. An
+expired entry follows the expiry rule.
 
 Source: AMQP 1.0, part 3, section 3.4. That rejected messages become dead letters, and
 that ``released`` is not counted, is as in ActiveMQ Artemis and RabbitMQ.
@@ -45,7 +48,7 @@ FAILED = "The client modified it: its delivery failed."
 NO_OUTCOME = "The client settled it without an outcome."
 REJECTED = "The client rejected it."
 NOT_HERE = "The client modified it: it is undeliverable there."
-UNDELIVERABLE = "The client modified it: its delivery failed, and would again."
+UNDELIVERABLE = "The client modified it: its delivery failed, and would again there."
 RELEASED_TOO_OFTEN = "The client released it again and again."
 ROLLED_BACK = "The client's transaction was rolled back."
 
@@ -112,8 +115,10 @@ def modify(state: p.Modified, about: Circumstances) -> Verdict:
     if not state.delivery_failed:
         why = NOT_HERE if state.undeliverable_here else ""
         return Verdict(release(about, delay, why), hides=bool(why))
-    if state.undeliverable_here:
+    if state.undeliverable_here and about.is_dead_letter:
         return refuse(UNDELIVERABLE, about)
+    if state.undeliverable_here:
+        return Verdict(BackOut(UNDELIVERABLE, delay=delay), hides=True)
     return Verdict(BackOut(FAILED, delay=delay))
 
 

@@ -73,7 +73,10 @@ def test_a_rejected_message_is_a_dead_letter_with_its_reason(here: Listening) ->
 
 
 @pytest.mark.case(4)
-def test_both_kinds_of_failure_make_a_dead_letter(here: Listening) -> None:
+def test_a_last_attempt_that_failed_and_is_undeliverable_makes_a_dead_letter(
+    here: Listening,
+) -> None:
+    make_setting("orders", max_delivery_attempts=1, dead_letter_address="DLA")
     with connected(here) as client:
         client.put("bad")
         receiver = client.receiver(credit=1)

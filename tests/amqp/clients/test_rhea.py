@@ -26,7 +26,7 @@ CASES = {
     "modifiedIsNotCounted": 4,
     "modifiedAsFailedIsCounted": 4,
     "rejectedIsADeadLetter": 4,
-    "bothIsADeadLetter": 4,
+    "bothCountAndGoToAnother": 4,
     "theConsumerChoosesWhen": 5,
     "undeliverableGoesToAnother": 6,
     "browsingLeavesMessages": 15,

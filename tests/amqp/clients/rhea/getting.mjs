@@ -51,11 +51,12 @@ export async function rejectedIsADeadLetter(options) {
   assert.equal(message.message_annotations['x-opt-death-queue'], 'orders');
 }
 
-export async function bothIsADeadLetter(options) {
+export async function bothCountAndGoToAnother(options) {
   const state = { delivery_failed: true, undeliverable_here: true };
-  const { client } = await said(options, (one) => one.modified(state));
-  const inbox = await client.receiver('DLQ');
-  assert.equal((await inbox.one()).message.body, 'it');
+  const { client, inbox } = await said(options, (one) => one.modified(state));
+  assert.deepEqual(await inbox.drain(), []);
+  const { message } = await (await client.receiver('orders')).one();
+  assert.deepEqual([message.body, message.delivery_count], ['it', 1]);
 }
 
 export async function undeliverableGoesToAnother(options) {
