@@ -17,7 +17,13 @@ die again. ``settle`` records the outcomes of all copies in the ledger.
 from __future__ import annotations
 
 from broker.operations.approvals import approve, explain
-from broker.operations.commands import Chosen, Only, Order, Sought
+from broker.operations.commands import (
+    ONLY_ITS_QUEUE,
+    Chosen,
+    Only,
+    Order,
+    Sought,
+)
 from broker.operations.copy_outcomes import settle, unsettled
 from broker.operations.lifecycle import (
     cancel,
@@ -49,6 +55,7 @@ from broker.operations.stages import Lane, lanes
 from broker.operations.undo_plans import plan_undo, undo_until, why_not_undoable
 
 __all__ = [
+    "ONLY_ITS_QUEUE",
     "Chosen",
     "Edit",
     "Lane",

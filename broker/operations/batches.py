@@ -9,10 +9,14 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from django.db.models import Q
+
 from broker.config.address_settings import Policy, policy_of, settings_for
-from broker.models import AddressSetting, Kind, Operation, Place, Queue
+from broker.models import AddressSetting, Kind, Operation, Place, Queue, RoutingType
+from broker.operations.commands import ONLY_ITS_QUEUE
 from broker.operations.items import Done, Found, Item, Reach, Taken
 from broker.operations.outcomes import Outcome
+from broker.queueing import limits
 from broker.queueing.copy_edits import Repairs
 from broker.queueing.transfer import Copy, Record
 
@@ -73,6 +77,31 @@ class ItemBatch:
         return self.goal.address.name if self.goal else ""
 
     @property
+    def only_queue(self) -> str | None:
+        """The only queue of the address that gets the copies; None if all that accept
+        them do."""
+        resubmits = self.operation.kind == Operation.Kind.RESUBMIT
+        is_whole = resubmits and self.target == self.address
+        is_whole = is_whole and self.operation.argument != ONLY_ITS_QUEUE
+        return None if is_whole else self.target
+
+    @cached_property
+    def guards(self) -> list[Queue]:
+        """The guarded queues that would get copies. Other anycast queues of the address
+        are left out: one of them gets a message only if it accepts it."""
+        if self.goal is None or self.operation.kind not in TO_A_QUEUE:
+            return []
+        there = Queue.objects.filter(address=self.goal.address, guarded=True)
+        multicast = Q(routing_type=RoutingType.MULTICAST)
+        own = Q(pk=self.goal.pk)
+        return list(there.filter(own if self.only_queue else own | multicast))
+
+    def room(self) -> int | None:
+        """How many more messages the target queues may hold; None: no limit."""
+        limited = [one for one in self.guards if one.max_depth is not None]
+        return min(map(limits.room, limited), default=None)
+
+    @property
     def obstacle(self) -> Outcome | None:
         """The reason why none of the items can be processed; None if they can.
 
@@ -84,6 +113,8 @@ class ItemBatch:
             return Outcome.GONE
         if kind in TO_A_QUEUE and self.goal is None:
             return Outcome.NO_WAY_BACK
+        if any(guard.put_inhibited for guard in self.guards):
+            return Outcome.INHIBITED
         loops = self.address == self.queue.address.name
         if kind == Operation.Kind.DEAD_LETTER and loops:
             return Outcome.REFUSED

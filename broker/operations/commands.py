@@ -12,6 +12,8 @@ from broker.models import Operation, Place
 from broker.monitoring.dead_letters import Selection
 
 Entry = tuple[int, int]  # message id and queue id
+# The argument of a resubmit that does not reach other queues of the address.
+ONLY_ITS_QUEUE = "only its queue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,9 @@ class Order:
     """What to do with the selected entries."""
 
     kind: Operation.Kind
-    argument: str = ""  # the queue of a move or a copy; or the new priority, "0" to "9"
+    # The queue of a move or a copy; the new priority, "0" to "9"; of a resubmit, empty
+    # or ONLY_ITS_QUEUE.
+    argument: str = ""
     only: Only | None = None  # None: all selected entries
 
 

@@ -17,6 +17,7 @@ from broker.operations import patching
 from broker.operations.batches import ItemBatch, batches
 from broker.operations.items import Item, Taken, note, reinstate
 from broker.operations.outcomes import Outcome
+from broker.queueing import limits
 from broker.queueing.store import REPAIRED
 from broker.queueing.transfer import Copy, Dress, Record, TakenEntry, copy, end
 from broker.settlement.backout import dead_letter as put_aside
@@ -35,6 +36,7 @@ def do(operation: Operation, items: Sequence[Item], now: datetime | None) -> Non
     for batch in batches(operation, items, now):
         if batch.obstacle is None:
             patching.fit(batch)
+            keep_to_room(batch)
             deed(batch)
         settled = batch.done.keys() | batch.skipped.keys()
         states = batch.states([one for one in batch.ids if one not in settled])
@@ -47,14 +49,28 @@ def do(operation: Operation, items: Sequence[Item], now: datetime | None) -> Non
         note(batch.items, done, {of[one]: why for one, why in batch.skipped.items()})
 
 
+def keep_to_room(batch: ItemBatch) -> None:
+    """Skip the messages for which the target queues have no room. The queues stay
+    locked against other puts until the transaction ends."""
+    if not batch.guards or not limits.lock(batch.guards):
+        return
+    if (room := batch.room()) is None:
+        return
+    states = batch.states(batch.ids)
+    going = [one for one in batch.ids if states[one] is Outcome.WILL_GO]
+    batch.skip(going[room:], Outcome.FULL)
+    batch.ids = [one for one in batch.ids if one not in batch.skipped]
+
+
 def resubmit(batch: ItemBatch) -> None:
-    """Send dead letters back to the queue they came from, and only there.
+    """Send dead letters back to the queue they came from. If the queue is named as its
+    address, to the address, unless the operation is for that queue only.
 
     Source:
         ActiveMQ Artemis, QueueControl.retryMessages: to the original address; if the
         queue has another name, to that queue only.
     """
-    only = None if batch.target == batch.address else batch.target
+    only = batch.only_queue
     for place, entries in batch.taken():
         send_bare(batch, entries, batch.record(Kind.RESUBMIT, place), only)
 

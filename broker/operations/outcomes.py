@@ -15,6 +15,8 @@ class Outcome(StrEnum):
     EXPIRED = "expired"
     NO_WAY_BACK = "no_way_back"
     REFUSED = "refused"
+    INHIBITED = "put_inhibited"
+    FULL = "queue_full"
     NOT_DELAYED = "not_delayed"
     DELIVERED = "delivered_since"
     CHANGED = "changed_since"
@@ -47,6 +49,8 @@ SENTENCES = {
     Outcome.EXPIRED: "Its time to live was over.",
     Outcome.NO_WAY_BACK: "The queue it was to go to no longer exists.",
     Outcome.REFUSED: "The queue it was to go to did not take it.",
+    Outcome.INHIBITED: "A queue it was to go to is put-inhibited.",
+    Outcome.FULL: "A queue it was to go to holds as many messages as it may.",
     Outcome.NOT_DELAYED: "It was not delayed.",
     Outcome.DELIVERED: "It was delivered since, and came back.",
     Outcome.CHANGED: "Another operation changed it since.",

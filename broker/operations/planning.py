@@ -19,7 +19,13 @@ from broker.monitoring import search
 from broker.monitoring.dead_letters import Selection
 from broker.operations import approvals
 from broker.operations.auditing import note
-from broker.operations.commands import Chosen, Only, Order, Sought
+from broker.operations.commands import (
+    ONLY_ITS_QUEUE,
+    Chosen,
+    Only,
+    Order,
+    Sought,
+)
 from broker.operations.schedule import hold
 from broker.security import redaction
 
@@ -244,6 +250,8 @@ def check(order: Order) -> None:
     """Refuse an order that is invalid for every entry."""
     if order.kind == Kind.PRIORITY and order.argument not in PRIORITIES:
         raise InvalidPriority(order.argument)
+    if order.kind == Kind.RESUBMIT:
+        assert order.argument in ("", ONLY_ITS_QUEUE)
     if order.kind in (Kind.MOVE, Kind.COPY):
         queue_id_of(order.argument)
 

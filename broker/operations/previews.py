@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from broker.models import Discarded, Operation, OperationItem, Queue
 from broker.operations import item_state
-from broker.operations.batches import batches
+from broker.operations.batches import ItemBatch, batches
 from broker.operations.items import Item, planned
 from broker.operations.outcomes import Outcome
 from broker.operations.undoing import IN_PLACE
@@ -68,12 +68,32 @@ def preview(operation_id: int, *, now: datetime | None = None) -> OperationPrevi
     while items := planned(operation_id, limit=SCAN, after=after):
         counts.update(look(operation, items, now))
         after = items[-1].pk
+    counts = within_room(operation, counts, now)
     names = dict(Queue.objects.values_list("pk", "name"))
     parts = [
         PreviewPart(outcome, names.get(queue_id, ""), target, messages)
         for (outcome, queue_id, target), messages in counts.most_common()
     ]
     return OperationPreview(operation_id, parts)
+
+
+def within_room(
+    operation: Operation, counts: Counter[Look], now: datetime | None
+) -> Counter[Look]:
+    """The same counts, where target queues cannot take more than they have room for."""
+    left: dict[str, int | None] = {}
+    bounded: Counter[Look] = Counter()
+    for (outcome, queue_id, target), messages in counts.items():
+        go = messages
+        if outcome is Outcome.WILL_GO and operation.undoes_id is None and target:
+            if target not in left:
+                left[target] = ItemBatch(operation, queue_id, target, [], now).room()
+            if (room := left[target]) is not None:
+                go = min(messages, room)
+                left[target] = room - go
+        bounded[outcome, queue_id, target] += go
+        bounded[Outcome.FULL, queue_id, target] += messages - go
+    return +bounded
 
 
 def outlook(

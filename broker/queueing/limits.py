@@ -32,6 +32,12 @@ def refusal(queue: Queue, sizes_bytes: Sequence[int]) -> BrokerError | None:
     return None
 
 
+def room(queue: Queue) -> int:
+    """How many more messages a limited queue may hold; see ``refusal``."""
+    (depth,) = sql.fetch_one("depth", queue_id=queue.pk)
+    return max((queue.max_depth or 0) - int(depth), 0)
+
+
 def refusal_now(queue: Queue, size_bytes: int) -> BrokerError | None:
     """Like ``refusal``, for one message, but exact: a guarded queue is locked."""
     for locked in lock([queue]):

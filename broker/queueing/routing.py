@@ -1,7 +1,9 @@
 """Routing of messages that the broker itself sends: which queues of an address accept
 them.
 
-Limits and put inhibition apply to clients only. The broker applies selectors only.
+Limits and put inhibition apply to clients, and to operators who resubmit, move or copy
+(``broker.operations.batches``). Dead letters and expired messages obey selectors only:
+they have no other place, so a full queue would block theirs, or lose them.
 """
 
 from __future__ import annotations

@@ -53,6 +53,8 @@ class NewOperation(RequestBody):
     filter: list[str] | None = Field(default=None, min_length=1, max_length=32)
     letters: Which | None = None
     messages: list[int] | None = Field(default=None, min_length=1, max_length=500)
+    # of a resubmit: only the queue where each message died, and no other of its address
+    only_queue: bool = False
     # plan only the first messages, at most this many
     first: int | None = Field(default=None, ge=1)
     # plan only a random sample of at most this many messages
@@ -200,6 +202,8 @@ def order_of(wanted: NewOperation) -> Order:
     kind, argument = Operation.Kind(wanted.kind), wanted.queue
     if kind == Operation.Kind.PRIORITY:
         argument = "" if wanted.priority is None else str(wanted.priority)
+    if kind == Operation.Kind.RESUBMIT:
+        argument = orders.ONLY_ITS_QUEUE if wanted.only_queue else ""
     only = None
     if some := wanted.first or wanted.sample:
         only = Only(some, sampled=wanted.first is None)

@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from broker.models import Operation, Place
 from broker.monitoring.dead_letters import NEWEST
-from broker.operations import Chosen, Order
+from broker.operations import ONLY_ITS_QUEUE, Chosen, Order
 from console.messages.dead_letter_query import LARGEST
 from console.messages.dead_letter_query import WORDS as LONGEST_QUOTE
 from console.operations.wording import WORDS
@@ -157,6 +157,7 @@ class OrderForm(forms.Form):
     priority = forms.IntegerField(
         min_value=0, max_value=9, required=False, error_messages={"invalid": "0 to 9."}
     )
+    only_queue = forms.BooleanField(required=False)
     selector = forms.CharField(max_length=4000, required=False)
 
     def __init__(self, said: QueryDict | None = None, *, offers: Iterable[str]) -> None:
@@ -184,7 +185,11 @@ class OrderForm(forms.Form):
     @property
     def order(self) -> Order:
         said = self.cleaned_data
-        argument = {"queue": said["to"], "priority": str(said["priority"])}
+        argument = {
+            "queue": said["to"],
+            "priority": str(said["priority"]),
+            "reach": ONLY_ITS_QUEUE if said["only_queue"] else "",
+        }
         kind = Operation.Kind(said["kind"])
         return Order(kind, argument.get(self.asks, ""))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 
 from django.db.models import Count
 
-from broker.models import Kind, Operation, Queue
+from broker.models import Kind, Operation, Queue, RoutingType
 from broker.operations import OperationPreview, error_history
 from broker.operations.error_history import Cause
 from broker.queueing import journal
@@ -31,6 +32,10 @@ def warnings_of(
     """
     if seen is not None:
         yield from warnings_of_outlook(operation, seen)
+    if operation.kind == Operation.Kind.RESUBMIT and not operation.argument:
+        yield from warnings_of_siblings(ledger)
+    if operation.kind == Operation.Kind.DEAD_LETTER and seen is not None:
+        yield from warnings_of_guards({part.target for part in seen.parts})
     if words_of(operation).is_followed:
         yield from warnings_of_goals(operation, ledger)
     if operation.kind == Operation.Kind.REMOVE and operation.undoes_id is None:
@@ -60,6 +65,47 @@ def warnings_of_outlook(operation: Operation, seen: OperationPreview) -> Iterato
             f"{queue} has no {ADDRESSES[operation.kind]}: {messages(count)} would be on"
             " no queue any more. Set the address under Settings first to keep them."
         )
+
+
+def warnings_of_siblings(ledger: Ledger) -> Iterator[str]:
+    """Count the messages that other queues of an address get, too: those of a queue
+    that is named as its address."""
+    sent: Counter[str] = Counter()
+    for way in ledger.ways:
+        sent[way.to] += way.messages
+    every = Queue.objects.filter(address__name__in=sent).order_by("name")
+    siblings = list(every.select_related("address"))
+    wholes = {one.name for one in siblings if one.name == one.address.name}
+    for name in sorted(wholes):
+        others = [
+            reach_of(one, sent[name])
+            for one in siblings
+            if one.address.name == name and one.name != name
+        ]
+        if others and sent[name]:
+            yield (
+                f"{name} is named as its address, so all queues of the address are"
+                f" reached, beside {name}: {', '.join(others)}. To reach only the queue"
+                " where each message died, choose that when you choose to resubmit."
+            )
+
+
+def reach_of(queue: Queue, count: int) -> str:
+    """How many copies a queue of an address gets."""
+    if queue.routing_type == RoutingType.ANYCAST:
+        return f"{queue.name} (one of the anycast queues gets each message)"
+    return f"up to {messages(count)} to {queue.name}"
+
+
+def warnings_of_guards(addresses: Collection[str]) -> Iterator[str]:
+    """Tell that dead letters ignore the limits of their queue."""
+    guarded = Queue.objects.filter(address__name__in=addresses, guarded=True)
+    for queue in guarded.order_by("name"):
+        if queue.put_inhibited or queue.max_depth is not None:
+            yield (
+                f"{queue} is put-inhibited or has a limit. Dead letters are put there"
+                " all the same: they have no other place."
+            )
 
 
 def warnings_of_goals(operation: Operation, ledger: Ledger) -> Iterator[str]:

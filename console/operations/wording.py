@@ -54,6 +54,7 @@ WORDS: dict[str, Words] = {
         hint="back to the queue where it died, with all its attempts anew",
         icon="redelivery",
         gives="put",
+        asks="reach",
         is_followed=True,
     ),
     Kind.MOVE: Words(
@@ -222,6 +223,8 @@ OUTLOOKS: dict[Outcome, str] = {
     Outcome.EXPIRED: "expired",
     Outcome.NO_WAY_BACK: "without a queue to go to",
     Outcome.REFUSED: "refused where they would go",
+    Outcome.INHIBITED: "for a queue that is put-inhibited",
+    Outcome.FULL: "for a queue that is full",
     Outcome.NOT_DELAYED: "not delayed",
     Outcome.DELIVERED: "delivered since",
     Outcome.CHANGED: "changed since by another operation",

@@ -53,7 +53,15 @@ KINDS = {
 LEAVE = "LEAVE"  # the action of no rule, on messages that nothing explains
 NO_STORY = "there is no MQDLH, and the broker did not dead-letter them"
 LEFT = "Rules leave %s on %s: %s. The first: %s."
-FAILED = {Outcome.REFUSED.sentence, Outcome.NO_WAY_BACK.sentence}
+FAILED = {
+    one.sentence
+    for one in (
+        Outcome.REFUSED,
+        Outcome.NO_WAY_BACK,
+        Outcome.INHIBITED,
+        Outcome.FULL,
+    )
+}
 Status = OperationItem.Status
 
 

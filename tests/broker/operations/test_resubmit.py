@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from broker.models import DeadLetter, Kind, Message, Queue, RoutingType
+from broker import operations
+from broker.models import (
+    DeadLetter,
+    Kind,
+    Message,
+    Operation,
+    OperationItem,
+    Queue,
+    RoutingType,
+)
+from broker.monitoring.dead_letters import Selection
+from broker.operations import Chosen, Order, Outcome
 from broker.queueing import journal
 from broker.transactions.scope import UnitOfWork
-from tests.broker.dying import back_out, make_dead_letters, on, plan, start
+from tests.broker.dying import back_out, make_dead_letters, on, operator, plan, start
 from tests.make import NOON, make_queue
 
 pytestmark = pytest.mark.django_db
@@ -54,6 +65,51 @@ def test_the_original_routing_type_rules_who_gets_it_back() -> None:
     (copy,) = on("orders")
     assert on("audit") == []
     assert Message.objects.get(pk=copy).routing_type == ANYCAST
+
+
+@pytest.mark.spec("ADMIN-1")
+def test_an_operator_can_keep_it_from_the_other_queues_of_the_address() -> None:
+    make_queue("orders", routing_type=MULTICAST)
+    make_queue("audit", address="orders", routing_type=MULTICAST)
+    make_dead_letters(1)
+    audited = on("audit")
+    only = Order(Operation.Kind.RESUBMIT, operations.ONLY_ITS_QUEUE)
+
+    start(operations.plan(operator(), only, Chosen(letters=Selection()), scope="all"))
+
+    assert len(on("orders")) == 1
+    assert on("audit") == audited
+
+
+@pytest.mark.spec("ADMIN-1")
+@pytest.mark.parametrize(
+    ("limit", "sent", "why"),
+    [
+        ({"max_depth": 2}, 2, Outcome.FULL),
+        ({"put_inhibited": True}, 0, Outcome.INHIBITED),
+    ],
+)
+@pytest.mark.parametrize("guarded", ["orders", "audit"])
+def test_it_stays_if_a_queue_it_would_reach_takes_no_more(
+    limit: dict[str, int], sent: int, why: Outcome, guarded: str
+) -> None:
+    make_queue("orders", routing_type=MULTICAST)
+    make_queue("audit", address="orders", routing_type=MULTICAST)
+    make_dead_letters(3)
+    reader = UnitOfWork(now=NOON)
+    reader.get("audit", 3)
+    reader.commit()
+    Queue.objects.filter(name=guarded).update(**limit)
+    operation = plan()
+    foreseen = operations.preview(operation.pk).counts
+
+    start(operation)
+
+    assert len(on("orders")) == foreseen[Outcome.WILL_GO] == sent
+    assert foreseen[why] == 3 - sent
+    left = operation.items.exclude(status=OperationItem.Status.DONE)
+    assert list(left.values_list("note", flat=True)) == [why.sentence] * (3 - sent)
+    assert len(on("DLQ")) == 3 - sent
 
 
 @pytest.mark.spec("COPY-2", "COPY-3")
