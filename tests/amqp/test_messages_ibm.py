@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.amqp.messages.descriptors import ANNOTATIONS, HEADERS, PROPERTIES
+from broker.amqp.messages.mq_descriptor import ANNOTATIONS, HEADERS, PROPERTIES
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.sections import map_of, split
 from broker.amqp.protocol.types.types import Int, Symbol

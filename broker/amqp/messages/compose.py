@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 
-from broker.amqp.messages import bodies, descriptors
+from broker.amqp.messages import bodies, mq_descriptor
 from broker.amqp.messages.documents import amqp_value
 from broker.amqp.messages.identifiers import identifier_of
 from broker.amqp.protocol.types.encoding import encode
@@ -100,7 +100,7 @@ def group_sequence(delivery: Delivery) -> UInt | None:
 def application_properties(delivery: Delivery) -> bytes:
     """The application properties, and the properties that IBM MQ classes for JMS would
     add."""
-    found = dict(descriptors.properties_of(delivery)) if delivery.descriptor else {}
+    found = dict(mq_descriptor.properties_of(delivery)) if delivery.descriptor else {}
     found |= {name: amqp_value(value) for name, value in delivery.properties.items()}
     return APPLICATION_PROPERTIES + encode(found) if found else b""
 

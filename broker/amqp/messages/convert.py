@@ -25,15 +25,15 @@ from broker.amqp.messages.delivery_annotations import (
     is_wish,
     moment,
 )
-from broker.amqp.messages.descriptors import ANNOTATIONS as IBM
-from broker.amqp.messages.descriptors import (
+from broker.amqp.messages.envelope import LENGTH, START, opened, sealed
+from broker.amqp.messages.fast_decode import PLACES, cut, document_of, fields_of
+from broker.amqp.messages.identifiers import text_of
+from broker.amqp.messages.mq_descriptor import ANNOTATIONS as IBM
+from broker.amqp.messages.mq_descriptor import (
     JMS_BYTES,
     from_annotations,
     from_properties,
 )
-from broker.amqp.messages.envelope import LENGTH, START, opened, sealed
-from broker.amqp.messages.fast_decode import PLACES, cut, document_of, fields_of
-from broker.amqp.messages.identifiers import text_of
 from broker.amqp.messages.outgoing_changes import (
     added_annotations,
     milliseconds,

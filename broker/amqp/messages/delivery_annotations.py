@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from broker.amqp.messages.compose import EPOCH, MILLISECOND
-from broker.amqp.messages.descriptors import HEADERS, PREFIX, refused
+from broker.amqp.messages.mq_descriptor import HEADERS, PREFIX, refused
 from broker.amqp.protocol.conditions import (
     INVALID_FIELD,
     UNAUTHORIZED_ACCESS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from broker.amqp.messages import death_annotations, descriptors
+from broker.amqp.messages import death_annotations, mq_descriptor
 from broker.amqp.messages.apply_edit import repaired
 from broker.amqp.messages.compose import timestamp
 from broker.amqp.messages.documents import document
@@ -71,7 +71,7 @@ def is_copy(delivery: Delivery, sections: Sections) -> bool:
 
 def added_annotations(delivery: Delivery, *, is_copy: bool) -> dict[Symbol, Any]:
     """Annotations to add, for data that is in the message's columns."""
-    added = descriptors.annotations_of(delivery)
+    added = mq_descriptor.annotations_of(delivery)
     return (
         added | death_annotations.annotations_of(delivery.properties)
         if is_copy
