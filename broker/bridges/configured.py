@@ -1,13 +1,10 @@
-"""Convert rows of bridges to the values that providers and transformers take."""
+"""Convert rows of bridges to the values that providers take."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from broker.bridges import secrets
 from broker.bridges.providers.interface import Destination, Factory
 from broker.bridges.providers.registry import HERE
-from broker.bridges.transformers.registry import Context
 from broker.models import BridgeDestination, ConnectionFactory, Link
 
 
@@ -35,17 +32,6 @@ def destination_of(row: BridgeDestination) -> Destination:
 def target_of(link: Link) -> Destination | None:
     """The target of a link; None means AS_SOURCE."""
     return None if link.target is None else destination_of(link.target)
-
-
-def context_of(link: Link, properties: Mapping[str, str]) -> Context:
-    """The context of a link for its transformer."""
-    return Context(
-        properties=properties,
-        source_provider=link.source_factory.name,
-        target_provider=link.target_factory.name,
-        bridge=link.bridge.name,
-        link=link.name,
-    )
 
 
 def is_here(row: ConnectionFactory) -> bool:

@@ -18,11 +18,12 @@ from typing import Any, Protocol
 from django.db import transaction
 
 from broker.bridges.batch import MILLISECOND, Dead
-from broker.bridges.configured import context_of, destination_of, target_of
+from broker.bridges.configured import destination_of, target_of
 from broker.bridges.messages import changed
 from broker.bridges.providers import local
 from broker.bridges.providers.interface import Destination, ProviderSession, Received
 from broker.bridges.resubmit import origin_of
+from broker.bridges.transformers.registry import Context
 from broker.bridges.transformers.running import transform
 from broker.errors.bridges import (
     DeadMessageRefused,
@@ -172,7 +173,7 @@ def transformed(link: Link, queue: DeadMessageQueue, message: NewMessage) -> New
     if not queue.transformer:
         return message
     try:
-        context = context_of(link, queue.properties)
+        context = Context.of(link, queue.properties)
         made = transform(queue.transformer, message, context, time_limit_s=None)
     except TransformerFailed as error:
         logger.warning("%s: %s: %s", link, queue.name, error)

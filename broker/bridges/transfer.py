@@ -14,10 +14,9 @@ from typing import Protocol
 from broker.bridges.batch import FIRST_BRANCH, FIRST_NO_TRANSFER, LOOPED, Batch, Sending
 from broker.bridges.books import Outcome
 from broker.bridges.carrier import Carrier
-from broker.bridges.configured import context_of
 from broker.bridges.messages import changed, copied
 from broker.bridges.providers.interface import ProviderSubscription, Received
-from broker.bridges.transformers.registry import BranchTo, NoTransfer
+from broker.bridges.transformers.registry import BranchTo, Context, NoTransfer
 from broker.bridges.transformers.running import transform
 from broker.errors.bridges import TransformerFailed
 from broker.models import Link
@@ -145,7 +144,7 @@ def transformed(
     outcome = transform(
         link.transformer,
         message,
-        context_of(link, link.properties),
+        Context.of(link, link.properties),
         time_limit_s=link.transformer_time_limit_s,
     )
     match outcome:

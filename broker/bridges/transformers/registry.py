@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Self
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -19,6 +20,7 @@ from django.utils.module_loading import autodiscover_modules
 
 from broker.bridges.providers.interface import Destination
 from broker.errors.bridges import NoSuchTransformer
+from broker.models import Link
 from broker.queueing.store import NewMessage
 
 # Transformers of this broker: modules beside this one.
@@ -34,6 +36,17 @@ class Context:
     target_provider: str
     bridge: str
     link: str
+
+    @classmethod
+    def of(cls, link: Link, properties: Mapping[str, str]) -> Self:
+        """The context of a link, with the properties of its target."""
+        return cls(
+            properties=properties,
+            source_provider=link.source_factory.name,
+            target_provider=link.target_factory.name,
+            bridge=link.bridge.name,
+            link=link.name,
+        )
 
 
 @dataclass(frozen=True, slots=True)
