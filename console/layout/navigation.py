@@ -16,10 +16,11 @@ from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
 from broker.client.dispatch import stoppages
+from broker.monitoring import dead_letter_queues
 from broker.security import authorities
 from console.layout import settings_problems
 from console.second_factors import gate
-from dashboards.live import attention, depths, link_status
+from dashboards.live import attention, link_status
 
 ENVIRONMENTS = ("dev", "stage", "prod")  # environments with a colour of their own
 THEMES = ("light", "dark", "system")
@@ -274,7 +275,7 @@ class Frame:
 
     @cached_property
     def dead_letters(self) -> int:
-        return depths.dead_letters(self.held)
+        return dead_letter_queues.count(self.held)
 
     @cached_property
     def groups(self) -> int:

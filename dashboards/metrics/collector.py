@@ -28,6 +28,7 @@ from broker.models import (
     UnitOfWork,
 )
 from broker.monitoring import search
+from broker.monitoring.dead_letter_queues import takes_dead_letters
 from broker.queueing import journal
 from dashboards import sql
 from dashboards.live import ages, depths
@@ -178,7 +179,7 @@ class UnnamedNumbers(Numbers):
 
 def of_queues() -> Iterator[Metric]:
     """The metrics of queues. Five queries, however many queues there are."""
-    takes = ExpressionWrapper(depths.takes_dead_letters(), output_field=BooleanField())
+    takes = ExpressionWrapper(takes_dead_letters(), output_field=BooleanField())
     rows = Queue.objects.order_by("pk").values_list(
         "pk", "name", "paused", "stopped", takes
     )

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from broker.models import Authority, Operation, OperationItem, Queue
-from broker.monitoring import dead_letters
+from broker.monitoring import dead_letter_queues, dead_letters
 from broker.queueing.put import put
 from broker.security import authorities
 from broker.security.authorities import held_by
@@ -174,8 +174,8 @@ def test_dead_letters_are_those_on_queues_that_one_may_inquire(
     assert "bills" not in seen
     (letter,) = console.get(group).context["letters"]
     assert letter.message_id == here.message_id
-    assert depths.dead_letters(held_by(omar)) == 1
-    assert depths.dead_letters() == 2
+    assert dead_letter_queues.count(held_by(omar)) == 1
+    assert dead_letter_queues.count() == 2
 
 
 def test_of_letters_that_one_may_not_see_there_is_not_even_the_error(

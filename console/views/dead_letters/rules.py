@@ -20,13 +20,13 @@ from django.views.decorators.http import (
 from broker.errors.messages import SearchTooLong
 from broker.errors.rules import InvalidRules, RuleFault, RulesChanged
 from broker.models import Queue, RulePass, RuleTable
+from broker.monitoring.dead_letter_queues import takes_dead_letters
 from broker.operations import rules as standing
 from broker.operations.rules.parser import LENGTH
 from broker.security import authorities
 from console.layout import pagination
 from console.messages.dead_letter_query import PageForm, names_for
 from console.operations.rule_changes import CHANGE_RULES, change_mode, save
-from dashboards.live import depths
 
 PASSES = 20
 WIDEST = 160  # characters shown of a line that has a fault
@@ -75,7 +75,7 @@ def rules(request: HttpRequest) -> HttpResponse:
     tables = RuleTable.objects.select_related("queue", "changed_by", "acts_for")
     found = [one for one in tables.order_by("queue__name") if one.queue_id in names]
     has = {one.queue_id for one in found}
-    others = Queue.objects.filter(depths.takes_dead_letters(), pk__in=set(names) - has)
+    others = Queue.objects.filter(takes_dead_letters(), pk__in=set(names) - has)
     context = {
         "tables": [(one, one.passes.first(), count(one)) for one in found],
         "others": others.order_by("name"),
