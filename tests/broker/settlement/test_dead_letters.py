@@ -263,7 +263,6 @@ def test_what_fails_on_the_dead_letter_address_itself_stays_there(
     _, dlq = make_queues("#", max_delivery_attempts=1)
     put("orders", now=NOON)
     back_out()
-
     for at in range(3):
         assert back_out("DLQ", at=at)
         due = [delayed.wake_due(limit=9, now=NOON + minutes(at + n)) for n in (0.99, 1)]
