@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -18,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 LONGEST_NAME = 255  # most characters of a name
 LONGEST_MS = 100 * 365 * 24 * 3600 * 1000  # a century, in milliseconds
-TOO_LONG = "No queue is made for what comes from %r: its name would be too long."
+DIGITS = 12  # of the digest in a shortened name
 MADE = "Queue %s of address %s made itself, for what comes from %s."
 DELETED = "Nobody needs %s any more, which made itself: it is deleted."
 
@@ -39,10 +40,7 @@ def ensure(to: str, *, origin: str, prefix: str, suffix: str) -> None:
         ActiveMQ Artemis, QueueImpl.createResources: a multicast queue for each address;
         one that exists already is no error.
     """
-    name = f"{prefix}{origin}{suffix}"
-    if len(name) > LONGEST_NAME or len(to) > LONGEST_NAME:
-        logger.warning(TOO_LONG, origin)
-        return
+    name = name_for(origin, prefix, suffix)
     while not (held := sql.run("hold_queue", {"queue": name})):
         address = Address(name=to, auto_created=True)
         Address.objects.bulk_create([address], ignore_conflicts=True)
@@ -59,6 +57,17 @@ def ensure(to: str, *, origin: str, prefix: str, suffix: str) -> None:
     for queue_id, is_idle in held:
         if is_idle:
             Queue.objects.filter(pk=queue_id).update(idle_since=None)
+
+
+def name_for(origin: str, prefix: str, suffix: str) -> str:
+    """The name of the queue for messages of an address. If it would be too long, the
+    address in it is shortened, with a digest that keeps the name unique."""
+    name = f"{prefix}{origin}{suffix}"
+    if len(name) <= LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(origin.encode()).hexdigest()[:DIGITS]
+    kept = max(LONGEST_NAME - len(f"{prefix}~{digest}{suffix}"), 0)
+    return f"{prefix}{origin[:kept]}~{digest}{suffix}"
 
 
 def selector_for(origin: str) -> str:

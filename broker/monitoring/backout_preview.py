@@ -14,7 +14,7 @@ from enum import Enum
 
 from broker import sql
 from broker.config.address_settings import Policy, decisions
-from broker.config.auto_create import LONGEST_NAME
+from broker.config.auto_create import name_for
 from broker.models import AddressSetting, Kind, Message, Place, Queue, RoutingType
 from broker.queueing.get import Delivery
 from broker.queueing.routing import seen_route
@@ -286,7 +286,5 @@ def to_be_made(rule: AddressSetting) -> str:
     if not rule.auto_create_dead_letter_resources:
         return ""
     prefix, suffix = rule.dead_letter_queue_prefix, rule.dead_letter_queue_suffix
-    name = f"{prefix or ''}{rule.match}{suffix or ''}"
-    if len(name) > LONGEST_NAME or Queue.objects.filter(name=name).exists():
-        return ""
-    return name
+    name = name_for(rule.match, prefix or "", suffix or "")
+    return "" if Queue.objects.filter(name=name).exists() else name

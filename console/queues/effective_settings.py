@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from broker.config.address_settings import Decision, Policy, policy_of
+from broker.config.auto_create import name_for
 from broker.models import AddressSetting, Queue
 from broker.settlement.redelivery_policy import longest_delay_ms
 from broker.settlement.redelivery_schedule import Staircase
@@ -216,9 +217,8 @@ def ending(
     elif to == address:
         what = "stays: dead letters go here, and are not dead-lettered again."
     elif rule.auto_create_dead_letter_resources:
-        name = (
-            f"{rule.dead_letter_queue_prefix}{address}{rule.dead_letter_queue_suffix}"
-        )
+        prefix, suffix = rule.dead_letter_queue_prefix, rule.dead_letter_queue_suffix
+        name = name_for(address, prefix or "", suffix or "")
         what = f"goes to {to}, on its queue {name}, which is created automatically."
     elif to not in fed:
         what = f"is discarded: {to} has no queue to take it. {restorable(rule)}"
