@@ -25,7 +25,7 @@ from broker.security.redaction.masking import (
     properties_as_seen,
 )
 from broker.security.redaction.targets import OF_BODIES
-from broker.security.redaction.whence import EVERY, queues_of
+from broker.security.redaction.message_queues import EVERY, queues_of
 
 Kind = RedactionRule.Kind
 Rules = Sequence[RedactionRule]
