@@ -24,8 +24,8 @@ from broker.security.redaction.masking import (
     marked,
     properties_as_seen,
 )
-from broker.security.redaction.targets import OF_BODIES
 from broker.security.redaction.message_queues import EVERY, queues_of
+from broker.security.redaction.targets import OF_BODIES
 
 Kind = RedactionRule.Kind
 Rules = Sequence[RedactionRule]

@@ -10,6 +10,7 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 
 from broker.models import Kind, Queue
+from broker.monitoring import dead_letter_queues
 from broker.queueing import journal
 from broker.queueing.journal import Depth
 from broker.queueing.put import put
@@ -143,7 +144,7 @@ def test_the_queues_are_read_once_whatever_their_number(db: None) -> None:
     for n in range(30):
         make_queue(f"q{n}", backout_queue="q7" if n == 3 else "")
 
-    found = Queue.objects.filter(depths.takes_dead_letters())
+    found = Queue.objects.filter(dead_letter_queues.takes_dead_letters())
 
     assert [one.name for one in found] == ["q7"]
     scans = re.findall(r"Seq Scan.*?loops=(\d+)", found.explain(analyze=True))
