@@ -132,7 +132,8 @@ def body_of(said: dict[str, Any]) -> bytes:
 
 
 def values_of(said: Mapping[str, Any]) -> dict[str, Any]:
-    """The other fields, each converted to its type."""
+    """The fields of a message without its bytes, each converted from JSON to its
+    type."""
     if "address" not in said:
         raise ValueError('It has no "address".')
     values = {name: value_of(name, value) for name, value in said.items()}

@@ -139,7 +139,7 @@ class CountedFirst(JoinedUnitOfWork):
             self.begin()
 
     def back_out_all(self, error: BaseException) -> None:
-        FLOORS.forget()  # entries below the floors may be ready again
+        FLOORS.forget()  # the rollback may make entries below them ready again
         if self.id is not None:
             with suppress(LockLost):  # its claims were rolled back, or are gone
                 settle.end(self.id, failure(error), actor=self.actor, now=self.now)

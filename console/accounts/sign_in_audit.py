@@ -49,7 +49,7 @@ def signed_in(user: User, **_: Any) -> None:
 
 
 def signed_out(user: User | None, **_: Any) -> None:
-    if user is not None:  # nobody was signed in
+    if user is not None:  # None: nobody was signed in
         audit.record(Act.SIGN_OUT, account(user), by=user)
 
 

@@ -259,7 +259,7 @@ class Frame:
 
     @cached_property
     def held(self) -> authorities.GrantedAuthorities:
-        """The user's authorities; queried once for the whole frame."""
+        """The user's authorities; queried once for the whole page."""
         return authorities.held_by(self.request.user)
 
     @cached_property

@@ -31,8 +31,8 @@ REDIS_STARTS_WITHIN_S = 30
 ASK_AGAIN_AFTER_S = 0.05
 LOG_BYTES = 10 * 2**20  # a longer log is rotated at the next start
 
-# Queue tables change all the time, so they are vacuumed often; a checkpoint each
-# minute and little log between two keep the recovery after a crash to seconds.
+# Queue tables change all the time, so they are vacuumed often. A checkpoint each minute
+# and little WAL between two checkpoints keep the recovery after a crash to seconds.
 POSTGRESQL_SETTINGS = {
     "listen_addresses": "",
     "port": "5432",

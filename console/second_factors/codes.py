@@ -59,9 +59,8 @@ def tried(user: User, find: Callable[[], Authenticator]) -> Authenticator:
 
 
 def is_locked(tries: CodeTries, now: datetime) -> bool:
-    """Whether tries are locked: same limits as for passwords, but for all addresses
-    together.
-    """
+    """Whether further codes are refused: the limits of passwords, counted over all IP
+    addresses together."""
     rest = timedelta(hours=settings.AXES_COOLOFF_TIME)
     is_recent = tries.wrong_at is not None and now < tries.wrong_at + rest
     return is_recent and tries.wrong >= most()

@@ -186,16 +186,16 @@ def test_two_who_choose_differently_both_get_theirs() -> None:
         even = attach(wire, name="even", filter=wanting("odd = 0"))
         odd.grant(10)
         even.grant(10)
-        here.until(lambda: sleepers(here) == 2)
+        here.until(lambda: waiters(here) == 2)
         for number in range(4):
             put("orders", b"%d" % number, properties={"odd": number % 2})
         assert bodies(even.get(2)) == [b"0", b"2"]
         assert bodies(odd.get(2)) == [b"1", b"3"]
 
 
-def sleepers(here: Listening) -> int:
+def waiters(here: Listening) -> int:
     return sum(
-        len(line.sleepers)
+        len(line.waiters)
         for lines in here.listener.waking.lines.values()
         for line in lines.all()
     )
@@ -207,7 +207,7 @@ def test_competing_clients_share_what_comes() -> None:
         clients = [getting(here) for _ in range(3)]
         for client in clients:
             client.grant(1)
-        here.until(lambda: sleepers(here) == 3)
+        here.until(lambda: waiters(here) == 3)
         put_many(make_messages(3))
         got = [bodies(client.get())[0] for client in clients]
         assert sorted(got) == [b"1", b"2", b"3"]

@@ -5,10 +5,11 @@
     contents                      the bytes of each message, in order
 
 A message that came by AMQP is encoded by ``to_send`` and decoded by ``to_put``, so its
-envelope cannot contradict its columns. Its head has only fields that AMQP gives less
-exactly or only as a request. Every other message is sent as its columns, as AMQP cannot
-carry all of them: properties that are lists, texts of other content types, a message
-without an id.
+envelope cannot contradict its columns. Its head has only the fields ``BESIDE_AMQP``:
+AMQP has no such field (routing type, producer), rounds it (the time of expiry), or lets
+the receiver ignore it (the time of delivery). Every other message is sent as its
+columns, as AMQP cannot carry all of them: properties that are lists, texts of other
+content types, a message without an id.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class Parting:
         self.unsubscribe()
 
     def leave(self) -> None:
-        """End the unit of work of a client that left in order; runs in a thread."""
+        """End the unit of work of a client that closed its link; runs in a thread."""
         self.gets.taker.prefetched.end()
         self.unsubscribe()
 

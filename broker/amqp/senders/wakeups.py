@@ -32,7 +32,7 @@ QUIET_S = 0.05  # seconds between two checks of all queues
 AT_ONCE = 5000  # most queues in one statement
 
 
-class Sleeper(Protocol):
+class Waiter(Protocol):
     """A consumer that can wait for entries of a queue."""
 
     queue_id: int
@@ -51,14 +51,14 @@ class QueueState(NamedTuple):
 
 
 class WaitingLine:
-    """A line of sleepers of one queue, in the order in which they began to wait."""
+    """A line of waiters of one queue, in the order in which they began to wait."""
 
     def __init__(self) -> None:
-        # For each sleeper, the version of the queue that it has seen.
-        self.sleepers: OrderedDict[Sleeper, int] = OrderedDict()
-        self.awake: Sleeper | None = None  # the sleeper that looks at the queue now
-        self.empty_at = -1  # version of the queue at which a sleeper found nothing
-        self.in_vain: Sleeper | None = None  # the sleeper that found nothing
+        # For each waiter, the version of the queue that it has seen.
+        self.waiters: OrderedDict[Waiter, int] = OrderedDict()
+        self.awake: Waiter | None = None  # the waiter that looks at the queue now
+        self.empty_at = -1  # version of the queue at which a waiter found nothing
+        self.in_vain: Waiter | None = None  # the waiter that found nothing
 
 
 class Lines:
@@ -71,18 +71,18 @@ class Lines:
         )  # when they were told that there is something, though it
         # had not changed: it may be nothing for them
 
-    def of(self, sleeper: Sleeper) -> WaitingLine:
-        return self.choosers if sleeper.chooses else self.takers
+    def of(self, waiter: Waiter) -> WaitingLine:
+        return self.choosers if waiter.chooses else self.takers
 
     def all(self) -> tuple[WaitingLine, WaitingLine]:
         return self.takers, self.choosers
 
     def is_left(self) -> bool:
-        return not any(line.sleepers or line.awake for line in self.all())
+        return not any(line.waiters or line.awake for line in self.all())
 
 
 class Waking:
-    """All sleepers of one event loop; for the loop's thread."""
+    """All waiters of one event loop; for the loop's thread."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Waking:
         """Create it, stopped.
 
         Args:
-            loop: the event loop, where sleepers are woken.
+            loop: the event loop, where waiters are woken.
             database: runs a function in a thread that has a connection.
         """
         self.loop = loop
@@ -116,67 +116,67 @@ class Waking:
         if self.timer is not None:
             self.timer.cancel()
 
-    def sleep(self, sleeper: Sleeper, seen: int) -> bool:
+    def sleep(self, waiter: Waiter, seen: int) -> bool:
         """Wait until an entry may have come; False if the queue changed meanwhile.
 
         Args:
-            sleeper: a consumer that found nothing more.
+            waiter: a consumer that found nothing more.
             seen: ``notifications.version`` of its queue before it looked.
         """
-        line = self.line_of(sleeper)
-        # Add the sleeper before the check below, or a change could be missed.
-        line.sleepers[sleeper] = seen
-        if line.in_vain is sleeper:  # the sleeper keeps its place in the line
+        line = self.line_of(waiter)
+        # Add the waiter before the check below, or a change could be missed.
+        line.waiters[waiter] = seen
+        if line.in_vain is waiter:  # woken, but it got nothing: it stays first
             line.in_vain = None
-            line.sleepers.move_to_end(sleeper, last=False)
-        if notifications.version(sleeper.queue_id) != seen:
-            del line.sleepers[sleeper]
+            line.waiters.move_to_end(waiter, last=False)
+        if notifications.version(waiter.queue_id) != seen:
+            del line.waiters[waiter]
             return False
         self.check_in(max(0.0, self.checked_at + QUIET_S - self.loop.time()))
         return True
 
-    def looked(self, sleeper: Sleeper, seen: int, *, found: bool) -> None:
-        """Note that a sleeper has looked; if it was woken for it, wake the next.
+    def looked(self, waiter: Waiter, seen: int, *, found: bool) -> None:
+        """Note that a waiter has looked; if it was woken for it, wake the next.
 
         Args:
-            sleeper: the consumer that looked.
+            waiter: the consumer that looked.
             seen: ``notifications.version`` of its queue before it looked.
             found: whether it found an entry.
         """
-        line = self.line_of(sleeper)
-        if not found and not sleeper.chooses:
-            line.empty_at, line.in_vain = seen, sleeper
-        if line.awake is sleeper:
+        line = self.line_of(waiter)
+        if not found and not waiter.chooses:
+            line.empty_at, line.in_vain = seen, waiter
+        if line.awake is waiter:
             line.awake = None
-            self.wake_next(sleeper.queue_id, line)
+            self.wake_next(waiter.queue_id, line)
 
-    def leave(self, sleeper: Sleeper) -> None:
-        """Remove a sleeper that no longer waits or looks. May be called at any time."""
-        lines = self.lines.get(sleeper.queue_id)
+    def leave(self, waiter: Waiter) -> None:
+        """Remove a waiter that no longer waits or looks. May be called at any time."""
+        lines = self.lines.get(waiter.queue_id)
         if lines is None:
             return
         for line in lines.all():
-            line.sleepers.pop(sleeper, None)
-            if line.in_vain is sleeper:
+            line.waiters.pop(waiter, None)
+            if line.in_vain is waiter:
                 line.in_vain = None
-            if line.awake is sleeper:
+            if line.awake is waiter:
                 line.awake = None
-                self.wake_next(sleeper.queue_id, line)
+                self.wake_next(waiter.queue_id, line)
         if lines.is_left():
-            del self.lines[sleeper.queue_id]
+            del self.lines[waiter.queue_id]
 
-    def line_of(self, sleeper: Sleeper) -> WaitingLine:
-        return self.lines.setdefault(sleeper.queue_id, Lines()).of(sleeper)
+    def line_of(self, waiter: Waiter) -> WaitingLine:
+        return self.lines.setdefault(waiter.queue_id, Lines()).of(waiter)
 
     def wake_next(self, queue_id: int, line: WaitingLine) -> None:
-        """Wake the first sleeper of a line, unless a sleeper is awake or the queue has
+        """Wake the first waiter of a line, unless a waiter is awake or the queue has
         not changed."""
         version = notifications.version(queue_id)
         if line.awake is not None or line.empty_at == version:
             return
-        first, seen = next(iter(line.sleepers.items()), (None, version))
+        first, seen = next(iter(line.waiters.items()), (None, version))
         if first is not None and seen != version:
-            del line.sleepers[first]
+            del line.waiters[first]
             line.awake = first
             self.loop.call_soon(first.look)
 
@@ -221,7 +221,7 @@ class Waking:
         queue_ids = [
             queue_id
             for queue_id, lines in self.lines.items()
-            if any(line.sleepers for line in lines.all())
+            if any(line.waiters for line in lines.all())
         ]
         self.checked_at = self.loop.time()
         if not queue_ids:
@@ -231,7 +231,7 @@ class Waking:
         self.database(what_is_on, queue_ids).add_done_callback(self.checked)
 
     def checked(self, future: asyncio.Future[list[QueueState]]) -> None:
-        """Wake sleepers whose queues have entries, and plan the next check."""
+        """Wake waiters whose queues have entries, and plan the next check."""
         self.is_checking = False
         if future.cancelled():
             return
@@ -248,8 +248,8 @@ class Waking:
         self.check_in(max(AGAIN_S, min([notifications.POLL_S, *left_s])))
 
     def is_for_somebody(self, seen: QueueState) -> bool:
-        """Whether to wake the sleepers of a queue. If only ready entries are the
-        reason, at most once in ``POLL_S``, as the sleepers may have left these entries
+        """Whether to wake the waiters of a queue. If only ready entries are the
+        reason, at most once in ``POLL_S``, as the waiters may have left these entries
         before."""
         lines = self.lines.get(seen.queue_id)
         if lines is None:
@@ -264,7 +264,7 @@ class Waking:
 
 
 def what_is_on(queue_ids: Sequence[int]) -> list[QueueState]:
-    """The states of queues; a deleted queue counts as ready, so that its sleepers
+    """The states of queues; a deleted queue counts as ready, so that its waiters
     look."""
     parts = range(0, len(queue_ids), AT_ONCE)
     return [one for at in parts for one in some(queue_ids[at : at + AT_ONCE])]

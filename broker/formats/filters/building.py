@@ -18,7 +18,8 @@ from broker.formats.filters.keys import (
     KeyKind,
     nearest,
 )
-from broker.formats.filters.reading import (
+from broker.formats.filters.terms import Filter, Term
+from broker.formats.filters.value_parsing import (
     LARGEST,
     FaultError,
     Piece,
@@ -27,7 +28,6 @@ from broker.formats.filters.reading import (
     same_day,
     value_of,
 )
-from broker.formats.filters.terms import Filter, Term
 from broker.formats.filters.values import (
     Alternative,
     Between,

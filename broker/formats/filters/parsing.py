@@ -15,8 +15,8 @@ from lark.exceptions import VisitError
 
 from broker.errors.messages import InvalidFilter
 from broker.formats.filters.building import FilterBuilder
-from broker.formats.filters.reading import FaultError
 from broker.formats.filters.terms import Filter
+from broker.formats.filters.value_parsing import FaultError
 
 GRAMMAR = Path(__file__).with_name("filter.lark")
 LENGTH = 2000  # most characters of a filter

@@ -16,7 +16,8 @@ RETURNED = 2**62  # message number minus position, for entries that were backed 
 
 
 class LaneSegment(NamedTuple):
-    """The new entries of a lane, or its backed-out entries."""
+    """One part of a lane (the ready entries of one queue and one priority): the new
+    entries, or the entries that returned to the queue."""
 
     queue_id: int
     priority: int

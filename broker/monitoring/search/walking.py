@@ -177,7 +177,7 @@ class Walk:
 
     @cached_property
     def letters(self) -> Composable:
-        """The sources of dead letters that are not read from lanes."""
+        """The part of the statement that reads the dead letters that are not ready."""
         alike = SQL("true")
         if self.scope.fingerprints:
             alike = SQL("fingerprint = ANY (%(fingerprints)s::text[])")

@@ -32,7 +32,8 @@ class Keyword:
 
     name: str
     place: KeywordPosition
-    width: int = 0  # most characters of a text; a pattern of it may have wildcards
+    # Maximum length of a text; 0: not a text. A pattern with wildcards may be longer.
+    width: int = 0
     # Prefixes of the symbolic names that a number may have.
     numbers: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()

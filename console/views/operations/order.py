@@ -124,8 +124,8 @@ def states_on(queue: Queue, place: Place | None) -> frozenset[str]:
 @permission_required(permissions.CHANGE, raise_exception=True)
 @transaction.atomic
 def order_found(request: HttpRequest) -> HttpResponse:
-    """Choose an action for messages that a filter finds and the user may see: for some
-    of them, by number, or for all that match at the time of the plan."""
+    """Choose an action for messages that a filter finds and that the user may see:
+    for chosen messages, or for all that match when the plan is made."""
     said = request.POST if request.method == "POST" else request.GET
     search = search_form.search(request.user, said.getlist("f"))
     page = [("f", str(term)) for term in search.filter.terms]
