@@ -15,15 +15,16 @@ from typing import Self
 
 from django.db import transaction
 
+from broker.client.matching_ids import IdSearch, Match, matching
 from broker.config.names import local_queue
 from broker.errors import LockLost
 from broker.errors.mq_codes import GetOptions
 from broker.errors.queues import GetInhibited
 from broker.errors.units_of_work import WrongOptions
-from broker.models import Place, Queue
+from broker.models import Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.queueing import delayed, notifications
-from broker.queueing.browse import Browsed, browse, whole
+from broker.queueing.browse import Browsed, whole
 from broker.queueing.get import Delivery, Lanes
 from broker.queueing.low_watermarks import FLOORS
 from broker.security import authorities
@@ -31,12 +32,13 @@ from broker.security.authorities import Principal
 from broker.sql import database_now
 from broker.transactions.scope import UnitOfWork
 
+__all__ = ["Match", "OpenQueue", "get_message"]
+
 Options = GetOptions
 BROWSE = Options.BROWSE_FIRST | Options.BROWSE_NEXT
 IN_UNIT = Options.SYNCPOINT | Options.SYNCPOINT_IF_PERSISTENT
 POINTS = IN_UNIT | Options.NO_SYNCPOINT
 BESIDE_UNLOCK = Options.UNLOCK | Options.NO_SYNCPOINT | Options.FAIL_IF_QUIESCING
-PAGE = 50  # entries in one read of a browse
 # A function that tests whether a rule is broken, from the options and whether there is
 # a unit of work.
 Rule = Callable[[GetOptions, bool], bool]
@@ -69,6 +71,7 @@ def get_message(
     queue: OpenQueue | str,
     options: GetOptions = GetOptions.NONE,
     *,
+    match: Match | None = None,
     work: UnitOfWork | None = None,
     wait_s: float = 0,
     user: Principal = None,
@@ -78,6 +81,7 @@ def get_message(
     Args:
         queue: the queue's name, or an ``OpenQueue``, which browse and lock need.
         options: the options, combined.
+        match: the ids that the message must have.
         work: the unit of work for SYNCPOINT.
         wait_s: the longest wait, with WAIT.
         user: the user whose authorities apply, if the queue is given by name.
@@ -100,12 +104,17 @@ def get_message(
     if isinstance(queue, str):
         now = work.now if work is not None else None
         with OpenQueue(queue, user=user, now=now) as opened:
-            return get_message(opened, options, work=work, wait_s=wait_s)
+            return get_message(opened, options, match=match, work=work, wait_s=wait_s)
     queue.check_authority("browse" if options & BROWSE else "get")
     if Options.UNLOCK in options:
         queue.close()
         return None
-    once = partial(look, queue) if options & BROWSE else partial(take, queue, work)
+    search = None if match is None else IdSearch(queue.id, match)
+    once = (
+        partial(look, queue, match)
+        if options & BROWSE
+        else partial(take, queue, work, search)
+    )
     until = time.monotonic() + (wait_s if Options.WAIT in options else 0)
     while True:
         seen = notifications.version(queue.id)
@@ -183,20 +192,24 @@ class OpenQueue:
 
 
 def take(
-    queue: OpenQueue, work: UnitOfWork | None, options: GetOptions
+    queue: OpenQueue,
+    work: UnitOfWork | None,
+    search: IdSearch | None,
+    options: GetOptions,
 ) -> Delivery | None:
     if work is None or not options & IN_UNIT:
         own = UnitOfWork(user=queue.user, now=queue.now)
         with undone_together():
-            got = own.get(queue.name)
+            got = own.get(queue.name, search=search)
             if got:
                 own.commit()
         return next(iter(got), None)
     if Options.SYNCPOINT in options:
-        got = work.get(queue.name, mark=Options.MARK_SKIP_BACKOUT in options)
+        mark = Options.MARK_SKIP_BACKOUT in options
+        got = work.get(queue.name, mark=mark, search=search)
     else:
         with undone_together():
-            got = work.get(queue.name)
+            got = work.get(queue.name, search=search)
             if got and not got[0].durable:
                 work.accept(got[0])
     if not got and work.id is not None and not is_open(work.id):
@@ -221,7 +234,7 @@ def undone_together() -> Iterator[None]:
         raise
 
 
-def look(queue: OpenQueue, options: GetOptions) -> Delivery | None:
+def look(queue: OpenQueue, match: Match | None, options: GetOptions) -> Delivery | None:
     """Unlock the message under the browse cursor, and move the cursor to the next
     message.
 
@@ -231,12 +244,11 @@ def look(queue: OpenQueue, options: GetOptions) -> Delivery | None:
     queue.close()
     if Options.BROWSE_FIRST in options:
         queue.cursor = ""
-    while entries := browse(queue.id, Place.READY, after=queue.cursor, limit=PAGE):
-        now = queue.now or database_now()
-        for entry in entries:
-            queue.cursor = entry.cursor
-            if entry.expires_at is not None and entry.expires_at <= now:
-                continue
-            if Options.LOCK not in options or queue.lock_one(entry):
-                return next(iter(whole(queue.id, [entry])), None)
+    now = queue.now or database_now()
+    for entry in matching(queue.id, match, after=queue.cursor):
+        queue.cursor = entry.cursor
+        if entry.expires_at is not None and entry.expires_at <= now:
+            continue
+        if Options.LOCK not in options or queue.lock_one(entry):
+            return next(iter(whole(queue.id, [entry])), None)
     return None

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from broker import sql
 from broker.formats.selectors import Selector
@@ -123,6 +123,18 @@ class Walk:
     def pass_by(self, last: LanePosition) -> None:
         self.lows[: last.lane] = HIGHS[: last.lane]
         self.lows[last.lane] = last.pos + 1
+
+
+class Finder(Protocol):
+    """Something that finds the entries that a consumer wants."""
+
+    def get(
+        self,
+        take: Callable[[Lanes, int], list[Delivery]],
+        limit: int = 1,
+        *,
+        now: datetime | None = None,
+    ) -> list[Delivery]: ...
 
 
 class Search:

@@ -25,7 +25,7 @@ from broker.formats.mq.mqdlh import Signature
 from broker.queueing import delayed, processes
 from broker.queueing.get import Delivery, Lanes, get
 from broker.queueing.put import NewMessage, put_many
-from broker.queueing.selective_get import Search
+from broker.queueing.selective_get import Finder
 from broker.settlement import confirmations, expiry, poison, settle
 from broker.settlement.outcomes import (
     Accept,
@@ -87,7 +87,7 @@ class UnitOfWork:
         limit: int = 1,
         *,
         mark: bool = False,
-        search: Search | None = None,
+        search: Finder | None = None,
         pooled: bool = False,
     ) -> list[Delivery]:
         """Claim up to ``limit`` entries; an empty list if nothing is ready.
@@ -121,7 +121,7 @@ class UnitOfWork:
         return deliveries
 
     def find(
-        self, queue: str, limit: int, *, search: Search | None, pooled: bool
+        self, queue: str, limit: int, *, search: Finder | None, pooled: bool
     ) -> list[Delivery]:
         take = partial(self.take, queue, pooled=pooled)
         if search is None:
