@@ -65,6 +65,7 @@ class Listener:
 
     Attributes:
         puts: batches of messages on their way to the database.
+        large_puts: the same of large messages, so that no small one waits for them.
         settlements: batches of settled deliveries and committed transactions.
         endings: futures of deliveries that are still being given back.
         stopping: no credit is granted and nothing is sent any more.
@@ -108,14 +109,8 @@ class Listener:
         # Threads of its own, which clients cannot keep busy.
         self.own = Pool(loop, "rounds", threads=1)
         self.register = Register(self.database, self.own.run)
-        self.puts: Batches[Put, None] = Batches(
-            loop,
-            "puts",
-            store.store,
-            most_items=MOST_ITEMS,
-            most_bytes=BATCH_BYTES,
-            patience_s=PATIENCE_S,
-        )
+        self.puts = self.batches_of_puts("puts")
+        self.large_puts = self.batches_of_puts("large puts")
         self.settlements: Batches[Ending, None] = Batches(
             loop,
             "settlements",
@@ -130,6 +125,16 @@ class Listener:
         self.rounds = Rounds(self)
         self.endings: set[asyncio.Future[Any]] = set()
         self.stopping = False
+
+    def batches_of_puts(self, name: str) -> Batches[Put, None]:
+        return Batches(
+            self.loop,
+            name,
+            store.store,
+            most_items=MOST_ITEMS,
+            most_bytes=BATCH_BYTES,
+            patience_s=PATIENCE_S,
+        )
 
     def database(
         self, call: Callable[Asked, Result], *args: Asked.args, **kw: Asked.kwargs
@@ -231,6 +236,7 @@ class Listener:
         with suppress(TimeoutError):
             async with asyncio.timeout(BATCHES_END_WITHIN_S):
                 await self.puts.drain()
+                await self.large_puts.drain()
                 await self.settlements.drain()
         for client in list(self.clients):
             client.guard(client.force, STOPS)
@@ -263,7 +269,7 @@ class Listener:
     def close(self) -> None:
         """End the threads; other processes back out the deliveries this listener still
         holds."""
-        for batches in (self.puts, self.settlements):
+        for batches in (self.puts, self.large_puts, self.settlements):
             batches.close()
         for pool in (self.passwords, self.pool, self.own):
             pool.close()

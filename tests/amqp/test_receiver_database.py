@@ -12,6 +12,7 @@ from django.db import connection, transaction
 
 from broker.amqp.protocol import performatives as p
 from broker.amqp.receivers import credit as crediting
+from broker.amqp.receivers.receiver import LARGE_BYTES
 from broker.amqp.threads import Batches
 from broker.models import Message, Queue
 from broker.queueing import processes
@@ -76,6 +77,24 @@ def wait_for_a_lock(backend: int) -> None:
             return bool(cursor.fetchone() == (True,))
 
     until(is_waiting)
+
+
+def test_a_small_message_is_stored_while_a_large_one_is_held_back() -> None:
+    make_queue("big", max_depth=100)  # so that a put waits for its lock
+    make_queue("orders")
+    with listener() as here, speaking(here) as client, speaking(here) as other:
+        large, small = client.sender("big"), other.sender("orders")
+        backend = backend_of(here, here.listener.large_puts)
+        with transaction.atomic():
+            Queue.objects.select_for_update().get(name="big")
+            sent = client.put(large, message(bytes(LARGE_BYTES)), message(b"after it"))
+            wait_for_a_lock(backend)
+
+            assert other.ask(small, message()) == p.Accepted()
+
+        assert client.outcomes(sent) == [p.Accepted()] * 2
+    stored = Message.objects.filter(address="big").order_by("pk")
+    assert [len(one.body) for one in stored] == [LARGE_BYTES, len(b"after it")]
 
 
 def test_a_put_that_the_server_undid_is_made_again_and_once() -> None:

@@ -49,7 +49,9 @@ class Credit:
             self.client.hearing.release("puts")
 
     def is_crowded(self) -> bool:
-        return self.client.listener.puts.waiting_bytes > MOST_WAITING_BYTES
+        listener = self.client.listener
+        waiting = listener.puts.waiting_bytes + listener.large_puts.waiting_bytes
+        return waiting > MOST_WAITING_BYTES
 
     def narrow(self) -> None:
         """Reduce the window, as a queue is full."""

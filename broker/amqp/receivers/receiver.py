@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import groupby
 from typing import NamedTuple
 
 from django.db import Error as DatabaseError
@@ -32,6 +33,7 @@ from broker.errors import BrokerError, NoSuchAddress
 from broker.models import ClientEndpoint
 from broker.security.authorities import Authority
 
+LARGE_BYTES = 256 * 2**10  # a larger message is stored apart from the others
 AWAY = "The broker's database is away; nothing was stored."
 IN_DOUBT = "The broker lost its database; it is unknown whether this was stored."
 NAMES: dict[type[p.Outcome], str] = {
@@ -80,6 +82,9 @@ class Puts(End):
         self.credit = Credit(client, endpoint)
         self.came: deque[Came] = deque()
         self.is_waiting = False  # the first item of ``came`` is not ready to be handled
+        self.batches = client.listener.puts  # where its latest messages are stored
+        self.unstored = 0  # its messages there that have no result yet
+        self.is_changing = False  # waits for them before it uses other batches
         # Deliveries that are stored but not settled yet.
         self.stored: list[Delivery] = []
         self.messages = 0
@@ -92,8 +97,8 @@ class Puts(End):
         self.credit.use(deliveries)
         transactions.expect(self.client, states_of(deliveries))
         behind = transactions.in_way(self.client, self.endpoint.session)
-        runs = [deliveries] if self.place else [[one] for one in deliveries]
-        self.came.extend(Came(run, behind) for run in runs)
+        runs = groupby(deliveries, is_large if self.place else id)
+        self.came.extend(Came(list(run), behind) for _, run in runs)
         self.advance()
 
     def flowed(self) -> None:
@@ -122,6 +127,9 @@ class Puts(End):
                 self.is_waiting = True
                 behind.then.append(self.go_on)
                 return
+            if not self.may_store(self.came[0].deliveries[0]):
+                self.is_waiting = self.is_changing = True
+                return
             try:
                 found = self.place or self.place_for(self.came[0].deliveries[0])
             except (AmqpError, BrokerError) as error:
@@ -130,8 +138,21 @@ class Puts(End):
                 if found is not None:
                     self.take(found)
 
+    def may_store(self, delivery: Delivery) -> bool:
+        """Whether a message would be stored after those before it.
+
+        Large messages have batches of their own. A link uses one kind at a time, so
+        that its messages stay in order.
+        """
+        listener = self.client.listener
+        batches = listener.large_puts if is_large(delivery) else listener.puts
+        if batches is not self.batches and self.unstored:
+            return False
+        self.batches = batches
+        return True
+
     def go_on(self) -> None:
-        self.is_waiting = False
+        self.is_waiting = self.is_changing = False
         self.advance()
 
     def place_for(self, delivery: Delivery) -> RelayTarget | BrokerError | None:
@@ -195,7 +216,8 @@ class Puts(End):
         if puts:
             size = sum(put.context.context + OVERHEAD for put in puts)
             done = partial(self.client.guard, self.answer)
-            self.client.listener.puts.add(puts, done, size)
+            self.unstored += len(puts)
+            self.batches.add(puts, done, size)
 
     def name_of(self, delivery: Delivery, place: RelayTarget) -> str:
         """The name that the client gave for a target."""
@@ -234,6 +256,7 @@ class Puts(End):
 
     def answer(self, results: list[tuple[Put, Exception | None]]) -> None:
         """Answer messages: stored if the result is None, otherwise not stored."""
+        self.unstored -= len(results)
         stored = [put.context for put, result in results if result is None]
         if stored:
             self.credit.free(stored)
@@ -244,6 +267,8 @@ class Puts(End):
             for put, result in results:
                 if result is not None:
                     self.fail([put.context], result)
+        if self.is_changing and not self.unstored:
+            self.go_on()
 
     def fail(self, deliveries: Sequence[Delivery], error: Exception) -> None:
         """Answer messages that are not stored, because of an error."""
@@ -310,6 +335,10 @@ class Puts(End):
     def end(self, error: AmqpError) -> None:
         if not self.credit.is_over:
             self.client.cast_off(self.endpoint, error)
+
+
+def is_large(delivery: Delivery) -> bool:
+    return len(delivery.payload) > LARGE_BYTES
 
 
 def states_of(deliveries: Sequence[Delivery]) -> list[p.TransactionalState]:

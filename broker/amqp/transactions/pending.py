@@ -31,6 +31,7 @@ class TransactionListener(ListenerContext, Protocol):
     """The part of ``Listener`` that transactions use."""
 
     puts: Batches[Put, None]
+    large_puts: Batches[Put, None]
     settlements: Batches[Ending, None]
 
 
