@@ -154,11 +154,13 @@ def named(said: str) -> frozenset[int]:
 
 
 def totals(every: list[QueueDepth]) -> dict[str, int]:
-    """The totals that pages show."""
+    """The totals that pages show. An entry is counted once: on a queue of dead letters
+    only as dead."""
+    others = [queue for queue in every if not queue.takes_dead_letters]
     return {
         "queues": len(every),
-        "ready": sum(queue.ready for queue in every),
-        "claimed": sum(queue.claimed for queue in every),
-        "delayed": sum(queue.delayed for queue in every),
+        "ready": sum(queue.ready for queue in others),
+        "claimed": sum(queue.claimed for queue in others),
+        "delayed": sum(queue.delayed for queue in others),
         "dead": sum(queue.total for queue in every if queue.takes_dead_letters),
     }

@@ -19,6 +19,7 @@ from broker.queueing.put import put, put_many
 from broker.transactions.scope import unit_of_work
 from console.layout import settings_problems
 from tests.console.conftest import SignIn
+from tests.console.letters import die, make_places
 from tests.console.recorded import deeds
 from tests.make import make_messages, make_queue, make_setting, make_user
 
@@ -88,6 +89,23 @@ def test_the_list_asks_as_much_for_many_queues_as_for_one(
         client.get("/")
 
     assert len(many) == len(one)
+
+
+def test_the_page_of_a_dead_letter_queue_says_why_messages_died(
+    sign_in: SignIn,
+) -> None:
+    make_places()
+    die("ValueError: row <b>7</b> is bad")
+    put("orders")
+    client = sign_in("viewer")
+
+    html = page(client, "DLQ")
+
+    assert 'data-label="attempts">2</td>' in html
+    assert "ValueError: row &lt;b&gt;7&lt;/b&gt; is bad" in html
+    home = client.get("/").content.decode()
+    assert number(home, "ready") == "1", "a dead letter counts as dead only"
+    assert number(home, "dead") == "1"
 
 
 def test_a_filter_keeps_the_queues_with_that_in_their_name(

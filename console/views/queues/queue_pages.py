@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -15,9 +16,9 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from broker.models import Place, Queue
+from broker.models import DeadLetter, Place, Queue
 from broker.operations import queue_pause
-from broker.queueing.browse import browse
+from broker.queueing.browse import Browsed, browse
 from broker.security import authorities
 from console.accounts import masking, permissions
 from console.layout import pagination, settings_problems
@@ -86,6 +87,8 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
         )
     except (ValueError, OverflowError):  # the cursor is not one of this list
         return redirect(f"{request.path}?place={place}")
+    listed = entries[:PAGE]
+    letters = letters_of(found[0].queue_id, listed)
     may_browse = may("broker.browse_queue") and held.on("browse", name)
     about = Queue.objects.get(pk=found[0].queue_id)
     context: dict[str, Any] = {
@@ -96,9 +99,11 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
         "oldest_s": ages.lately().get(found[0].queue_id),
         "place": place,
         "places": list(PLACES),
-        "entries": masking.without_heads(
-            request.user, entries[:PAGE], is_read=may_browse
-        ),
+        "rows": [
+            (one, letters.get(one.message_id))
+            for one in masking.without_heads(request.user, listed, is_read=may_browse)
+        ],
+        "has_letters": bool(letters),
         "page": page,
         "fresh": fresh(found[0], place),
         "advice": [
@@ -110,6 +115,13 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
         "next": page.then(entries[PAGE - 1].cursor) if len(entries) > PAGE else None,
     }
     return render(request, "console/queues/queue.html", context)
+
+
+def letters_of(queue_id: int, entries: Sequence[Browsed]) -> dict[int, DeadLetter]:
+    """Why messages on a queue died: those that are dead letters, by message."""
+    ids = [one.message_id for one in entries]
+    letters = DeadLetter.objects.filter(queue_id=queue_id, message_id__in=ids)
+    return {one.message_id: one for one in letters}
 
 
 def fresh(depth: counting.QueueDepth, place: str) -> dict[str, object]:
