@@ -37,19 +37,19 @@ class LinkNumbers(NamedTuple):
 
 STATE = Family(
     "backout_link_state",
-    "1 for the state in which a link of a bridge is now; no series for the others.",
+    "1 for the present state of a link; the other states have no series.",
     (*LABELS, "state"),
 )
 COUNTS = {
-    "received": "Messages that a link got from its source, since it was made.",
-    "sent": "Messages that a link sent to its target, since it was made.",
-    "branched": "Messages that a transformer had a link send elsewhere at the target.",
-    "transformed": "Messages that a link sent as a transformer made them.",
-    "not_transferred": "Messages that a transformer had a link take and not send.",
-    "expired": "Messages of a link that had expired at its source.",
+    "received": "Messages that a link received from its source, since it was created.",
+    "sent": "Messages that a link sent to its target, since it was created.",
+    "branched": "Messages sent to another destination, as a transformer decided.",
+    "transformed": "Messages that a transformer changed before they were sent.",
+    "not_transferred": "Messages consumed and not sent, as a transformer decided.",
+    "expired": "Messages that had expired at the source of a link.",
     "dead": "Copies that a link put on dead message queues.",
-    "duplicates": "Messages that a source gave again, and a link did not send again.",
-    "looped": "Messages that a link did not send, since they had been over it before.",
+    "duplicates": "Messages that a source delivered again; they were not sent again.",
+    "looped": "Messages not sent because the link had transferred them before.",
 }
 NUMBERS = {  # metrics by column of ``links.sql``
     **{
@@ -58,27 +58,27 @@ NUMBERS = {  # metrics by column of ``links.sql``
     },
     "failures": Family(
         "backout_link_consecutive_failures",
-        "Failures of a link one after another; 0 after a success.",
+        "Failures of a link since its last success.",
         LABELS,
     ),
     "waiting": Family(
         "backout_link_waiting_messages",
-        "Messages that wait at the source of a link, as it was told last.",
+        "Messages that wait at the source of a link, as last reported.",
         LABELS,
     ),
     "oldest_s": Family(
         "backout_link_oldest_message_age_seconds",
-        "How long ago the oldest of them was put; 0 where none waits.",
+        "Age of the oldest of them; 0 if none waits.",
         LABELS,
     ),
     "idle_s": Family(
         "backout_link_last_transfer_age_seconds",
-        "How long ago a link last sent a message; no series before the first.",
+        "Time since a link last sent a message; no series before the first.",
         LABELS,
     ),
     "branches": Family(
         "backout_link_branches_in_doubt",
-        "Transactions of a link of which it is not known yet that both ends are over.",
+        "Transactions of a link that are not yet known to be ended at both ends.",
         LABELS,
     ),
 }

@@ -54,22 +54,22 @@ MESSAGES = Family(
 )
 EVENTS = Family(
     "backout_queue_events_total",
-    "What was done to messages of a queue since it exists, in messages.",
+    "Events of messages on a queue since it was created.",
     ("queue", "event"),
 )
 DEAD = Family(
     "backout_queue_dead_letters",
-    "Messages on a queue that takes dead letters; no other queue has this.",
+    "Messages on a queue that takes dead letters; only such queues have a series.",
     ("queue",),
 )
 OLDEST = Family(
     "backout_queue_oldest_message_age_seconds",
-    "How long ago the message was put that stands first on a queue; 0 on an empty one.",
+    "Age of the oldest message at the head of a queue; 0 on an empty queue.",
     ("queue",),
 )
 CONSUMERS = Family(
     "backout_queue_consumers",
-    "Clients of AMQP that get from a queue now.",
+    "AMQP clients that get from a queue now.",
     ("queue",),
 )
 PAUSED = Family("backout_queue_paused", "1 while a queue is paused.", ("queue",))
@@ -78,37 +78,33 @@ STOPPED = Family(
     "1 while delivery is stopped because a message has no place to go.",
     ("queue",),
 )
-QUEUES = Family("backout_queues", "Queues there are; of 5,000 there are numbers.")
-CONNECTIONS = Family("backout_connections", "Clients of AMQP that are connected.")
+QUEUES = Family("backout_queues", "Number of queues; the first 5,000 have series.")
+CONNECTIONS = Family("backout_connections", "AMQP clients that are connected.")
 ENDPOINTS = Family(
-    "backout_endpoints", "What those clients have open, by what it does.", ("kind",)
+    "backout_endpoints", "Open endpoints of these clients, by kind.", ("kind",)
 )
 PROCESSES = Family(
     "backout_processes", "Processes that hold messages or clients, by kind.", ("kind",)
 )
 UNITS = Family(
     "backout_units_of_work",
-    "Units of work that are open; prepared ones wait for their coordinator.",
+    "Units of work; prepared ones wait for their coordinator.",
     ("state",),
 )
 OPEN = Family(
     "backout_unit_of_work_oldest_age_seconds",
-    "How long the oldest unit of work with a deadline is open.",
+    "Age of the oldest unit of work with a deadline.",
 )
-OPERATIONS = Family(
-    "backout_operations", "What operators ordered and has not ended.", ("state",)
-)
+OPERATIONS = Family("backout_operations", "Operations that have not ended.", ("state",))
 LATENESS = Family(
     "backout_delayed_lateness_seconds",
-    "By how much the delayed message is late that has been due longest; 0 if none is.",
+    "How late the delayed message is that has been due longest; 0 if none is late.",
 )
 LAG = Family(
     "backout_journal_lag_seconds",
-    "How long ago the oldest event was that is not added to the tally yet.",
+    "Age of the oldest event that the tally lacks.",
 )
-SCRAPE = Family(
-    "backout_scrape_duration_seconds", "How long it took to collect these numbers."
-)
+SCRAPE = Family("backout_scrape_duration_seconds", "Time to collect these metrics.")
 FAMILIES = (
     *(MESSAGES, EVENTS, DEAD, OLDEST, CONSUMERS, PAUSED, STOPPED, QUEUES),
     *(CONNECTIONS, ENDPOINTS, PROCESSES, UNITS, OPEN, OPERATIONS),
