@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import timedelta
 from typing import Any, TextIO
 
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError
+from django.db import transaction
 
 from broker.config import imports
 from broker.config.imports import FORMATS, MODES
@@ -17,9 +19,11 @@ from broker.monitoring import search as finding
 from broker.monitoring.dead_letters import Selection
 from broker.operations import Order, Sought
 from broker.queueing import browse as looking
+from broker.queueing.get import Delivery
 from broker.queueing.put import put as send
 from broker.security import audit, authorities, redaction
-from broker.transactions.scope import unit_of_work
+from broker.settlement.batch import Accept
+from broker.transactions import leases
 from console.accounts import masking
 from console.cli import people, works
 from console.cli.people import USAGE
@@ -27,6 +31,8 @@ from console.messages import documents, search_form
 from console.messages.dead_letter_query import matches, names_for
 from console.messages.documents import PLACES, BrowsedMessage, FoundMessage
 from dashboards.live import depths
+
+LEASE = timedelta(minutes=1)  # far longer than one transaction takes
 
 
 def name_of(user: User | None) -> str:
@@ -74,8 +80,24 @@ def get(
         authorities.require(user, "browse", queue)
         return whole_of(user, found, entries, why)
     redaction.require_clear(user, [one.message_id for one in entries])
-    with unit_of_work(actor=name_of(user)) as work:
-        return [brief(documents.told(one)) for one in work.get(queue, limit)]
+    return [brief(documents.told(one)) for one in taken(user, found, limit)]
+
+
+def taken(user: User | None, queue: Queue, limit: int) -> list[Delivery]:
+    """The next messages, got and accepted as by a client of the API: a poison message
+    is moved to its backout queue instead."""
+    actor = name_of(user)
+    got: list[Delivery] = []
+    while len(got) < limit:
+        with transaction.atomic():
+            lease = leases.take(
+                queue, limit=limit - len(got), lease_for=LEASE, actor=actor, user=user
+            )
+            if lease is None:
+                break
+            leases.settle(lease.uow, queue.pk, Accept(), actor=actor)
+        got += lease.deliveries
+    return got
 
 
 def whole_of(

@@ -19,9 +19,10 @@ from broker.models import (
 from broker.queueing.put import put as send
 from broker.queueing.put import put_many
 from console.accounts import roles
+from tests.broker.dying import back_out, on
 from tests.console.commanding import refused, run, told
 from tests.console.letters import die, make_places
-from tests.make import make_messages, make_queue, make_setting, make_user
+from tests.make import NOON, make_messages, make_queue, make_setting, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -52,6 +53,20 @@ def test_a_message_is_put_browsed_and_taken() -> None:
     (taken,) = told("get", "orders", "--yes")["messages"]
     assert taken["body"] == "hello"
     assert bodies() == []
+
+
+def test_a_poison_message_is_moved_and_not_taken() -> None:
+    make_queue("BOQ")
+    orders = make_queue("orders", backout_threshold=1, backout_queue="BOQ")
+    put_many(make_messages(1), now=NOON)
+    back_out("orders")
+    put_many(make_messages(3))
+
+    taken = told("get", "orders", "--limit", 9, "--yes")["messages"]
+
+    assert [one["body"] for one in taken] == ["1", "2", "3"]
+    assert not Ready.objects.filter(queue_id=orders.pk).exists()
+    assert len(on("BOQ")) == 1
 
 
 def test_what_takes_away_only_shows_unless_it_is_agreed_to() -> None:
