@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, dataclass_transform
 
-from broker.errors.mq_codes import Reason
+from broker.errors.mq_codes import Completion, Reason
 
 
 @dataclass_transform(eq_default=False)
@@ -18,8 +18,9 @@ class BrokerError(Exception):
     """The base class of all errors: a dataclass; its fields are also its ``args``."""
 
     code: ClassVar[str]
-    # The reason code for clients of IBM MQ.
+    # The reason code for clients of IBM MQ, and the completion code of its call.
     reason: ClassVar[Reason] = Reason.UNEXPECTED_ERROR
+    completion: ClassVar[Completion] = Completion.FAILED
 
     def __init_subclass__(cls) -> None:
         dataclass(eq=False, repr=False)(cls)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from broker.errors import BrokerError
-from broker.errors.mq_codes import GetOptions, Reason
+from broker.errors.mq_codes import Completion, GetOptions, Reason
 
 
 class BackedOut(BrokerError):
-    """A commit failed; the unit of work was backed out."""
+    """A commit failed; the unit of work was backed out.
+
+    Source:
+        IBM MQ, "2003 (RC2003): MQRC_BACKED_OUT": of a commit it is a warning.
+    """
 
     code = "backed-out"
     reason = Reason.BACKED_OUT
+    completion = Completion.WARNING
 
     why: str
 

@@ -37,6 +37,7 @@ from broker.settlement.outcomes import (
     describe,
 )
 from broker.settlement.redelivery_policy import Disposition, NoPlace, Removal
+from broker.transactions.skipped import watched
 
 PART = 200  # most entries of one claim
 SWITCHED_OFF = "the broker has it switched off (BROKER_SKIP_BACKOUT)"
@@ -191,15 +192,9 @@ class UnitOfWork:
         self, delivery: Delivery, outcome: Outcome, *, confirms: bool = False
     ) -> None:
         self.check_open()
-        settle.settle_some(
-            delivery.uow,
-            delivery.queue_id,
-            [delivery.message_id],
-            outcome,
-            confirms=confirms,
-            actor=self.actor,
-            now=self.now,
-        )
+        which = delivery.uow, delivery.queue_id, [delivery.message_id]
+        about: dict[str, Any] = {"actor": self.actor, "now": self.now}
+        settle.settle_some(*which, outcome, confirms=confirms, **about)
         self.forget(delivery)
 
     def remove(self, removing: poison.Removing) -> None:
@@ -320,7 +315,7 @@ class UnitOfWork:
         after.id = settle.carry_over(delivery, error, actor=self.actor, now=self.now)
         after.held = after.claims = 1
         self.forget(delivery)
-        return after
+        return watched(after)
 
     def back_out_if_held(self, error: str) -> None:
         """Back out by the system, unless the unit of work has ended already."""

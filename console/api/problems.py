@@ -35,6 +35,8 @@ class Problem(Schema):
     code: str  # stable, and safe to match on
     detail: str  # for people: the error, and what to do
     reason: int | None = None  # IBM MQ's code, where there is one
+    # IBM MQ's completion code: 1 a warning, 2 failed
+    completion: int | None = None
     errors: list[dict[str, Any]] | None = None  # invalid fields, and their positions
 
 
@@ -73,6 +75,7 @@ def refused(request: HttpRequest, error: BrokerError) -> HttpResponse:
         code=error.code,
         detail=str(error),
         reason=int(error.reason),
+        completion=int(error.completion),
         **faults_of(error),
     )
 

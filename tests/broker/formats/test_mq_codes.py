@@ -21,6 +21,7 @@ from broker.errors.mq_codes import (
     Reason,
     Report,
 )
+from broker.errors.units_of_work import BackedOut, SecondMark
 
 
 @pytest.mark.spec("MD-5")
@@ -57,6 +58,7 @@ def test_report_options_have_their_bits() -> None:
         (2003, "BACKED_OUT"),
         (2009, "CONNECTION_BROKEN"),
         (2013, "EXPIRY_ERROR"),
+        (2104, "UNKNOWN_REPORT_OPTION"),
         (2016, "GET_INHIBITED"),
         (2027, "MISSING_REPLY_TO_Q"),
         (2030, "MSG_TOO_BIG_FOR_Q"),
@@ -151,3 +153,10 @@ def test_message_types_and_persistence_have_their_values() -> None:
         "PERSISTENT": 1,
         "AS_Q_DEF": 2,
     }
+
+
+@pytest.mark.spec("MD-6", "UOW-8")
+def test_errors_have_a_completion_code() -> None:
+    assert (SecondMark.completion, SecondMark.reason) == (Completion.FAILED, 2062)
+    assert (BackedOut.completion, BackedOut.reason) == (Completion.WARNING, 2003)
+    assert MissingReplyTo(256).completion == 2

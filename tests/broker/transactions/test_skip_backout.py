@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -235,3 +236,19 @@ def test_the_journal_tells_of_the_skip() -> None:
     ]
     assert (skip.uow, skip.detail["error"]) == (after.id, "no")
     assert fsck.violations() == []
+
+
+@pytest.mark.spec("SKIP-5")
+@pytest.mark.parametrize("way", ["commit", "back_out", ""])
+def test_a_unit_of_work_that_is_dropped_is_told(
+    way: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    after = skipped(1)
+    number = after.id
+    if way:
+        getattr(after, way)(*["no"] * (way == "back_out"))
+    del after
+    gc.collect()
+    dropped = [one.getMessage() for one in caplog.records]
+    assert len(dropped) == (not way)
+    assert all(f"Unit of work {number}" in one for one in dropped)
