@@ -28,7 +28,7 @@ class ListenerLimits:
         connections: connections at once.
         connections_per_user: connections logged in as one user.
         connections_per_host: connections from one address.
-        before_login: connections that have not opened yet.
+        before_login: connections that log in at once; further ones wait for their turn.
         before_login_per_host: the same from one address.
         login_timeout_s: time from the connect to the open.
         login_bytes: bytes that a client may send before the login.
@@ -119,13 +119,14 @@ SETTINGS = {  # names of settings that differ from the name of the field
 class Counts:
     """Counts of connections by address and user; for the loop's thread.
 
-    Each connection enters once, logs in at most once, and leaves once.
+    Each connection enters once, begins its login and logs in at most once, and leaves
+    once.
     """
 
     def __init__(self, limits: ListenerLimits) -> None:
         self.limits = limits
         self.all = 0
-        self.waiting = 0  # connections that are not logged in yet
+        self.waiting = 0  # connections that log in now
         self.hosts: Counter[str] = Counter()
         self.waiting_hosts: Counter[str] = Counter()
         self.users: Counter[int] = Counter()
@@ -140,19 +141,22 @@ class Counts:
         for count, most, which in (
             (self.all, limits.connections, "in all"),
             (self.hosts[host], limits.connections_per_host, f"from {host}"),
-            (self.waiting, limits.before_login, "that have not logged in"),
-            (
-                self.waiting_hosts[host],
-                limits.before_login_per_host,
-                f"from {host} that have not logged in",
-            ),
         ):
             if count >= most:
                 self.forget_nobody(host)
                 raise too_many(most, which)
         self.all += 1
-        self.waiting += 1
         self.hosts[host] += 1
+
+    def may_log_in(self, host: str) -> bool:
+        """Whether one more connection from this host may begin its login."""
+        return (
+            self.waiting < self.limits.before_login
+            and self.waiting_hosts[host] < self.limits.before_login_per_host
+        )
+
+    def begin_login(self, host: str) -> None:
+        self.waiting += 1
         self.waiting_hosts[host] += 1
 
     def log_in(self, host: str, user_id: int) -> None:
@@ -168,12 +172,14 @@ class Counts:
         self.users[user_id] += 1
         self.stop_waiting(host)
 
-    def leave(self, host: str, user_id: int | None) -> None:
-        """Uncount a connection; ``user_id`` is None if it never logged in."""
+    def leave(self, host: str, user_id: int | None, *, had_turn: bool = True) -> None:
+        """Uncount a connection; ``user_id`` is None if it never logged in, ``had_turn``
+        is false if it did not begin its login either."""
         self.all -= 1
         self.hosts[host] -= 1
         if user_id is None:
-            self.stop_waiting(host)
+            if had_turn:
+                self.stop_waiting(host)
         else:
             self.users[user_id] -= 1
             drop_zero(self.users, user_id)

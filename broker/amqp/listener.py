@@ -25,11 +25,12 @@ from broker.amqp.clients.addresses import place
 from broker.amqp.clients.certificates import Certificates
 from broker.amqp.clients.client import Client
 from broker.amqp.clients.identity import Identities
+from broker.amqp.clients.login_line import LoginLine
 from broker.amqp.clients.periodic import Rounds
 from broker.amqp.clients.permission_cache import Key, Principals, Rights
 from broker.amqp.clients.registry import Register
 from broker.amqp.clients.tls_handshake import Doorstep
-from broker.amqp.limits import Counts, ListenerLimits
+from broker.amqp.limits import Counts, ListenerLimits, too_many
 from broker.amqp.messages.anonymous_relay import Places
 from broker.amqp.nodes.consumers import Consumers
 from broker.amqp.protocol.conditions import CONNECTION_FORCED, AmqpError
@@ -100,6 +101,7 @@ class Listener:
         self.servers: list[asyncio.Server] = []
         self.clients: set[Client] = set()
         self.counts = Counts(self.limits)
+        self.line = LoginLine(loop, self.counts)
         self.pool = Pool(loop, "amqp", threads=THREADS)
         self.passwords = Pool(loop, "passwords", threads=PASSWORD_THREADS)
         self.identities = Identities(
@@ -191,6 +193,9 @@ class Listener:
         try:
             if self.stopping:
                 raise AmqpError("", STOPS)
+            most = max(self.limits.connections // 2, 1)
+            if self.line.length >= most:
+                raise too_many(most, "that wait to log in")
             self.counts.enter(client.host)
         except AmqpError as error:
             self.rounds.refused(client.address, error.description)
@@ -210,6 +215,7 @@ class Listener:
             raise AmqpError(CONNECTION_FORCED, GONE)
         self.counts.log_in(client.host, client.user.pk)
         client.is_counted = True
+        self.line.go_on()
         return self.principals.enter(Key.of(client.identity), client.held)
 
     def forget(self, client: Client) -> None:
@@ -224,7 +230,9 @@ class Listener:
         if client in self.clients:
             self.clients.remove(client)
             user_id = client.user.pk if client.is_counted else None
-            self.counts.leave(client.host, user_id)
+            self.line.leave(client)
+            self.counts.leave(client.host, user_id, had_turn=client.has_turn)
+            self.line.go_on()
 
     # The end of the listener.
 
@@ -238,6 +246,7 @@ class Listener:
                 await self.puts.drain()
                 await self.large_puts.drain()
                 await self.settlements.drain()
+        self.line.close()
         for client in list(self.clients):
             client.guard(client.force, STOPS)
         await self.clients_leave()

@@ -15,9 +15,11 @@ from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.frames import SASL, SASL_HEADER, frame
 from broker.amqp.protocol.performatives import (
     SaslInit,
+    SaslOutcome,
     encode_performative,
 )
 from tests.amqp.listening import PASSWORD, Wire, beside_a_good_client
+from tests.amqp.test_identity import at_once, outcome
 
 MOST = 3
 ROUND = (MOST - 1, MOST, MOST + 1, 10 * MOST)
@@ -43,15 +45,7 @@ def test_limits_are_those_of_the_settings(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("tried", ROUND)
-@pytest.mark.parametrize(
-    "limit",
-    [
-        "connections",
-        "connections_per_host",
-        "before_login",
-        "before_login_per_host",
-    ],
-)
+@pytest.mark.parametrize("limit", ["connections", "connections_per_host"])
 def test_connections_are_counted_up_to_their_limit(limit: str, tried: int) -> None:
     counts = Counts(ListenerLimits.from_settings(**{limit: MOST}))
 
@@ -70,13 +64,16 @@ def test_connections_of_a_user_are_counted_up_to_their_limit(tried: int) -> None
 
     for _ in range(min(tried, MOST)):
         counts.enter("here")
+        counts.begin_login("here")
         counts.log_in("here", 1)
     for _ in range(tried - MOST):
         counts.enter("here")
+        counts.begin_login("here")
         with pytest.raises(AmqpError, match="of this user"):
             counts.log_in("here", 1)
         counts.leave("here", None)
     counts.enter("here")
+    counts.begin_login("here")
     counts.log_in("here", 2)
 
     assert counts.users == {1: min(tried, MOST), 2: 1}
@@ -86,12 +83,13 @@ def test_whoever_leaves_makes_room_and_is_forgotten() -> None:
     counts = Counts(ListenerLimits.from_settings(connections=1, connections_per_user=1))
     for number in range(5):
         counts.enter(f"host {number}")
+        counts.begin_login(f"host {number}")
         counts.log_in(f"host {number}", number)
         counts.leave(f"host {number}", number)
     counts.enter("silent")
     with pytest.raises(AmqpError):
         counts.enter("another")
-    counts.leave("silent", None)
+    counts.leave("silent", None, had_turn=False)
 
     assert (counts.all, counts.waiting) == (0, 0)
     assert [*counts.hosts, *counts.waiting_hosts, *counts.users] == []
@@ -127,16 +125,42 @@ def test_one_connection_too_many_is_hung_up_on(
 
 
 @pytest.mark.parametrize("limit", ["before_login", "before_login_per_host"])
-@pytest.mark.parametrize("tried", ROUND)
-def test_the_silent_take_no_room_from_those_who_are_open(
-    transactional_db: None, limit: str, tried: int
+def test_those_who_may_not_log_in_yet_wait_for_their_turn(
+    transactional_db: None, limit: str
 ) -> None:
     with beside_a_good_client(**{limit: MOST}) as here:
-        wires = [here.dial() for _ in range(tried)]
-        assert [is_refused(one) for one in wires] == [n >= MOST for n in range(tried)]
-        for wire in wires:
+        line = here.listener.line
+        silent = [here.dial() for _ in range(MOST)]
+        here.until(lambda: here.listener.counts.waiting == MOST)
+        herd = [here.dial() for _ in range(10 * MOST)]
+        for wire in herd:
+            wire.socket.sendall(at_once("amelia", PASSWORD))
+        gone = here.dial()
+        here.until(lambda: line.length == len(herd) + 1)
+        gone.drop()
+
+        for wire in silent:
             wire.drop()
-        here.until(lambda: here.listener.counts.waiting == 0)
+
+        # Each makes room for another once it is gone.
+        for wire in herd:
+            assert outcome(wire) == SaslOutcome(0)
+            wire.drop()
+        here.until(lambda: here.listener.counts.all == 1)
+        assert (line.length, here.listener.counts.waiting) == (0, 0)
+
+
+def test_the_line_before_the_login_is_not_endless(transactional_db: None) -> None:
+    with beside_a_good_client(before_login=1, connections=8) as here:
+        silent = here.dial()
+        here.until(lambda: here.listener.counts.waiting == 1)
+        wires = [here.dial() for _ in range(6)]
+        here.until(lambda: here.listener.line.length == 4)
+        for refused in wires[4:]:
+            assert is_refused(refused)
+        for wire in (silent, *wires):
+            wire.drop()
+        here.until(lambda: here.listener.counts.all == 1)
 
 
 @pytest.mark.parametrize("tried", ROUND)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from asyncio import Transport
 from typing import Literal
 
-Reason = Literal["answers", "attaches", "login", "puts"]
+Reason = Literal["answers", "attaches", "login", "puts", "turn"]
 
 
 class Hearing:
     """Pauses reading from one client while it is held for at least one reason.
 
     Reasons: the client does not read our answers; too many of its attaches wait; it
-    has put more messages than can be stored at once; its login is being checked.
+    has put more messages than can be stored at once; its login is being checked, or
+    waits for its turn.
     """
 
     def __init__(self, transport: Transport) -> None:

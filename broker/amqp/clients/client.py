@@ -96,7 +96,7 @@ class Client(Guarded, asyncio.Protocol):
         self.put_bytes = 0
         self.gone = self.was_lost = self.is_hung_up = False
         self.is_admitted = self.is_counted = self.is_forgotten = False
-        self.is_stuffed = self.is_flushing = False
+        self.is_stuffed = self.is_flushing = self.has_turn = False
         self.timer: asyncio.TimerHandle | None = None
 
     @property
@@ -140,9 +140,7 @@ class Client(Guarded, asyncio.Protocol):
             self.transport.close()
             return
         self.login = Login(self)
-        self.await_login()
-        if self.early:
-            self.data_received(self.early)
+        self.login.take_turn()
 
     def data_received(self, data: bytes) -> None:
         if not hasattr(self, "transport"):

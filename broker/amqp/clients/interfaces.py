@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 from broker.amqp.clients.access import Access
 from broker.amqp.clients.backpressure import Hearing
 from broker.amqp.clients.identity import Identities, Identity
+from broker.amqp.clients.login_line import LoginLine
 from broker.amqp.clients.permission_cache import Principals, Rights
 from broker.amqp.clients.registry import Register
 from broker.amqp.limits import ListenerLimits
@@ -29,6 +30,7 @@ class LoginListener(NodeListener, Protocol):
     """The part of ``Listener`` that the parts of a client use."""
 
     access: Access
+    line: LoginLine
     identities: Identities
     register: Register
 
@@ -71,6 +73,8 @@ class ConnectedClient(NodeClient, Protocol):
     ip: str
     host: str
     login: LoginStep | None
+    has_turn: bool
+    early: bytes
     identity: Identity
     held: GrantedAuthorities
 
@@ -83,6 +87,10 @@ class ConnectedClient(NodeClient, Protocol):
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
 
     def receive(self, data: bytes) -> None: ...
+
+    def data_received(self, data: bytes) -> None: ...
+
+    def await_login(self) -> None: ...
 
     def turn_away(self) -> None: ...
 

@@ -38,6 +38,21 @@ class Login:
             )
         )
 
+    def take_turn(self) -> None:
+        """Begin now, or later if many others log in at this moment."""
+        client = self.client
+        line = client.listener.line
+        if client.has_turn or line.join(client, client.transport, self.begin):
+            self.begin()
+        else:
+            client.hearing.hold("turn")
+
+    def begin(self) -> None:
+        self.client.hearing.release("turn")
+        self.client.await_login()
+        if self.client.early:
+            self.client.data_received(self.client.early)
+
     def receive(self, data: bytes) -> None:
         """Handle received bytes; keep those that come before the answer.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from functools import partial
 from typing import cast
 
 from broker.amqp.clients.client import Client
@@ -27,7 +28,17 @@ class Doorstep(asyncio.Protocol):
             raw.close()
             return
         raw.pause_reading()  # the next bytes belong to the handshake
-        self.task = self.listener.loop.create_task(self.shake_hands(raw))
+        begin = partial(self.begin, raw)
+        if self.listener.line.join(self.client, raw, begin):
+            begin()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.task is None:
+            self.listener.dismiss(self.client)
+
+    def begin(self, raw: asyncio.Transport) -> None:
+        if not raw.is_closing():
+            self.task = self.listener.loop.create_task(self.shake_hands(raw))
 
     async def shake_hands(self, raw: asyncio.Transport) -> None:
         try:
