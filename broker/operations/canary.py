@@ -134,16 +134,26 @@ def check(canaries: int) -> None:
         raise InvalidCanary(canaries, WATCHED)
 
 
-def usual(operation: Operation, messages: int, *, has_consumers: bool) -> int:
+def usual(
+    operation: Operation,
+    messages: int,
+    *,
+    has_consumers: bool,
+    dies_again: bool = False,
+) -> int:
     """The default size of the canary of an operation.
 
     Args:
         operation: the planned operation.
         messages: number of its messages.
         has_consumers: whether a consumer has ever got from the target queues.
+        dies_again: whether messages with the same error were resubmitted before, and
+            nothing shows that they are processed now.
     """
     if operation.undoes_id is not None or operation.kind not in TRIED_FIRST:
         return 0
+    if dies_again and messages <= LARGE:
+        return USUAL if messages > USUAL else int(messages > 1)
     may_die = has_consumers or operation.kind == Operation.Kind.RESUBMIT
     return USUAL if messages > LARGE and may_die else 0
 

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from broker.errors import OperationNotPlanned
 from broker.models import Act, Course, Kind, Operation, OperationItem, Queue
 from broker.operations import canary as canaries
-from broker.operations import copy_outcomes, rate_limit
+from broker.operations import copy_outcomes, error_history, rate_limit
 from broker.operations.auditing import note
 from broker.operations.canary import StopReason
 from broker.operations.items import Item, named, planned
@@ -159,7 +159,12 @@ def usual_canary(operation: Operation) -> int:
     goals = dict(counted)
     depths = journal.depths(ids_of(Queue.objects.filter(name__in=goals)))
     taken = [depth.done[Kind.GET] for depth in depths.values()]
-    return canaries.usual(operation, sum(goals.values()), has_consumers=any(taken))
+    return canaries.usual(
+        operation,
+        sum(goals.values()),
+        has_consumers=any(taken),
+        dies_again=error_history.dies_again(operation.pk),
+    )
 
 
 def ids_of(queues: QuerySet[Queue]) -> set[int]:

@@ -17,6 +17,14 @@ from broker.formats.text import text_of
 MOST = 50  # most changes recorded of one message
 LONGEST = 200  # most characters of a value, or of its path
 NOTHING: Any = object()
+TYPES = {
+    '"': "text",
+    "{": "object",
+    "[": "array",
+    "t": "boolean",
+    "f": "boolean",
+    "n": "null",
+}  # of values in JSON, by their first character; numbers have others
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +37,14 @@ class ValueChange:
 
     @property
     def kind(self) -> str:
-        """The kind of change: the operation, and the path without indexes of arrays."""
-        op = (
-            "add"
-            if self.before is None
-            else "remove"
-            if self.after is None
-            else "replace"
-        )
-        return f"{op} {generic(self.where)}"
+        """The kind of change: the operation, the path without indexes of arrays, and
+        the types in JSON if they differ."""
+        path = generic(self.where)
+        if self.before is None or self.after is None:
+            return f"{'remove' if self.after is None else 'add'} {path}"
+        types = [json_type(self.before), json_type(self.after)]
+        change = f" ({' becomes '.join(types)})" if types[0] != types[1] else ""
+        return f"replace {path}{change}"
 
 
 def changes(subject: Subject, repair: Repair) -> list[ValueChange]:
@@ -97,6 +104,11 @@ def cut(text: str) -> str:
 
 def escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
+
+
+def json_type(text: str) -> str:
+    """The type of a value, by the beginning of its JSON."""
+    return TYPES.get(text[:1], "number")
 
 
 def generic(where: str) -> str:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from broker.formats import lossless_json, patches
 from broker.formats.patches import LARGEST, Misfit, Repair, Subject, Unfit
+from broker.formats.patches.differences import ValueChange
 from tests.broker.formats.test_lossless_json import VALUES, exact
 
 JSON = "application/json"
@@ -278,3 +279,16 @@ def test_changes_are_told_by_where_they_are() -> None:
         ("/new", None, "[1]"),
     ]
     assert told[1].kind == "replace /lines/*/price"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("17", "17.5", "replace /a"),
+        ("17", '"17"', "replace /a (number becomes text)"),
+        ("true", "null", "replace /a (boolean becomes null)"),
+        ("{}", "[]", "replace /a (object becomes array)"),
+    ],
+)
+def test_a_change_of_the_type_is_named(before: str, after: str, kind: str) -> None:
+    assert ValueChange("/a", before, after).kind == kind

@@ -136,6 +136,13 @@ def test_what_is_usual(
     assert found == canary
 
 
+@pytest.mark.parametrize(("messages", "canary"), [(1, 0), (10, 1), (99, 10), (101, 10)])
+def test_a_few_that_died_again_are_tried_first(messages: int, canary: int) -> None:
+    again = Operation(kind=Operation.Kind.RESUBMIT)
+    found = canaries.usual(again, messages, has_consumers=True, dies_again=True)
+    assert found == canary
+
+
 def test_an_undo_tries_nothing_first() -> None:
     undo = Operation(kind=Operation.Kind.RESUBMIT, undoes_id=1)
     assert canaries.usual(undo, 1000, has_consumers=True) == 0
