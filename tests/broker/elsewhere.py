@@ -4,32 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Thread
-from typing import IO, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
-from django.conf import settings
 from django.db import connection, connections, transaction
 
 from broker.amqp.clients.registry_rows import living
 from broker.models import Owner
+from tests.broker.forked import FORKS, start
 from tests.console.until import until
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
-
-BEGINNING = """
-import os
-import sys
-os.environ["PGAPPNAME"] = f"process {os.getpid()}"
-import django
-from django.conf import settings
-django.setup()
-settings.DATABASES["default"]["NAME"] = sys.argv[1]
-"""
 
 
 class Elsewhere:
@@ -104,27 +92,49 @@ class Background:
             raise self.error
 
 
+class Process:
+    """Another Python with this project and this database.
+
+    It is forked of one that has loaded the project, which takes seconds.
+    """
+
+    def __init__(self, script: str) -> None:
+        stdin, told = FORKS.Pipe(duplex=False)
+        heard, stdout = FORKS.Pipe(duplex=False)
+        name = connection.settings_dict["NAME"]
+        with stdin, told, heard, stdout:
+            self.forked = start(script, name, stdin, stdout)
+            self.stdin = os.fdopen(os.dup(told.fileno()), "w")
+            self.stdout = os.fdopen(os.dup(heard.fileno()))
+        self.pid: int = self.forked.pid
+
+    def kill(self) -> None:
+        self.forked.kill()
+
+    def wait(self) -> int:
+        """Its exit code; of a signal, negative."""
+        self.forked.join()
+        return int(self.forked.exitcode)
+
+    def end(self) -> None:
+        self.kill()
+        self.wait()
+        self.stdout.close()
+        with suppress(BrokenPipeError):
+            self.stdin.close()
+
+
 @contextmanager
-def process(script: str) -> Iterator[subprocess.Popen[str]]:
-    """Another Python with this project and this database; it is killed at the end."""
-    with subprocess.Popen(
-        [sys.executable, "-c", BEGINNING + script, connection.settings_dict["NAME"]],
-        env=os.environ
-        | {
-            "BACKOUT_SECRET_KEYS": ",".join(settings.BACKOUT_SECRET_KEYS),
-            "DJANGO_SETTINGS_MODULE": "console.settings",
-        },
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as other:
-        try:
-            yield other
-        finally:
-            other.kill()
+def process(script: str) -> Iterator[Process]:
+    """It is killed at the end."""
+    other = Process(script)
+    try:
+        yield other
+    finally:
+        other.end()
 
 
-def kill(other: subprocess.Popen[str]) -> None:
+def kill(other: Process) -> None:
     """Kill a process, and wait until PostgreSQL has noticed.
 
     Its locks are gone then, and what it had asked for is done or undone: a statement
@@ -136,7 +146,7 @@ def kill(other: subprocess.Popen[str]) -> None:
     until(lambda: not living(owners) and not is_served(other))
 
 
-def is_served(other: subprocess.Popen[str]) -> bool:
+def is_served(other: Process) -> bool:
     """Whether the server has a process for another that ``process`` has begun."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -147,16 +157,11 @@ def is_served(other: subprocess.Popen[str]) -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def said(other: subprocess.Popen[str]) -> str:
+def said(other: Process) -> str:
     """The next line that a process says; it is waited for."""
-    return pipe(other.stdout).readline().strip()
+    return other.stdout.readline().strip()
 
 
-def tell(other: subprocess.Popen[str], line: str = "") -> None:
-    pipe(other.stdin).write(line + "\n")
-    pipe(other.stdin).flush()
-
-
-def pipe(stream: IO[str] | None) -> IO[str]:
-    assert stream is not None
-    return stream
+def tell(other: Process, line: str = "") -> None:
+    other.stdin.write(line + "\n")
+    other.stdin.flush()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from broker.models import Link, LinkState
 from tests.broker.bridges.linking import status
-from tests.broker.elsewhere import process
+from tests.broker.elsewhere import Process, process
 from tests.console.until import until
 
 SCRIPT = """
@@ -22,7 +21,7 @@ bridge.run()
 
 
 @contextmanager
-def bridge_process() -> Iterator[subprocess.Popen[str]]:
+def bridge_process() -> Iterator[Process]:
     """Another process that runs links; killed at the end."""
     with process(SCRIPT) as other:
         yield other

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ from django.db import connection
 
 from broker.models import LinkStatus
 from broker.queueing.store import NewMessage
-from tests.broker.elsewhere import pipe, process
+from tests.broker.elsewhere import Process, process, said, tell
 from tests.console.until import until
 from tests.tools.bridge_faults.crashing import Fault
 from tests.tools.bridge_faults.numbered import number_of, unlike, words_of
@@ -55,15 +54,14 @@ class Found:
 class Struck:
     """A process that forks a bridge for each fault."""
 
-    def __init__(self, server: subprocess.Popen[str], folder: Path) -> None:
+    def __init__(self, server: Process, folder: Path) -> None:
         self.server = server
         self.folder = folder  # of what the bridges tell
         self.pid = 0  # of the bridge that runs; 0: none
 
     def begin(self, fault: Fault) -> int:
-        pipe(self.server.stdin).write(json.dumps(asdict(fault)) + "\n")
-        pipe(self.server.stdin).flush()
-        self.pid = int(pipe(self.server.stdout).readline())
+        tell(self.server, json.dumps(asdict(fault)))
+        self.pid = int(said(self.server))
         return self.pid
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> int:
@@ -71,7 +69,7 @@ class Struck:
         with suppress(ProcessLookupError):
             os.kill(self.pid, how)
         self.pid = 0
-        return int(pipe(self.server.stdout).readline())
+        return int(said(self.server))
 
 
 @contextmanager
