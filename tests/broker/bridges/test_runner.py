@@ -195,7 +195,7 @@ def test_a_link_of_a_process_that_is_killed_is_taken_over_within_five_seconds() 
         }
         (runs,) = owners.values()
         epoch = status(link).epoch
-        runs.send_signal(signal.SIGKILL)
+        os.kill(runs.pid, signal.SIGKILL)
         put("orders", b"after")
         until_sent(link, 1, seconds=5)
         assert status(link).epoch == epoch + 1
@@ -207,11 +207,11 @@ def test_a_frozen_process_that_wakes_does_no_harm() -> None:
     with bridge_process() as first, bridge_process() as second:
         until_state(link, STARTED)
         (runs,) = [one for one in (first, second) if one.pid == owner_pid(link)]
-        runs.send_signal(signal.SIGSTOP)
+        os.kill(runs.pid, signal.SIGSTOP)
         for number in range(50):
             put("orders", b"%d" % number)
         until_sent(link, 50, seconds=10)
-        runs.send_signal(signal.SIGCONT)
+        os.kill(runs.pid, signal.SIGCONT)
         for number in range(50, 100):
             put("orders", b"%d" % number)
         until_sent(link, 100, seconds=10)
