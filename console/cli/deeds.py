@@ -22,7 +22,7 @@ from broker.queueing import browse as looking
 from broker.queueing.get import Delivery
 from broker.queueing.put import put as send
 from broker.security import audit, authorities, redaction
-from broker.settlement.batch import Accept
+from broker.settlement.outcomes import Accept
 from broker.transactions import leases
 from console.accounts import masking
 from console.cli import people, works
