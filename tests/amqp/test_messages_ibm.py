@@ -177,7 +177,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"x_opt_ibm_colour": Int(1)}, "x-opt-ibm-colour is no field"),
     ({"x_opt_ibm_report": "all"}, "must be a number"),
     ({"x_opt_ibm_report": True}, "must be a number"),
-    ({"x_opt_ibm_report": Int(8)}, "not a valid combination"),
+    ({"x_opt_ibm_report": Int(512)}, "not a valid combination"),
     ({"x_opt_ibm_report": 2**40}, "a number of 32 bits"),
     ({"x_opt_ibm_report": Int(ASKS)}, "Set one."),
     ({"x_opt_ibm_msg_type": Int(1)}, "Set one."),

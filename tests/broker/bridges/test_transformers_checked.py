@@ -81,8 +81,8 @@ LOOP.append(LOOP)
         ),
         ({"properties": {"a": LOOP}}, "Its property 'a' is nested more than 200 deep."),
         (
-            {"descriptor": {"report": 1 << 30}},
-            "Report options 0x40000000 are not a valid combination. Combine"
+            {"descriptor": {"report": 1 << 28}},
+            "Report options 0x10000000 are not a valid combination. Combine"
             " the values of broker.errors.mq_codes.Report that you want.",
         ),
         ({"envelope": b"mine"}, "Its envelope is neither what it was nor None."),

@@ -150,7 +150,7 @@ def test_what_a_message_says_comes_before_what_its_producer_says() -> None:
 def test_what_no_queue_can_take_is_refused_at_once(mode: SessionMode) -> None:
     sender = session(mode).producer("orders")
     with pytest.raises(WrongReportOptions):
-        sender.send(descriptor={"report": 8})
+        sender.send(descriptor={"report": 512})
     with pytest.raises(MissingReplyTo):
         sender.send(report=Report.EXCEPTION)
     with pytest.raises(MissingReplyTo):
