@@ -27,6 +27,8 @@ from broker.settlement.batch import Settlement
 Asked = ParamSpec("Asked")
 Result = TypeVar("Result")
 
+CBS = "CBS"  # mechanism of clients of Azure Service Bus: a token
+
 
 class Snapshot(NamedTuple):
     """Counts of an endpoint for the console; at most a second old there."""

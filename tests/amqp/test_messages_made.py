@@ -7,10 +7,12 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.amqp.messages.bodies import DATA, VALUE
+from broker.amqp.messages.compose import LAST_MS
 from broker.amqp.messages.convert import to_send
 from broker.amqp.protocol.sections import (
     Header,
@@ -21,6 +23,7 @@ from broker.amqp.protocol.sections import (
 )
 from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.types.types import Byte, Int, Timestamp, ULong
+from broker.formats.mq.descriptor import own_id
 from broker.queueing.store import NewMessage
 from tests.amqp.messages_drawn import BARE
 from tests.amqp.written import (
@@ -258,3 +261,20 @@ def test_a_dead_letter_of_any_message_differs_in_nothing_else(bare: bytes) -> No
     )
     assert repr(added).startswith(repr(map_of(was.annotations))[:-1])
     assert {"x-opt-ibm-format", "x-opt-death-reason"} < set(added)
+
+
+@pytest.mark.parametrize("said", [{}, {"to": "orders"}, {"message_id": "order-7"}])
+def test_a_client_of_azure_gets_an_id_and_the_end_of_the_lock(
+    said: dict[str, str],
+) -> None:
+    delivery = kept(came(annotated(x_opt_mine="m") + properties(**said) + data()))
+
+    out = split(to_send(delivery, now=NOON, as_azure=True))
+
+    found = properties_of(out.properties)
+    own = f"ID:{own_id(delivery, settings.BROKER_NAME).hex()}"
+    assert found.message_id == said.get("message_id", own)
+    assert found.to == said.get("to")
+    assert out.body == data()
+    notes = map_of(out.annotations)
+    assert notes == {"x-opt-mine": "m", "x-opt-locked-until": Timestamp(LAST_MS)}

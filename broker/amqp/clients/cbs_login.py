@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from broker.amqp.clients import cbs, permission_cache
 from broker.amqp.clients.identity import Identity
 from broker.amqp.clients.interfaces import ConnectedClient
-from broker.amqp.interfaces import End, Snapshot
+from broker.amqp.interfaces import CBS, End, Snapshot
 from broker.amqp.protocol import events
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import UNAUTHORIZED_ACCESS, AmqpError
@@ -26,7 +26,6 @@ from broker.security import credentials
 
 logger = logging.getLogger(__name__)
 
-MECHANISM = "CBS"
 CREDIT = 4  # tokens that a client may send before they are answered
 TAG_BYTES = 16
 WHO = f"Authenticate first: put a token on {cbs.NODE}."
@@ -100,7 +99,7 @@ class Visit:
     async def welcome(self, credential: Credential) -> bool:
         """Log the client in; False if it may not connect or is gone."""
         client = self.client
-        identity = Identity(credential.user, credential, MECHANISM)
+        identity = Identity(credential.user, credential, CBS)
         held = await client.listener.database(permission_cache.held_by, identity)
         if held is None or client.gone or self.said is None:
             return False

@@ -22,6 +22,7 @@ from broker.queueing.get import Delivery
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
+LAST_MS = 253_402_300_799_999  # the end of the year 9999
 ANNOTATIONS, PROPERTIES, APPLICATION_PROPERTIES = (
     bytes((0, 0x53, code)) for code in (0x72, 0x73, 0x74)
 )

@@ -35,6 +35,8 @@ from broker.amqp.messages.mq_descriptor import (
     from_properties,
 )
 from broker.amqp.messages.outgoing_changes import (
+    FOREVER,
+    LOCKED_UNTIL,
     added_annotations,
     milliseconds,
     rewritten,
@@ -200,7 +202,13 @@ def take_wishes(message: NewMessage, sections: Sections, now: datetime) -> bytes
     return annotations
 
 
-def to_send(delivery: Delivery, *, now: datetime, from_topic: bool = False) -> bytes:
+def to_send(
+    delivery: Delivery,
+    *,
+    now: datetime,
+    from_topic: bool = False,
+    as_azure: bool = False,
+) -> bytes:
     """Encode all sections of a message for its consumer.
 
     Args:
@@ -208,19 +216,24 @@ def to_send(delivery: Delivery, *, now: datetime, from_topic: bool = False) -> b
         now: the time, for the remaining time to live.
         from_topic: whether its queue is a subscription; it is written for JMS clients
             into messages that were put without AMQP.
+        as_azure: whether its consumer is a client of Azure Service Bus, which needs a
+            message id and the end of the lock.
     """
     header = header_of(delivery, now)
     stored = delivery.envelope
     if stored is None:
         more = added_annotations(delivery, is_copy=True)
+        if as_azure:
+            more[LOCKED_UNTIL] = FOREVER
         return header + made(delivery, more, from_topic=from_topic)
     if (
-        stored[0]
+        as_azure
+        or stored[0]
         or delivery.descriptor
         or delivery.headers
         or not OURS.isdisjoint(delivery.properties)
     ):
-        return header + rewritten(delivery, opened(stored))
+        return header + rewritten(delivery, opened(stored), as_azure=as_azure)
     end: int = START + LENGTH.unpack_from(stored, 1)[0]
     return b"".join((header, stored[START:end], delivery.body, stored[end:]))
 

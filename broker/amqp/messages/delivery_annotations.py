@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from broker.amqp.messages.compose import EPOCH, MILLISECOND
+from broker.amqp.messages.compose import EPOCH, LAST_MS, MILLISECOND
 from broker.amqp.messages.mq_descriptor import HEADERS, PREFIX, refused
 from broker.amqp.protocol.conditions import (
     INVALID_FIELD,
@@ -21,7 +21,6 @@ from broker.queueing.store import NewMessage
 # The broker's own annotation, and Azure's.
 AT = ("x-opt-delivery-time", "x-opt-scheduled-enqueue-time")
 AFTER = "x-opt-delivery-delay"
-LAST_MS = 253_402_300_799_999  # the end of the year 9999
 
 
 def is_wish(annotation: str) -> bool:

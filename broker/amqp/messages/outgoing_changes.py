@@ -7,12 +7,13 @@ from typing import Any
 
 from broker.amqp.messages import death_annotations, mq_descriptor
 from broker.amqp.messages.apply_edit import repaired
-from broker.amqp.messages.compose import timestamp
+from broker.amqp.messages.compose import LAST_MS, message_id, timestamp
 from broker.amqp.messages.documents import document
 from broker.amqp.messages.envelope import Envelope
 from broker.amqp.messages.splice import (
     ANNOTATIONS,
     APPLICATION_PROPERTIES,
+    with_fields,
     with_null,
     with_pairs,
 )
@@ -20,15 +21,20 @@ from broker.amqp.protocol.sections import Sections, map_of, properties_of, split
 from broker.amqp.protocol.types.types import Symbol, Timestamp
 from broker.queueing.get import Delivery
 
-EXPIRY = 8  # position of the absolute expiry time among the properties
+MESSAGE_ID, EXPIRY = 0, 8  # positions among the properties
+# The broker's locks have no end; Azure's clients would renew one that has.
+LOCKED_UNTIL = Symbol("x-opt-locked-until")
+FOREVER = Timestamp(LAST_MS)
 
 
-def rewritten(delivery: Delivery, kept: Envelope) -> bytes:
+def rewritten(delivery: Delivery, kept: Envelope, *, as_azure: bool = False) -> bytes:
     """Encode all sections but the header.
 
     IBM MQ's fields become annotations. A dead letter gets properties and annotations
     that tell its origin. An expiry time that is no longer valid, as that of a dead
-    letter, is removed from the properties: clients would drop the message for it.
+    letter, is removed from the properties: clients would drop the message for it. A
+    client of Azure Service Bus gets the end of the lock, and a message id if there is
+    none.
     """
     sections = sections_of(delivery, kept)
     copied = is_copy(delivery, sections)
@@ -38,6 +44,10 @@ def rewritten(delivery: Delivery, kept: Envelope) -> bytes:
         was = properties_of(properties).absolute_expiry_time
         added[death_annotations.ORIGINAL_EXPIRY] = Timestamp(was or 0)
         properties = with_null(properties, EXPIRY)
+    if as_azure:
+        added[LOCKED_UNTIL] = FOREVER
+        if delivery.client_message_id is None:
+            properties = with_fields(properties, {MESSAGE_ID: message_id(delivery)})
     if copied:
         ours = death_annotations.written_by_us(delivery.properties)
         application = with_pairs(

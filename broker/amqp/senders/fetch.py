@@ -49,6 +49,7 @@ class Wishes:
     is_settled: bool = False
     not_from: str | None = None  # accept messages of this producer without sending
     largest: int | None = None  # largest message, in bytes
+    is_azure: bool = False  # it is a client of Azure Service Bus
 
 
 class Taker:
@@ -101,7 +102,7 @@ class Taker:
     def encoded(self, got: Delivery, now: datetime) -> InFlightEntry | None:
         """An encoded entry; None if it cannot be sent."""
         try:
-            payload = to_send(got, now=now)
+            payload = to_send(got, now=now, as_azure=self.wishes.is_azure)
         except Exception:
             # An error in one message must not stop the messages behind it.
             logger.exception(UNREADABLE, got.message_id, self.queue.name)

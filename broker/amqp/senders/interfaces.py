@@ -29,6 +29,9 @@ class SenderClient(TransactionClient, Protocol):
     @property
     def listener(self) -> SenderListener: ...
 
+    @property
+    def mechanism(self) -> str: ...
+
 
 class SenderContext(LinkContext, Protocol):
     """The part of ``Gets`` that its parts use."""

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from struct import Struct
 
-from broker.amqp.interfaces import End, Snapshot
+from broker.amqp.interfaces import CBS, End, Snapshot
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
@@ -81,6 +81,7 @@ class Gets(End):
             is_settled=attach is not None and attach.snd_settle_mode == SETTLED,
             not_from=client.container_id if no_local else None,
             largest=endpoint.largest,
+            is_azure=client.mechanism == CBS,
         )
         self.is_settled = wishes.is_settled
         search = Search(queue.name, parse(selector)) if selector else None

@@ -87,6 +87,7 @@ def test_complete_and_abandon(azure: Any) -> None:
     put(azure, "1", "2")
     with azure.get_queue_receiver("orders") as receiver:
         first, second = take(receiver, 2)
+        assert first.locked_until_utc.year == 9999
         receiver.complete_message(first)
         receiver.abandon_message(second)
         (again,) = take(receiver)
