@@ -23,6 +23,7 @@ from broker.models import (
     Place,
     Queue,
 )
+from broker.monitoring.message_copies import public_numbers
 from broker.queueing import journal
 from broker.queueing.browse import Whereabouts, where_is
 from console.messages.timeline import Life, Road, lives
@@ -73,6 +74,7 @@ class Story:
     """A message, its origin copy, and its copies."""
 
     message_id: int
+    number: int  # the public number: that of the first original
     # None: the message is past its retention; its journal is kept longer
     message: Message | None
     lives: list[Life]
@@ -125,7 +127,7 @@ class Story:
 def story_of(message_id: int) -> Story | None:
     """The story of a message; None if it is unknown.
 
-    Seven queries, and one more for each copy.
+    Eight queries, and one more for each copy.
     """
     message = messages().filter(pk=message_id).first()
     events = journal.lifeline(message_id)
@@ -139,6 +141,7 @@ def story_of(message_id: int) -> Story | None:
     newest = [life for life in told if not life.goes_on and life is not here]
     return Story(
         message_id,
+        public_numbers([message_id])[message_id],
         message,
         told,
         whereabouts(here, roads, letters),

@@ -61,7 +61,7 @@ def ways_to(request: HttpRequest, wanted: str) -> Iterator[GoToTarget]:
             f"Message {number}",
             "by its number",
             "search",
-            reverse("console:message", args=[number]),
+            f"{reverse('console:message', args=[number])}?newest",
         )
         yield GoToTarget(
             f"Unit of work {number}",

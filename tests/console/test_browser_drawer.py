@@ -60,7 +60,7 @@ def test_the_keyboard_alone_reads_one_message_after_the_other(
 
     first, second = letters
     expect(drawer(page).locator(".drawer-title")).to_have_text(
-        f"Message {first.message_id}"
+        f"Message {first.origin_id}"
     )
     expect(drawer(page).locator(":focus")).to_have_text("Open its page")
     expect(page).to_have_url(f"{LIST}&m={first.message_id}")
@@ -70,9 +70,9 @@ def test_the_keyboard_alone_reads_one_message_after_the_other(
     expect(page).to_have_url(LIST)
     press("j")
     press("Enter")
-    expect(drawer(page)).to_contain_text(f"Message {second.message_id}")
+    expect(drawer(page)).to_contain_text(f"Message {second.origin_id}")
     press("Enter")
-    arrive(page, f"Message {second.message_id}")
+    arrive(page, f"Message {second.origin_id}")
 
 
 def test_who_is_sent_the_address_sees_the_same(
@@ -94,10 +94,10 @@ def test_back_closes_it(page: Page, letters: list[Letter]) -> None:
     row(page, letters[0]).click()
     expect(drawer(page)).to_be_visible()
     row(page, letters[1]).click()
-    expect(drawer(page)).to_contain_text(f"Message {letters[1].message_id}")
+    expect(drawer(page)).to_contain_text(f"Message {letters[1].origin_id}")
 
     page.go_back()
-    expect(drawer(page)).to_contain_text(f"Message {letters[0].message_id}")
+    expect(drawer(page)).to_contain_text(f"Message {letters[0].origin_id}")
     page.go_back()
 
     expect(drawer(page)).to_be_hidden()
@@ -112,7 +112,7 @@ def test_on_a_small_screen_a_message_has_a_page_of_its_own(
 
     row(page, letters[0]).click()
 
-    arrive(page, f"Message {letters[0].message_id}")
+    arrive(page, f"Message {letters[0].origin_id}")
 
 
 def test_what_is_not_there_says_so(page: Page) -> None:

@@ -113,7 +113,7 @@ def test_a_group_lists_its_letters_and_each_leads_to_its_message(
     assert ids(html) == [letter.message_id for letter in reversed(letters)]
     for letter in letters:
         assert f'href="{reverse("console:message", args=[letter.message_id])}"' in html
-        assert f'href="{reverse("console:message", args=[letter.origin_id])}"' in html
+        assert f">{letter.origin_id}</a></th>" in html, "its number in all its lives"
     assert "Messages 3" in words(html)
 
 

@@ -334,7 +334,7 @@ def test_the_page_asks_a_fixed_number_of_questions(
     # For the badge, which is kept for a while.
     around = ["dead_letter_groups", "deaths_by_hour", "now", "held_by", "held_by"]
     assert sorted(asked) == sorted(
-        ["lifeline", "lifeline", "where_is", *explained, *around]
+        ["lifeline", "lifeline", "originals", "where_is", *explained, *around]
     )
 
 

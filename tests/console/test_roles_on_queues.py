@@ -172,7 +172,7 @@ def test_dead_letters_are_those_on_queues_that_one_may_inquire(
 
     assert "orders" in seen
     assert "bills" not in seen
-    (letter,) = console.get(group).context["letters"]
+    ((letter, _),) = console.get(group).context["letters"]
     assert letter.message_id == here.message_id
     assert dead_letter_queues.count(held_by(omar)) == 1
     assert dead_letter_queues.count() == 2

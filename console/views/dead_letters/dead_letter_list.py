@@ -18,6 +18,7 @@ from broker.models import Operation
 from broker.monitoring import dead_letter_groups
 from broker.monitoring import dead_letters as triage
 from broker.monitoring.dead_letters import DeadLetterCount
+from broker.monitoring.message_copies import public_numbers
 from broker.sql import database_now
 from console.layout import pagination
 from console.messages.dead_letter_groups import (
@@ -116,6 +117,7 @@ def shown(
     chosen = [group for group in whole if matches(group, selection)]
     before = form.cleaned_data["after"] or triage.NEWEST
     letters = triage.letters(selection, before=before, limit=PAGE + 1)
+    numbers = public_numbers(one.message_id for one in letters)
     page = pagination.Trail.of(request)
     context = {
         "fingerprint": fingerprint,
@@ -124,7 +126,7 @@ def shown(
         "sums": sums_of(chosen),
         "fields": fields_of(form.selection),
         "lie_on": names.get(form.selection.queue_id or 0, ""),
-        "letters": letters[:PAGE],
+        "letters": [(one, numbers[one.message_id]) for one in letters[:PAGE]],
         "page": page,
         "next": page.then(str(letters[PAGE - 1].message_id))
         if len(letters) > PAGE

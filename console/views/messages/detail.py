@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.decorators import permission_required
 from django.db.models.functions import Substr
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST, require_safe
@@ -36,9 +36,15 @@ from console.messages.rights import covers, require
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def message(request: HttpRequest, message_id: int) -> HttpResponse:
-    """All facts of a message; its body only for users who may read bodies."""
+    """All facts of a message; its body only for users who may read bodies.
+
+    With ``newest`` in the query it leads from any number that the message ever had to
+    its newest copy.
+    """
     story = known(message_id)
     held = require(request, "inquire", story)
+    if "newest" in request.GET and len(story.newest) == 1:
+        return redirect("console:message", story.newest[0].life.message_id)
     return shown(request, story, held, masking.veil_for(request.user, message_id))
 
 

@@ -17,6 +17,7 @@ from django.views.decorators.http import (
 )
 
 from broker.models import DeadLetter, Place, Queue
+from broker.monitoring.message_copies import public_numbers
 from broker.operations import queue_pause
 from broker.queueing.browse import Browsed, browse
 from broker.security import authorities
@@ -89,6 +90,7 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
         return redirect(f"{request.path}?place={place}")
     listed = entries[:PAGE]
     letters = letters_of(found[0].queue_id, listed)
+    numbers = public_numbers(one.message_id for one in listed)
     may_browse = may("broker.browse_queue") and held.on("browse", name)
     about = Queue.objects.get(pk=found[0].queue_id)
     context: dict[str, Any] = {
@@ -100,7 +102,7 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
         "place": place,
         "places": list(PLACES),
         "rows": [
-            (one, letters.get(one.message_id))
+            (one, numbers[one.message_id], letters.get(one.message_id))
             for one in masking.without_heads(request.user, listed, is_read=may_browse)
         ],
         "has_letters": bool(letters),
