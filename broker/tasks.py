@@ -9,26 +9,70 @@ limits of statements hold there.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
-from celery import shared_task
+from celery import shared_task, signals
 from django.conf import settings
+from django.db import Error as DatabaseError
 
 from broker import operations
 from broker.config import auto_create
 from broker.operations import idempotency, rules
-from broker.queueing import delayed, journal, subscriptions
+from broker.queueing import delayed, journal, processes, subscriptions
 from broker.security import audit
 from broker.settlement import discards, expiry, settle
 from broker.sql import partitions, vacuum
+
+logger = logging.getLogger(__name__)
 
 BATCH = 500
 BEAT_S = 1.0
 LOOKS = 4  # checks for bloated tables in each second
 PACED_S = 0.1  # pause between the steps of operations with a rate limit
+
+
+class Watched:
+    """The heartbeat of this process, if it is one of Celery's: a worker, a child of a
+    worker, or the beat."""
+
+    heartbeat: processes.Heartbeat | None = None
+
+    def begin(self, kind: str) -> None:
+        self.heartbeat = processes.Heartbeat(kind)
+        try:
+            self.heartbeat.start()
+        except DatabaseError as error:
+            logger.warning("This %s is not watched: %s", kind, error)
+            self.heartbeat = None
+
+    def end(self) -> None:
+        if self.heartbeat is not None:
+            self.heartbeat.stop()
+            self.heartbeat = None
+
+
+WATCHED = Watched()
+
+
+@signals.worker_ready.connect
+@signals.worker_process_init.connect
+def watch_worker(**_: object) -> None:
+    WATCHED.begin("worker")
+
+
+@signals.beat_init.connect
+def watch_beat(**_: object) -> None:
+    WATCHED.begin("beat")
+
+
+@signals.worker_shutdown.connect
+@signals.worker_process_shutdown.connect
+def end_watch(**_: object) -> None:
+    WATCHED.end()
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)

@@ -171,6 +171,11 @@ CONTENT_SECURITY_POLICY = {
 # Token for /metrics; empty: only clients on this machine get metrics.
 BACKOUT_METRICS_TOKEN = env.str("BACKOUT_METRICS_TOKEN", default="")
 
+# Percent of the disk of BACKOUT_VAR that is free: below the first, people are told;
+# below the second, /readyz says no. 0 switches either off.
+BACKOUT_DISK_LOW_PERCENT = env.float("BACKOUT_DISK_LOW_PERCENT", default=10.0)
+BACKOUT_DISK_FULL_PERCENT = env.float("BACKOUT_DISK_FULL_PERCENT", default=2.0)
+
 # How long the response to an idempotency key is kept.
 BACKOUT_ANSWERS_KEPT_HOURS = env.int("BACKOUT_ANSWERS_KEPT_HOURS", default=24)
 # The largest request in bytes, with all its messages.

@@ -122,6 +122,7 @@ def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("console.views.messages.search.QUICK_S", math.inf)
     for keeper in (ages, attention, settings_problems, link_status):
         monkeypatch.setattr(keeper, "KEPT_S", math.inf)
+    monkeypatch.setattr(settings_problems, "PROCESSES_KEPT_S", math.inf)
 
 
 @pytest.fixture

@@ -2,6 +2,10 @@
 
 A process is dead when another process can take its lock. The lock is held on a
 connection of its own, which ends with the process or with the server.
+
+A process that is stopped or hangs keeps its lock. So processes that must answer use
+that connection every few seconds; ``broker.monitoring.silent_processes`` finds those
+that do not.
 """
 
 from __future__ import annotations
@@ -14,12 +18,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import psycopg
+from django.db import Error as DatabaseError
 from django.db import connection
 
 from broker.models import ClientConnection, ClientEndpoint, ConnectionConsumer
 from broker.models import Owner as OwnerRow
 
 LOCK_CLASS = 0x424B  # first key of the two-key advisory locks
+HEARTBEAT_S = 3.0
 NOT_OURS = ("cursor_factory", "context", "prepare_threshold", "pool")
 
 _lock = threading.Lock()
@@ -66,6 +72,30 @@ def renew(kind: str = "application") -> bool:
         close(_current)
         _current = register(kind)
         return True
+
+
+class Heartbeat:
+    """A thread that keeps this process registered, and proves that it runs."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self.run, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        current(self.kind)
+        self.thread.start()
+
+    def run(self) -> None:
+        while not self.stopping.wait(HEARTBEAT_S):
+            with suppress(DatabaseError):  # it is tried again
+                renew(self.kind)
+
+    def stop(self) -> None:
+        """Stop, and unregister this process."""
+        self.stopping.set()
+        self.thread.join()
+        resign()
 
 
 def resign() -> None:

@@ -15,6 +15,7 @@ from broker.bridges import secrets
 from broker.config.advice import Advice
 from broker.config.lint import advice
 from broker.models import AddressSetting, ConnectionFactory, ModelQueue, Queue
+from broker.monitoring import disk, silent_processes
 from broker.security.authorities import GrantedAuthorities, Principal
 from console import second_factors
 from dashboards.live import cache
@@ -40,6 +41,10 @@ OF_SETTINGS = {  # problems that name the pattern of an address setting
 }
 NO_SUCH_GROUP = "no-such-group"  # the problem names a group of users
 LOST = "password-lost"  # the problem names a connection factory
+SILENT = "process-silent"  # the problem names a process
+FILLS = "disk-fills"  # the problem names a directory
+KEY_OF_PROCESSES = "console.advice.processes"
+PROCESSES_KEPT_S = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,14 @@ class Finding:
         return self.advice.code == LOST
 
     @property
+    def is_of_disk(self) -> bool:
+        return self.advice.code == FILLS
+
+    @property
+    def is_of_process(self) -> bool:
+        return self.advice.code == SILENT
+
+    @property
     def is_of_setting(self) -> bool:
         return isinstance(self.about, AddressSetting)
 
@@ -88,21 +101,53 @@ def advice_for(held: GrantedAuthorities) -> list[Advice]:
 
 
 def all_for(user: Principal, held: GrantedAuthorities) -> list[Advice]:
-    """All problems: first of groups and passwords, then of the user's queues."""
+    """All problems: of the disk, processes, groups and passwords, then of the user's
+    queues."""
+    hang = cache.newest(KEY_OF_PROCESSES, of_processes, PROCESSES_KEPT_S)
     found = cache.newest(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
-    return [*of_people(user), *found, *advice_for(held)]
+    return [*of_disk(), *hang, *of_people(user), *found, *advice_for(held)]
 
 
 def count(user: Principal, held: GrantedAuthorities) -> int:
     """The number of problems; up to some seconds old."""
     found = cache.recent(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
+    hang = cache.recent(KEY_OF_PROCESSES, of_processes, PROCESSES_KEPT_S)
     of_queues = seen(held, cache.recent(KEY, advice, KEPT_S))
-    return len(of_people(user)) + len(found) + len(of_queues)
+    of_users = len(of_people(user)) + len(found) + len(of_queues)
+    return len(of_disk()) + len(hang) + of_users
 
 
 def sees(user: Principal) -> bool:
     """Whether the user may see connection factories."""
     return isinstance(user, User) and user.has_perm("broker.view_connectionfactory")
+
+
+def of_disk() -> list[Advice]:
+    """The disk of this process's data, if little of it is free. No query."""
+    found = disk.look()
+    if found is None or not found.is_low:
+        return []
+    remedy = (
+        "Free some space, or enlarge the disk: when it is full, nothing can be put, got"
+        " or accepted. Shorter retention (BROKER_JOURNAL_RETENTION_DAYS,"
+        " BROKER_MESSAGE_RETENTION_DAYS) makes the database smaller."
+    )
+    return [Advice(found.path, FILLS, str(found), remedy)]
+
+
+def of_processes() -> list[Advice]:
+    """Processes that hang or were stopped. One query."""
+    return [
+        Advice(
+            str(one),
+            SILENT,
+            f"The process {one} has not answered for {one.silent_s:.0f} seconds: it"
+            " hangs, or it was stopped. What it holds waits until its deadline.",
+            "Continue it (SIGCONT), or kill it: what it holds is then backed out, and"
+            " another process can go on.",
+        )
+        for one in silent_processes.silent()
+    ]
 
 
 def of_secrets() -> list[Advice]:
@@ -145,7 +190,7 @@ def seen(held: GrantedAuthorities, every: Iterable[Advice]) -> list[Advice]:
 
 def findings(request: HttpRequest, found: Sequence[Advice]) -> list[Finding]:
     """Each problem with its object and the settings that the user may change."""
-    elsewhere = {NO_SUCH_GROUP, LOST, *OF_SETTINGS}
+    elsewhere = {NO_SUCH_GROUP, LOST, SILENT, FILLS, *OF_SETTINGS}
     names = {one.queue for one in found if one.code not in elsewhere}
     about: dict[str, About] = {
         one.name: one
@@ -160,7 +205,7 @@ def findings(request: HttpRequest, found: Sequence[Advice]) -> list[Finding]:
     factories: dict[str, About] = {}
     if any(one.code == LOST for one in found):
         factories = {str(one): one for one in secrets.with_passwords()}
-    of_kinds = {LOST: factories, NO_SUCH_GROUP: {}}
+    of_kinds = {LOST: factories, NO_SUCH_GROUP: {}, SILENT: {}, FILLS: {}}
     of_kinds |= dict.fromkeys(OF_SETTINGS, rules)
     whose = [of_kinds.get(one.code, about).get(one.queue) for one in found]
     return [

@@ -22,6 +22,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from broker.checks import refuse_unsafe_server
 from broker.errors import BrokerError, UnsafeServer
+from broker.monitoring import disk
 from dashboards.metrics import collector
 
 logger = logging.getLogger(__name__)
@@ -81,7 +82,9 @@ def lacks() -> list[str]:
     except DatabaseError:
         logger.warning("A probe found no database.", exc_info=True)
         return [NO_DATABASE]
-    return [
+    found = disk.look()
+    full = [str(found)] if found is not None and found.is_full else []
+    return full + [
         f"Migration {app}.{name} is not applied; run manage.py migrate."
         for app, name in sorted(known_migrations() - applied.keys())
     ]

@@ -8,6 +8,7 @@ they are the journal's.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import NamedTuple
@@ -27,7 +28,7 @@ from broker.models import (
     Queue,
     UnitOfWork,
 )
-from broker.monitoring import search
+from broker.monitoring import disk, search, silent_processes
 from broker.monitoring.dead_letter_queues import takes_dead_letters
 from broker.queueing import journal
 from dashboards import sql
@@ -86,6 +87,11 @@ ENDPOINTS = Family(
 PROCESSES = Family(
     "backout_processes", "Processes that hold messages or clients, by kind.", ("kind",)
 )
+SILENT = Family(
+    "backout_processes_silent",
+    "Processes that do not answer, by kind.",
+    ("kind",),
+)
 UNITS = Family(
     "backout_units_of_work",
     "Units of work; prepared ones wait for their coordinator.",
@@ -104,11 +110,16 @@ LAG = Family(
     "backout_journal_lag_seconds",
     "Age of the oldest event that the tally lacks.",
 )
+DISK = Family(
+    "backout_disk_bytes",
+    "Size of the disk of BACKOUT_VAR, and its free space.",
+    ("kind",),
+)
 SCRAPE = Family("backout_scrape_duration_seconds", "Time to collect these metrics.")
 FAMILIES = (
     *(MESSAGES, EVENTS, DEAD, OLDEST, CONSUMERS, PAUSED, STOPPED, QUEUES),
-    *(CONNECTIONS, ENDPOINTS, PROCESSES, UNITS, OPEN, OPERATIONS),
-    *(LATENESS, LAG, SCRAPE),
+    *(CONNECTIONS, ENDPOINTS, PROCESSES, SILENT, UNITS, OPEN, OPERATIONS),
+    *(LATENESS, LAG, DISK, SCRAPE),
     *bridge_links.FAMILIES,
 )
 
@@ -157,6 +168,7 @@ class Numbers(Collector):
                 *of_queues(),
                 *of_clients(),
                 *of_work(),
+                *of_disk(),
                 *bridge_links.of_links(),
             ]
         yield from metrics
@@ -220,7 +232,7 @@ def word_of(kind: Kind) -> str:
 
 
 def of_clients() -> Iterator[Metric]:
-    """Connections and their endpoints. Four queries."""
+    """Connections, their endpoints, and processes. Five queries."""
     yield CONNECTIONS.is_(ClientConnection.objects.count())
     endpoints = ClientEndpoint.objects.order_by()
     kinds = dict(endpoints.values_list("kind").annotate(count=Count("pk")))
@@ -232,6 +244,8 @@ def of_clients() -> Iterator[Metric]:
     yield CONSUMERS.of(((name,), number) for name, number in consumers)
     owners = Owner.objects.order_by().values_list("kind").annotate(count=Count("pk"))
     yield PROCESSES.of(((kind,), number) for kind, number in owners)
+    hang = Counter(one.kind for one in silent_processes.silent())
+    yield SILENT.of(((kind,), hang[kind]) for kind in silent_processes.KINDS)
 
 
 def of_work() -> Iterator[Metric]:
@@ -248,3 +262,10 @@ def of_work() -> Iterator[Metric]:
     yield LATENESS.is_(late_s)
     yield LAG.is_(unfolded_s)
     yield OPEN.is_(open_s)
+
+
+def of_disk() -> Iterator[Metric]:
+    """The disk's space. No query."""
+    found = disk.look()
+    if found is not None:
+        yield DISK.of([(("total",), found.total), (("free",), found.free)])

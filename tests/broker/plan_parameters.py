@@ -213,6 +213,8 @@ def common_of(queue: Queue) -> dict[str, Any]:
         "dead_owners": [1],
         "lock_class": processes.LOCK_CLASS,
         "queues": 2000,
+        "kinds": ["dispatcher"],
+        "silence": timedelta(seconds=9),
         "timeout": timedelta(seconds=1),
         "synchronous_commit": None,
         "taker_ids": [queue.pk],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +16,12 @@ from django.test import Client
 from pytest_django import Settings
 
 from broker.errors import UnsafeServer
+from broker.monitoring import disk
+from broker.security.authorities import NOTHING
+from console.layout import settings_problems
 from console.views import probes
 from dashboards.metrics import collector
-from tests.make import make_queue
+from tests.make import make_queue, make_user
 
 
 @pytest.fixture(autouse=True)
@@ -149,3 +154,51 @@ def test_a_database_that_never_answers_is_told_in_time(
     thawed.set()
     monkeypatch.undo()
     assert client.get("/readyz").status_code == 200
+
+
+@pytest.fixture
+def disk_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Makes so many percent of a disk free, whatever this machine has."""
+
+    def have(percent: int) -> None:
+        found = disk.Disk("/var/lib/backout", 100 * 2**30, percent * 2**30)
+        monkeypatch.setattr(disk, "look", lambda: found)
+
+    return have
+
+
+@pytest.mark.django_db
+def test_a_disk_that_fills_is_told_before_it_is_full(
+    client: Client, disk_of: Callable[[int], None]
+) -> None:
+    seen = {}
+    for percent in (50, 9, 1):
+        disk_of(percent)
+        cache.clear()
+        found = settings_problems.all_for(make_user(f"u{percent}"), NOTHING)
+        answer = client.get("/readyz")
+        seen[percent] = [one.code for one in found], answer.status_code
+    assert seen == {50: ([], 200), 9: (["disk-fills"], 200), 1: (["disk-fills"], 503)}
+    assert answer.json()["missing"] == [
+        "The disk of /var/lib/backout is nearly full: 1.0 % (1.0 GiB) is free."
+    ]
+    told = client.get("/metrics").content.decode()
+    assert 'backout_disk_bytes{kind="free"} 1.073741824e+09' in told
+
+
+@pytest.mark.django_db
+def test_the_disk_is_the_one_of_the_data_and_is_switched_off_by_zero(
+    settings: Settings, tmp_path: Path
+) -> None:
+    settings.VAR_DIR = tmp_path
+    found = disk.look()
+    assert found is not None
+    assert found.path == str(tmp_path)
+    assert 0 <= found.free <= found.total
+
+    settings.BACKOUT_DISK_LOW_PERCENT = settings.BACKOUT_DISK_FULL_PERCENT = 0.0
+    full = disk.Disk("/", 100, 0)
+    assert not full.is_low
+    assert not full.is_full
+    settings.VAR_DIR = tmp_path / "missing"
+    assert disk.look() is None

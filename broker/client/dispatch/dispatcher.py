@@ -57,6 +57,7 @@ class Dispatcher:
 
     def __init__(self, handlers: Iterable[Handler]) -> None:
         self.stopping = threading.Event()
+        self.heartbeat = processes.Heartbeat("dispatcher")
         self.pools = [Pool(handler) for handler in handlers]
         self.threads = [
             threading.Thread(target=self.run, args=[pool], name=pool.handler.queue)
@@ -65,7 +66,7 @@ class Dispatcher:
         ]
 
     def start(self) -> None:
-        processes.current("dispatcher")
+        self.heartbeat.start()
         for thread in self.threads:
             thread.start()
 
@@ -78,7 +79,7 @@ class Dispatcher:
         with suppress(DatabaseError):  # other processes clean up after this one
             for pool in self.pools:
                 pool.close()
-        processes.resign()
+        self.heartbeat.stop()
 
     def run(self, pool: Pool) -> None:
         """Run one handler until the dispatcher stops; continue after the database was

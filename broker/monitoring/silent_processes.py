@@ -1,0 +1,39 @@
+"""Processes that hold their lock, and so count as alive, but do not run: they hang, or
+somebody has stopped them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from broker import sql
+from broker.queueing import processes
+
+# These use the connection of their lock every few seconds, whatever else they do.
+KINDS = ("dispatcher", "listener", "bridge", "worker", "beat")
+SILENCE = timedelta(seconds=3 * processes.HEARTBEAT_S)
+
+
+@dataclass(frozen=True, slots=True)
+class SilentProcess:
+    """A process without a sign of life."""
+
+    kind: str
+    host: str
+    pid: int
+    silent_s: float
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pid} on {self.host}"
+
+
+def silent(silence: timedelta = SILENCE) -> list[SilentProcess]:
+    """The processes that have been silent for longer; by the database's clock. One
+    query."""
+    return sql.fetch(
+        "silent",
+        SilentProcess,
+        lock_class=processes.LOCK_CLASS,
+        kinds=list(KINDS),
+        silence=silence,
+    )
