@@ -7,18 +7,37 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.core.management.base import CommandError
+from django.db import InterfaceError, OperationalError
 
+from broker.errors import BrokerError
+from broker.errors.operations import NothingChosen
 from broker.models import Queue
 from broker.security import audit, authorities
 from broker.security.audit import Actor
 from console.accounts import permissions
+from console.layout.unavailable import AWAY
 
-REFUSED, USAGE = 1, 2
+# exit codes; the last is EX_TEMPFAIL of sysexits.h
+REFUSED, USAGE, NOTHING, TRY_AGAIN = 1, 2, 3, 75
 NOBODY = "command line"  # the name of the process itself in the journal
 
 
 acts: ContextVar[User | None] = ContextVar("acts", default=None)
+
+
+@contextmanager
+def refused_in_words() -> Iterator[None]:
+    """Report errors of the broker and of the database as those of a command."""
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        raise CommandError(AWAY, returncode=TRY_AGAIN) from error
+    except NothingChosen as error:
+        raise CommandError(str(error), returncode=NOTHING) from error
+    except (BrokerError, PermissionDenied) as error:
+        raise CommandError(str(error), returncode=REFUSED) from error
 
 
 @contextmanager

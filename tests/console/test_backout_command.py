@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from django.conf import settings
+from django.db import OperationalError, connection
 
 from broker.models import (
     Act,
@@ -246,3 +251,35 @@ def test_what_takes_a_second_person_stays_planned(olga: None) -> None:
     assert bodies() == [b"1", b"2"]
     acts = AuditRecord.objects.exclude(act=Act.CREATE_ACCOUNT)
     assert [one.act for one in acts] == [Act.PLAN]
+
+
+def test_without_a_database_it_says_to_try_again_and_exits_so(
+    unused_tcp_port: int,
+) -> None:
+    """In a process of its own: the exit code and no traceback are what is promised."""
+    nowhere = f"postgresql://nobody@127.0.0.1:{unused_tcp_port}/none"
+    ran = subprocess.run(
+        [sys.executable, "manage.py", "backout", "queues"],
+        cwd=settings.BASE_DIR,
+        env=os.environ | {"DATABASE_URL": nowhere},
+        capture_output=True,
+        text=True,
+    )
+
+    assert (ran.returncode, ran.stdout) == (75, "")
+    assert "The database does not answer, or its disk is full. Try again" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_full_disk_is_told_as_well() -> None:
+    make_queue("orders")
+    message = "could not extend file: No space left on device"
+    with connection.execute_wrapper(lambda *_: full_disk(message)):
+        code, sentence = refused("queues")
+
+    assert code == 75
+    assert message not in sentence
+
+
+def full_disk(message: str) -> None:
+    raise OperationalError(message)

@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any, TextIO, cast
 
 import typer
-from django.core.exceptions import PermissionDenied
 from django.core.management.base import CommandError
 from django_typer.management import command, group
 from typer import Argument, Option
 
 from broker.config.documents import LARGEST_BYTES
-from broker.errors import BrokerError
-from broker.errors.operations import NothingChosen
 from broker.models import DeadLetter, Operation
 from broker.operations import Order
 from broker.sql import database_now
@@ -33,9 +30,8 @@ from console.cli.options import (
     contents,
     properties_of,
 )
-from console.cli.people import REFUSED, USAGE
+from console.cli.people import NOTHING, REFUSED, USAGE
 
-NOTHING = 3
 NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]  # UsageError, not exported by typer
 Kind = Operation.Kind
 
@@ -44,14 +40,9 @@ class Command(BridgeCommands):
     help = "Put, get, browse and operate from a terminal."
 
     def execute(self, *args: Any, **options: Any) -> Any:
-        """Report errors of the broker in their own words."""
-        try:
-            with people.audited():
-                return super().execute(*args, **options)  # type: ignore[no-untyped-call]
-        except NothingChosen as error:
-            raise CommandError(str(error), returncode=NOTHING) from error
-        except (BrokerError, PermissionDenied) as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
+        """Report errors of the broker and of the database in words."""
+        with people.refused_in_words(), people.audited():
+            return super().execute(*args, **options)  # type: ignore[no-untyped-call]
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> Any:
         """Exit with the code of wrong usage if the arguments were not understood."""
