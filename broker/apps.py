@@ -6,10 +6,14 @@ class BrokerConfig(AppConfig):
     name = "broker"
 
     def ready(self) -> None:
-        """Register the system checks, and the receivers of migration signals."""
+        """Register the system checks, the receivers of migration signals, and what the
+        first process does."""
         from broker import checks  # noqa: F401, PLC0415
         from broker.bridges import checks as of_bridges  # noqa: F401, PLC0415
         from broker.management import migrate  # noqa: PLC0415
+        from broker.queueing import processes  # noqa: PLC0415
+        from broker.settlement import hardening  # noqa: PLC0415
 
         pre_migrate.connect(migrate.refuse_half_way)
         post_migrate.connect(migrate.prepare, sender=self)
+        processes.AT_START.append(hardening.forget_counts)

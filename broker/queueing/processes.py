@@ -13,8 +13,9 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 import psycopg
@@ -26,6 +27,18 @@ from broker.models import Owner as OwnerRow
 
 LOCK_CLASS = 0x424B  # first key of the two-key advisory locks
 HEARTBEAT_S = 3.0
+NAME = "backout owner"  # of the connections that hold these locks
+STARTING = 0  # second key of the lock of a process that starts; no owner has this id
+LOCK = "SELECT pg_advisory_lock(%s::int, %s::int)"
+UNLOCK = "SELECT pg_advisory_unlock(%s::int, %s::int)"
+# Sweeps take the locks of dead owners for a moment, too, but on other connections.
+OTHERS = """
+SELECT 1 FROM pg_locks JOIN pg_stat_activity USING (pid)
+WHERE locktype = 'advisory' AND granted AND classid = %s::int::oid
+  AND objid <> %s::int::oid AND application_name = %s
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
+# What is done when the first process of the broker starts.
+AT_START: list[Callable[[], object]] = []
 NOT_OURS = ("cursor_factory", "context", "prepare_threshold", "pool")
 
 _lock = threading.Lock()
@@ -58,7 +71,7 @@ def current(kind: str = "application") -> int:
     global _current  # noqa: PLW0603
     with _lock:
         if _current is None or _current.pid != os.getpid():
-            _current = register(kind)
+            _current = register(kind, starts=_current is None)
         return _current.id
 
 
@@ -69,8 +82,9 @@ def renew(kind: str = "application") -> bool:
     with _lock:
         if _current is not None and _current.is_alive():
             return False
+        starts = _current is None
         close(_current)
-        _current = register(kind)
+        _current = register(kind, starts=starts)
         return True
 
 
@@ -109,24 +123,51 @@ def resign() -> None:
         _current = None
 
 
-def register(kind: str) -> Owner:
+def register(kind: str, *, starts: bool = False) -> Owner:
     """Take the lock, then insert the row: a row without a lock means a dead process.
+
+    Args:
+        kind: what the process does.
+        starts: whether the process starts, and so may be the first one of the broker.
+            Then ``AT_START`` runs before any process is registered.
 
     Raises:
         django.db.Error: the database does not answer.
     """
-    with connection.wrap_database_errors:
+    with connection.wrap_database_errors, ExitStack() as failed:
         session = connect()
+        failed.callback(session.close)
+        if starts:
+            session.execute("SET lock_timeout = 0")  # the first one may take long
+            session.execute(LOCK, [LOCK_CLASS, STARTING])
+            if not session.execute(OTHERS, [LOCK_CLASS, STARTING, NAME]).fetchall():
+                run_at_start()
         row = session.execute("SELECT nextval('broker_owner_id_seq')").fetchone()
         assert row is not None, "nextval gives a row"
         owner_id = row[0]
-        lock = "SELECT pg_advisory_lock(%s::int, %s::int)"
-        session.execute(lock, [LOCK_CLASS, owner_id])
+        session.execute(LOCK, [LOCK_CLASS, owner_id])
         session.execute(
             "INSERT INTO broker_owner (id, kind, host, pid) VALUES (%s, %s, %s, %s)",
             [owner_id, kind, socket.gethostname(), os.getpid()],
         )
+        if starts:
+            session.execute(UNLOCK, [LOCK_CLASS, STARTING])
+        failed.pop_all()
     return Owner(owner_id, os.getpid(), session)
+
+
+def run_at_start() -> None:
+    """Run ``AT_START`` in a thread, outside of the caller's transaction."""
+
+    def run() -> None:
+        try:
+            for each in AT_START:
+                each()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(run).result()
 
 
 def connect() -> psycopg.Connection:
@@ -135,9 +176,7 @@ def connect() -> psycopg.Connection:
         for name, value in connection.get_connection_params().items()
         if name not in NOT_OURS
     }
-    return psycopg.connect(
-        **parameters, autocommit=True, application_name="backout owner"
-    )
+    return psycopg.connect(**parameters, autocommit=True, application_name=NAME)
 
 
 def close(owner: Owner | None) -> None:

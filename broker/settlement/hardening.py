@@ -30,8 +30,8 @@ Policy = AddressSetting.PoisonPolicy
 def forget_counts(*, now: datetime | None = None) -> int:
     """Reset the backout counts that do not survive a restart.
 
-    Call it once at the start of the broker, before any consumer. Delivery counts are
-    never reset. Safe to run twice.
+    The first process of the broker does this when it starts, before any consumer
+    (``processes.AT_START``). Delivery counts are never reset. Safe to run twice.
 
     Returns:
         The number of entries whose counts were reset.

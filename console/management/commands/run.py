@@ -20,7 +20,6 @@ from honcho.colour import get_colours
 from honcho.environ import parse_procfile
 
 from broker.amqp import ports
-from broker.settlement import hardening
 from console.runtime import first_run, preflight, servers, supervisor
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import MARK, Program, SupervisedProgram, Terminal
@@ -89,7 +88,6 @@ def everything(
             first_run.migrate(terminal.say)
             first_run.tell_lost_passwords(terminal.say)
             first_run.make_places()
-            hardening.forget_counts()
             first_run.collect_static(terminal.say)
             try:
                 for one in kept:

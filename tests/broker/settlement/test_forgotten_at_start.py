@@ -1,0 +1,87 @@
+"""Counts that do not survive a restart: whoever starts first forgets them, and nobody
+else."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import connection
+
+from broker.models import Queue, Ready
+from broker.queueing import processes
+from broker.queueing.put import put
+from tests.console.until import until
+from tests.make import make_queue
+
+MANUAL = settings.BASE_DIR / "docs" / "operations.md"
+
+
+@contextmanager
+def unit(name: str) -> Iterator[None]:
+    """The process of a systemd unit, by the command that the manual has for it."""
+    (command,) = re.findall(rf"^\| `{name}` \| `([^`]+)`", MANUAL.read_text(), re.M)
+    address = urlsplit(os.environ["DATABASE_URL"])
+    database = address._replace(path=f"/{connection.settings_dict['NAME']}").geturl()
+    environment = os.environ | {
+        "BACKOUT_SECRET_KEYS": ",".join(settings.BACKOUT_SECRET_KEYS),
+        "DATABASE_URL": database,
+        "PATH": f"{settings.BASE_DIR}/.venv/bin:{os.environ['PATH']}",
+    }
+    with subprocess.Popen(
+        shlex.split(command), cwd=settings.BASE_DIR, env=environment
+    ) as running:
+        try:
+            yield
+        finally:
+            running.kill()
+
+
+def counted(queue: Queue) -> None:
+    Ready.objects.filter(queue_id=queue.pk).update(backout_count=3, delivery_count=3)
+
+
+def count() -> int:
+    return Ready.objects.get().backout_count
+
+
+def test_the_first_process_of_all_forgets_them_whatever_started_it(
+    transactional_db: None,
+) -> None:
+    soft = make_queue("soft", harden_backout=False)
+    put("soft")
+    processes.resign()
+    counted(soft)
+
+    with unit("backout-dispatcher"):
+        until(lambda: count() == 0)
+
+        counted(soft)
+        processes.current()  # starts while another one is alive
+        assert count() == 3
+        processes.resign()
+
+    counted(soft)
+    until(lambda: processes.current() and (count() == 0 or processes.resign()))
+
+
+def test_a_process_that_was_only_taken_for_dead_forgets_nothing(
+    transactional_db: None,
+) -> None:
+    soft = make_queue("soft", harden_backout=False)
+    put("soft")
+    processes.resign()
+    processes.current()
+    counted(soft)
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM broker_owner")
+
+    assert processes.renew()
+
+    assert count() == 3
