@@ -19,9 +19,11 @@ RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 COMPILES := import os, shutil as s, sys, sysconfig as c; \
   sys.exit(not (s.which("cc") and os.path.exists(c.get_path("include") + "/Python.h")))
 SAME := import filecmp, sys; sys.exit(not filecmp.cmp(*sys.argv[1:], shallow=False))
+REACHES := import urllib.request as u; u.urlopen("https://pypi.org/simple/pip/", timeout=10)
+AWAY := The index does not answer: the pins were not checked.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test lint types bench spec venv runtime development
+.PHONY: help setup run demo test lint audit types bench spec venv runtime development
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
@@ -47,6 +49,11 @@ lint: development ## Check style, layers, templates and migrations
 	$(PY) .venv/bin/lint-imports
 	$(PY) -m djlint --quiet --lint templates
 	$(PY) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
+
+audit: development ## Check the pins for known vulnerabilities
+	@$(PY) -c '$(REACHES)' 2>/dev/null || { echo "$(AWAY)"; exit 0; } && \
+	  .venv/bin/pip-audit --progress-spinner off --disable-pip --no-deps \
+	  -r requirements.txt -r requirements-dev.txt -r requirements-compiled.txt
 
 types: development ## Check the types
 	$(PY) -m mypy broker console dashboards tests

@@ -117,7 +117,7 @@ def from_xml(body: bytes) -> bytes | None:
     """
     try:
         text, marks = marked(body.decode())
-        root = ElementTree.fromstring(text)
+        root = ElementTree.fromstring(text, forbid_dtd=True)
         if root.tag != "map":
             return None
         return VALUE + encode(value_of(root, marks, DEEPEST))

@@ -124,6 +124,7 @@ def test_bytes_of_a_jms_client_come_in() -> None:
         b"<!DOCTYPE map [<!ENTITY e 'x'>]><map/>",
         b"<map>" * 50 + b"</map>" * 50,
         b"\xff",
+        b'<!DOCTYPE map SYSTEM "x.dtd"><map></map>',
     ],
 )
 def test_what_nobody_understands_is_no_map(said: bytes) -> None:
