@@ -108,6 +108,9 @@ class Process:
             self.stdout = os.fdopen(os.dup(heard.fileno()))
         self.pid: int = self.forked.pid
 
+    def send_signal(self, which: signal.Signals) -> None:
+        os.kill(self.pid, which)
+
     def kill(self) -> None:
         self.forked.kill()
 
