@@ -50,6 +50,8 @@ HOT = [
 ]
 KEPT = "audit"  # by triggers, from all but the owner of the database
 AROUND = ("console", "dashboards", "sessions", "axes", "mfa")  # applications
+# Fixtures of more than one module that take seconds to start.
+SHARED = ("spark", "site", "amq", "rmq", "the_other")
 WITH_PAGES = """
     SELECT oid::regclass::text FROM pg_class
     WHERE relkind = 'r' AND pg_relation_size(oid) > 0
@@ -80,12 +82,17 @@ def pytest_configure() -> None:
     settings.PASSWORD_HASHERS = [QUICK, *settings.PASSWORD_HASHERS]
 
 
+@pytest.hookimpl(trylast=True)  # after whoever shuffles
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With its mark, pytest-django would flush all tables after one that commits."""
+    """Those that share what takes long to start come one after the other, so that one
+    process of tests starts it, and once; and first, so that the end waits for none.
+
+    With its mark, pytest-django would flush all tables after one that commits.
+    """
+    items.sort(key=first_shared)
     for item in items:
-        fixtures = getattr(item, "fixturenames", [])
         for mark in item.iter_markers("django_db"):
-            if mark.kwargs.get("transaction") or "transactional_db" in fixtures:
+            if mark.kwargs.get("transaction") or asks("transactional_db", item):
                 raise pytest.UsageError(
                     f"{item.nodeid} commits: take its mark django_db away, and ask for"
                     " transactional_db."
@@ -95,6 +102,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def orders(db: None) -> Queue:
     return make_queue("orders")
+
+
+def first_shared(item: pytest.Item) -> int:
+    """Which of them a test uses; the number of all for one that uses none."""
+    used = (number for number, one in enumerate(SHARED) if asks(one, item))
+    return next(used, len(SHARED))
+
+
+def asks(fixture: str, item: pytest.Item) -> bool:
+    return fixture in getattr(item, "fixturenames", [])
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -16,13 +17,46 @@ from tests.make import make_user
 SignIn = Callable[[str], Client]
 
 
+class KeptSite(ExitStack):
+    """A console that runs as long as tests in a row use it: its start takes seconds."""
+
+    url = ""
+    is_wanted = False  # by the test that comes next
+
+    def start(self, var: Path) -> str:
+        if not self.url:
+            self.url = self.enter_context(running_console(var))
+        return self.url
+
+    def stop(self) -> None:
+        self.close()
+        self.url = ""
+
+
+KEPT = KeptSite()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    KEPT.is_wanted = "site" in getattr(nextitem, "fixturenames", [])
+
+
+@pytest.fixture(scope="session")
+def _site_ends_before_the_database(django_db_setup: None) -> Iterator[None]:
+    """However the run of tests ends."""
+    yield
+    KEPT.stop()
+
+
 @pytest.fixture(scope="module")
 def site(
-    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
+    _site_ends_before_the_database: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """The console of a module whose tests use a browser; its URL."""
-    with running_console(tmp_path_factory.mktemp("var")) as url:
-        yield url
+    """The console of tests that use a browser; its URL. Others find no console beside
+    them: it works on the same database."""
+    yield KEPT.start(tmp_path_factory.mktemp("var"))
+    if not KEPT.is_wanted:
+        KEPT.stop()
 
 
 @pytest.fixture(autouse=True)
