@@ -9,7 +9,7 @@ import pytest
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.events import Detached
-from broker.amqp.protocol.sections import encode_section
+from broker.amqp.protocol.sections import encode_header, encode_section
 from broker.amqp.protocol.types.types import Byte, Described, Symbol, ULong
 from broker.models import Message, QueueAlias, RoutingType
 from broker.queueing.put import put
@@ -111,6 +111,9 @@ def test_a_selector_can_be_named_by_its_code() -> None:
         (got,) = client.get(client.receiver("orders", credit=1, filter=wanted))
 
         assert body_of(got) == b"yes"
+
+
+HEADER = encode_header()
 
 
 @pytest.mark.parametrize("selector", ["color =", 5, "a" * 20_000])
@@ -216,7 +219,8 @@ def test_a_relay_knows_topics_from_queues_by_the_annotation_of_jms() -> None:
         relay = client.sender(None)
         for kind in (0, 1):
             named = encode_section(0x72, {Symbol("x-opt-jms-dest"): Byte(kind)})
-            client.ask(relay, named + message(b"%d" % kind, to="orders", durable=False))
+            rest = message(b"%d" % kind, to="orders", durable=False)
+            client.ask(relay, HEADER + named + rest.removeprefix(HEADER))
 
         assert [body_of(one) for one in client.get(topic)] == [b"1"]
         assert [body_of(one) for one in client.get(queue)] == [b"0"]
