@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from broker.monitoring import silent_processes
 from broker.monitoring.silent_processes import SILENCE, silent
 from broker.queueing import processes
 from broker.security import authorities
@@ -61,9 +62,7 @@ def test_a_silent_process_is_told_within_15_seconds_with_what_to_do(
     assert processes.HEARTBEAT_S < SILENCE.total_seconds() < longest_s < 15
     processes.resign()
     processes.current("dispatcher")
-    monkeypatch.setattr(
-        settings_problems.silent_processes, "silent", lambda: silent(seconds(0))
-    )
+    monkeypatch.setattr(silent_processes, "silent", lambda: silent(seconds(0)))
     viewer = make_user("vera", permissions=("broker.view_queue",), granted=())
 
     found = settings_problems.all_for(viewer, authorities.NOTHING)

@@ -68,7 +68,15 @@ def test_the_first_process_of_all_forgets_them_whatever_started_it(
         processes.resign()
 
     counted(soft)
-    until(lambda: processes.current() and (count() == 0 or processes.resign()))
+
+    def starts_first() -> bool:
+        processes.current()
+        if count() == 0:
+            return True
+        processes.resign()
+        return False
+
+    until(starts_first)
 
 
 def test_a_process_that_was_only_taken_for_dead_forgets_nothing(
