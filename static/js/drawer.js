@@ -21,7 +21,7 @@ document.addEventListener("click", (event) => {
   }
   event.preventDefault();
   const url = new URL(location);
-  url.searchParams.set("m", link.textContent.trim());
+  url.searchParams.set("m", link.pathname.match(/\d+/)[0]); // its text is of all copies
   history.pushState(null, "", url);
   follow();
 });
@@ -63,9 +63,11 @@ function open(wanted, url, html) {
   for (const one of main?.querySelectorAll("[hx-trigger]") ?? []) {
     LIVE.forEach((name) => one.removeAttribute(name));
   }
-  main?.querySelector("h1").replaceWith(title(wanted)); // a page has one h1
+  const heading = main?.querySelector("h1");
+  const name = heading?.textContent.trim() ?? `Message ${wanted}`;
+  heading?.replaceWith(title(name)); // a page has one h1
   const parts = main ? main.childNodes : [sentence()];
-  drawer.setAttribute("aria-label", `Message ${wanted}`);
+  drawer.setAttribute("aria-label", name);
   drawer.replaceChildren(bar(url), ...parts);
   drawer.hidden = false;
   shown = wanted;
@@ -74,10 +76,10 @@ function open(wanted, url, html) {
   drawer.querySelector("a").focus();
 }
 
-function title(wanted) {
+function title(name) {
   const words = document.createElement("h2");
   words.className = "drawer-title";
-  words.textContent = `Message ${wanted}`;
+  words.textContent = name;
   return words;
 }
 

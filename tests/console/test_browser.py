@@ -73,7 +73,7 @@ def test_a_number_changes_by_itself_and_no_row_moves(page: Page) -> None:
     in_another_process(PUT)
 
     expect(ready).to_have_text("1")
-    expect(page.locator("dl [data-slot=ready]")).to_have_text("2")
+    expect(page.locator("dl [data-slot=ready]")).to_have_text("1")
     assert places(page) == before
     assert loads == []
 
@@ -85,7 +85,7 @@ def test_a_dead_letter_is_resubmitted_and_followed_to_its_end(
 
     page.get_by_role("link", name=re.compile("^Dead letters 1")).click()
     page.get_by_role("link", name="ValueError: row {n} is bad").click()
-    page.get_by_role("link", name=str(letter.message_id)).click()
+    page.get_by_role("link", name=str(letter.origin_id)).click()
     expect(page.locator(".verdict")).to_contain_text("ValueError: row 7 is bad")
     page.get_by_role("button", name="Resubmit…").click()
     expect(heading(page)).to_have_text("Resubmit 1 message")

@@ -89,9 +89,9 @@ def test_one_connection_has_many_sessions(here: Listening) -> None:
     with connected(here) as client:
         sessions = [client.connection.session() for _ in range(20)]
         senders = []
-        for session in sessions:
+        for number, session in enumerate(sessions):
             session.open()
-            sender = session.sender("puts")
+            sender = session.sender(f"puts {number}")
             sender.target.address = "orders"
             sender.open()
             senders.append(sender)
