@@ -14,8 +14,8 @@ import environ
 from cryptography.fernet import Fernet
 
 from console.runtime import socket_paths
+from console.runtime.celery_settings import *  # noqa: F403
 from console.settings_signing_in import *  # noqa: F403
-from console.settings_tasks import *  # noqa: F403
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -145,7 +145,7 @@ CHANNEL_LAYERS = {
     }
 }
 
-# Celery's server; the rest is in settings_tasks.py.
+# Celery's server; the rest is in runtime/celery_settings.py.
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://")
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {

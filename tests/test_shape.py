@@ -45,7 +45,7 @@ def test_packages_hold_what_their_names_say_and_no_more() -> None:
     assert beside("broker") == {"apps", "checks", "tasks"}
     assert beside("console") == {
         *("admin", "apps", "asgi", "audit_form", "celery", "converters", "models"),
-        *("settings", "settings_signing_in", "settings_site", "settings_tasks"),
+        *("settings", "settings_signing_in", "settings_site"),
         *("static_files", "urls", "wsgi"),
     }
     known = {"admin", "apps", "models", "routing", "tasks", "urls"}

@@ -1,4 +1,4 @@
-"""Settings of Celery and its workers, imported by ``settings.py``.
+"""Settings of Celery and its workers; ``console/settings.py`` imports them.
 
 Tasks contain ids only, and may run twice or never, so no task is acknowledged late or
 retried, and no result is stored.
