@@ -158,7 +158,7 @@ def next_of(address: str, routes: Routes) -> str:
 
 
 def of_those_that_stay(routes: Routes) -> Iterator[Advice]:
-    """Tell where messages wait whose attempts were used up among the dead letters."""
+    """Warn about dead letter queues with messages that used up their attempts there."""
     limits = {
         queue_id: (name, routes.merged[address].max_delivery_attempts or 0)
         for address, queues in routes.queues.items()

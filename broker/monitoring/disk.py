@@ -1,7 +1,7 @@
 """Free space on the disk of ``BACKOUT_VAR``, which the embedded PostgreSQL shares.
 
-A full disk stops puts, gets and PostgreSQL itself, so it is told before. The disk of a
-PostgreSQL on another machine is not seen here.
+A full disk stops puts, gets and PostgreSQL itself, so Health warns before. The disk of
+a PostgreSQL on another machine is not seen here.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Disk:
 
     @property
     def is_low(self) -> bool:
-        """Whether people are to be told."""
+        """Whether Health shows a warning."""
         limit: float = settings.BACKOUT_DISK_LOW_PERCENT
         return self.free_percent < limit
 
     @property
     def is_full(self) -> bool:
-        """Whether no more requests are to come here."""
+        """Whether ``/readyz`` says that this process is not ready."""
         limit: float = settings.BACKOUT_DISK_FULL_PERCENT
         return self.free_percent < limit
 

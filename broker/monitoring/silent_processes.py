@@ -1,5 +1,5 @@
 """Processes that hold their lock, and so count as alive, but do not run: they hang, or
-somebody has stopped them."""
+were stopped (SIGSTOP)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SILENCE = timedelta(seconds=3 * processes.HEARTBEAT_S)
 
 @dataclass(frozen=True, slots=True)
 class SilentProcess:
-    """A process without a sign of life."""
+    """A process that has not used the connection of its lock for some time."""
 
     kind: str
     host: str
@@ -28,8 +28,8 @@ class SilentProcess:
 
 
 def silent(silence: timedelta = SILENCE) -> list[SilentProcess]:
-    """The processes that have been silent for longer; by the database's clock. One
-    query."""
+    """The processes that have been silent for longer than ``silence``, by the
+    database's clock. One query."""
     return sql.fetch(
         "silent",
         SilentProcess,

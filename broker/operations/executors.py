@@ -227,7 +227,7 @@ DEEDS: dict[Operation.Kind, Callable[[ItemBatch], None]] = {
 
 @dataclass(frozen=True, slots=True)
 class Bare:
-    """What a dead letter is without its MQDLH."""
+    """The parts of a dead letter without its MQDLH."""
 
     dress: Dress
     in_body: bool  # whether the MQDLH is the beginning of the body

@@ -47,7 +47,7 @@ HAPPENED = {
     Feedback.COA: "arrived",
     Feedback.COD: "was delivered",
 }
-NOT_SENT = "Nobody is told that message %s of queue %s %s: %s"
+NOT_SENT = "No report says that message %s of queue %s %s: %s"
 DATA = 100  # bytes of the body in a report with data
 # Time to live of a report about an expiry, if the message's was limited.
 LAST_WORDS = timedelta(seconds=60)

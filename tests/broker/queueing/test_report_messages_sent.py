@@ -189,7 +189,7 @@ def test_a_message_expires_whether_or_not_its_report_can_be_put(
     ).message_id
     assert expiry.expire(limit=10, now=NOON + minutes(1)) == 1
     assert (
-        f"Nobody is told that message {number} (ID:7) of queue 'orders' expired: "
+        f"No report says that message {number} (ID:7) of queue 'orders' expired: "
         in caplog.text
     )
     assert fsck.violations() == []
