@@ -25,6 +25,7 @@ from broker.monitoring.search.pages import LISTED
 from broker.monitoring.search.walking import ONLY_KEYS, Columns, Walk
 from broker.queueing.put import NewMessage, put_many
 from broker.sql import partitions
+from tests.broker.bridges.making import stored_link
 from tests.broker.dying import operator
 from tests.broker.plan_parameters import parameters
 from tests.make import NOON, make_queue, minutes
@@ -45,7 +46,7 @@ def busy() -> Queue:
     Its tables are made anew first: tests that were rolled back have left them long.
     """
     with connection.cursor() as cursor:
-        cursor.execute("TRUNCATE " + ",".join(FILLED | {"broker_seenmessage"}))
+        cursor.execute("TRUNCATE " + ",".join(FILLED))
     queue = make_queue("orders")
     for other in range(5):
         make_queue(f"other {other}")
@@ -65,6 +66,8 @@ def busy() -> Queue:
     Operation.objects.bulk_create(
         Operation(kind=Operation.Kind.MOVE, created_by=operator()) for _ in range(50)
     )
+    for number in range(20):
+        stored_link(f"link {number}")
     with connection.cursor() as cursor:
         for statement in MORE:
             cursor.execute(statement, {"queue": queue.pk})
@@ -102,6 +105,9 @@ MORE = [
     "INSERT INTO broker_operationitem (operation_id, queue_id, message_id, target)"
     " SELECT (SELECT max(id) FROM broker_operation) - n %% 50, %(queue)s, n, ''"
     " FROM generate_series(1, 20000) n",
+    "INSERT INTO broker_seenmessage (link_id, message_id, seen_at)"
+    " SELECT id, n::text, now() - n * interval '1 s'"
+    " FROM broker_link, generate_series(1, 1000) n",
     "INSERT INTO broker_experience SELECT n, n::text, 1, 1, now(), now()"
     " FROM generate_series(1, 20000) n",
 ]
