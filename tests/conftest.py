@@ -60,12 +60,14 @@ WITH_PAGES = """
 
 # What a test draws is a matter of its code alone, so that a run can be repeated;
 # --hypothesis-profile=exploring draws anew each time, and does not shrink.
+# Both "thorough" and "exploring" draw all examples, as tests.examples says.
 # How long it takes is a matter of what else the machine does.
 UNTIMED: dict[str, Any] = {
     "deadline": None,
     "suppress_health_check": [HealthCheck.too_slow],
 }
-hypothesis_settings.register_profile("repeatable", derandomize=True, **UNTIMED)
+for profile in ("repeatable", "thorough"):
+    hypothesis_settings.register_profile(profile, derandomize=True, **UNTIMED)
 hypothesis_settings.register_profile(
     "exploring",
     derandomize=False,

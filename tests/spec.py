@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+THOROUGH = "--hypothesis-profile=thorough"
 REGISTER = Path(__file__).resolve().parent.parent / "docs" / "spec.toml"
 
 
@@ -70,7 +71,9 @@ def register() -> list[Rule]:
 
 def main() -> int:
     outcomes = Outcomes()
-    code = pytest.main(["-m", "spec", "-q", *sys.argv[1:]], plugins=[outcomes])
+    code = pytest.main(
+        ["-m", "spec", "-q", THOROUGH, *sys.argv[1:]], plugins=[outcomes]
+    )
     in_order = code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 
     rules, verdicts = register(), Counter[str]()

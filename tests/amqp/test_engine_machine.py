@@ -25,6 +25,7 @@ from broker.amqp.protocol.connection import Connection, Limits
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Receiver, Sender
 from broker.amqp.protocol.performatives import Accepted, Released, Source, Target
+from tests.examples import examples
 
 NAMES = ("a", "b")
 SIZES = st.sampled_from([0, 1, 400, 401, 600, 2000])
@@ -228,4 +229,6 @@ def endpoints_agree(sender: Sender, receiver: Receiver) -> None:
 
 
 class TestMachine(Machine.TestCase):  # type: ignore[valid-type, misc]
-    settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+    settings = settings(
+        max_examples=examples(150), stateful_step_count=60, deadline=None
+    )

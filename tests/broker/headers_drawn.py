@@ -22,12 +22,15 @@ from broker.formats.mq.descriptor import Descriptor
 from broker.formats.mq.folders import Element, Folder, Value
 from broker.formats.mq.mqdlh import DeadLetterHeader
 from broker.formats.mq.rfh2 import Rfh2
+from tests.examples import examples
 
 Drawn = TypeVar("Drawn")
 
-# As many as were asked for of each kind of header; only their number may take long.
+# Of each kind of header; only their number may take long.
 TEN_THOUSAND = settings(
-    max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(10_000),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 
 BYTE_ORDERS = (Enc.NORMAL, Enc.REVERSED)

@@ -17,6 +17,7 @@ from hypothesis.stateful import rule
 from tests.broker.ibm_machine import TTL, IbmSteps
 from tests.broker.ibm_model import WISHES, Sent, Session
 from tests.broker.model import DELAY
+from tests.examples import examples
 
 
 class IbmMachine(IbmSteps):
@@ -118,4 +119,6 @@ class IbmMachine(IbmSteps):
 @pytest.mark.spec("ASF-4", "ASF-11", "ASF-13")
 @pytest.mark.spec("POISON-9", "SKIP-3", "SKIP-4", "SKIP-5", "SKIP-6")
 class TestIbmMachine(IbmMachine.TestCase):  # type: ignore[valid-type, misc]
-    settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+    settings = settings(
+        max_examples=examples(60), stateful_step_count=40, deadline=None
+    )

@@ -35,6 +35,7 @@ from broker.settlement import expiry, settle
 from broker.settlement.outcomes import Accept, BackOut, Release
 from broker.transactions.scope import UnitOfWork
 from tests.broker.model import DELAY, LONG, Model, Place, Unit
+from tests.examples import examples
 from tests.make import NOON, make_queue, make_setting, make_user, plan_resubmit
 
 TTL = timedelta(seconds=25)
@@ -322,4 +323,6 @@ def vacuum_now_and_then() -> None:
 @pytest.mark.django_db
 @pytest.mark.spec("UOW-1", "UOW-2", "UOW-3", "DLA-2", "REDEL-1", "REDEL-4")
 class TestQueueMachine(QueueMachine.TestCase):  # type: ignore[valid-type, misc]
-    settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
+    settings = settings(
+        max_examples=examples(100), stateful_step_count=50, deadline=None
+    )

@@ -35,6 +35,7 @@ from broker.settlement.outcomes import Accept, BackOut, Outcome, Reject, Release
 from broker.transactions.prefetch import Prefetched
 from tests.broker.ahead_model import AheadModel, Place, Taker
 from tests.broker.test_queue_machine import vacuum_now_and_then
+from tests.examples import examples
 from tests.make import NOON, make_messages, make_queue, make_setting, seconds
 
 WHY = "no such customer"
@@ -321,4 +322,6 @@ class SettlementsMachine(RuleBasedStateMachine):
 @pytest.mark.django_db
 @pytest.mark.spec("UOW-1", "UOW-2", "UOW-4", "DLA-2")
 class TestSettlementsMachine(SettlementsMachine.TestCase):  # type: ignore[valid-type, misc]
-    settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+    settings = settings(
+        max_examples=examples(60), stateful_step_count=40, deadline=None
+    )
