@@ -22,6 +22,7 @@ from broker.queueing import notifications, processes
 from console.layout import settings_problems
 from dashboards.live import ages, attention, link_status
 from dashboards.live import cache as live_cache
+from tests.examples import PART
 from tests.make import make_queue
 
 # What hears of the tests of all processes has to be known where none is collected.
@@ -66,8 +67,12 @@ UNTIMED: dict[str, Any] = {
     "deadline": None,
     "suppress_health_check": [HealthCheck.too_slow],
 }
-for profile in ("repeatable", "thorough"):
-    hypothesis_settings.register_profile(profile, derandomize=True, **UNTIMED)
+hypothesis_settings.register_profile("thorough", derandomize=True, **UNTIMED)
+hypothesis_settings.register_profile(
+    "repeatable",
+    hypothesis_settings.get_profile("thorough"),
+    max_examples=hypothesis_settings.get_profile("thorough").max_examples // PART,
+)
 hypothesis_settings.register_profile(
     "exploring",
     derandomize=False,

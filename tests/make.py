@@ -98,8 +98,12 @@ def make_user(
     """
     user = User.objects.create_user(name, password="correct horse")
     if permissions:
-        every = Permission.objects.select_related("content_type")
-        by_name = {f"{one.content_type.app_label}.{one.codename}": one for one in every}
+        named = [one.split(".")[1] for one in permissions]
+        found = Permission.objects.filter(codename__in=named)
+        by_name = {
+            f"{one.content_type.app_label}.{one.codename}": one
+            for one in found.select_related("content_type")
+        }
         user.user_permissions.add(*(by_name[name] for name in permissions))
     make_authority(user, *granted, pattern=pattern)
     return user
