@@ -1,8 +1,10 @@
 """Notify consumers of new entries.
 
 A put wakes the consumers of its own process directly. It wakes those of other processes
-by a hint on Redis, at most one in ``QUIET_S``. A hint may be lost, and Redis may be
-down, so every consumer looks at its queue at least once in ``POLL_S``.
+by a hint on Redis: at once if there was no put just before; while puts follow each
+other, hints pause for ``SHORT_S`` to ``LONG_S``, and each names the queues of all puts
+meanwhile. A hint may be lost, and Redis may be down, so every consumer looks at its
+queue at least once in ``POLL_S``.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from django.db import transaction
 logger = logging.getLogger(__name__)
 
 CHANNEL = "broker.arrivals"
-QUIET_S = 0.05
+SHORT_S, LONG_S = 0.001, 0.016  # the pause doubles while puts follow each other
 POLL_S = 1.0
 AWAY_S = 5.0  # time during which Redis is not called after it did not answer
 
@@ -76,7 +78,9 @@ class Arrivals:
 
     def say_for_ever(self) -> None:
         client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2)
+        pause_s = SHORT_S
         while True:
+            pause_s = next_pause(pause_s, more=self.to_say.is_set())
             self.to_say.wait()
             self.to_say.clear()
             with self.changed:
@@ -86,7 +90,7 @@ class Arrivals:
             except redis.RedisError as error:
                 logger.info("No hint of arrivals was sent: %s", error)
                 time.sleep(AWAY_S)
-            time.sleep(QUIET_S)
+            time.sleep(pause_s)
 
     def hear_for_ever(self) -> None:
         while True:
@@ -99,6 +103,12 @@ class Arrivals:
             except (redis.RedisError, ValueError) as error:
                 logger.info("No hints of arrivals are heard: %s", error)
                 time.sleep(AWAY_S)
+
+
+def next_pause(pause_s: float, *, more: bool) -> float:
+    """Seconds without a hint after the next one: twice as many as before if there was a
+    put meanwhile."""
+    return min(2 * pause_s, LONG_S) if more else SHORT_S
 
 
 _arrivals = Arrivals()

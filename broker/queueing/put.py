@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from broker.errors.mq_codes import Feedback, Reason, Report
 from broker.formats.mq.report_options import asks_for, unknown
@@ -53,7 +53,7 @@ def put_many(
         Receipts in the order of the messages. The message ids of one address ascend in
         the same order.
     """
-    if is_one_statement(messages) and not connection.in_atomic_block:
+    if is_one_statement(messages):
         return put_to(messages[0].address, messages, uow=uow, actor=actor, now=now)
     by_address: dict[str, list[int]] = defaultdict(list)
     for place, message in enumerate(messages):
@@ -73,8 +73,8 @@ def put_many(
 def is_one_statement(messages: Sequence[NewMessage]) -> bool:
     """Whether one statement stores all messages, or none if no queue accepts them.
 
-    Such a put needs no transaction around it, which saves two round trips. If a check
-    comes first, ``put_to`` opens a transaction.
+    Such a put needs no transaction around it, and no savepoint in the caller's, which
+    saves two round trips. If a check comes first, ``put_to`` opens a transaction.
     """
     return (
         0 < len(messages) <= CHUNK

@@ -20,6 +20,8 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from psycopg.rows import tuple_row
 from psycopg.sql import Composed
 
+from broker.sql.prepared_statements import keep_over_rollbacks
+
 Row = TypeVar("Row")
 
 FOLDER = Path(__file__).parent
@@ -103,6 +105,7 @@ class KeptCursors(threading.local):
     ) -> dict[str, psycopg.Cursor[tuple[Any, ...]]]:
         if self.line is not line:
             self.line, self.cursors = line, {}
+            keep_over_rollbacks(line)
         return self.cursors
 
 

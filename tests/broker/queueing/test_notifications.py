@@ -222,3 +222,12 @@ def hear(ear: redis.client.PubSub, heard: set[bytes]) -> set[bytes]:
     message = ear.get_message(timeout=1)
     heard.update(message["data"].split(b",") if message else [])
     return heard
+
+
+def test_hints_pause_only_while_puts_follow_each_other() -> None:
+    pauses = [notifications.SHORT_S]
+    for _ in range(10):
+        pauses.append(notifications.next_pause(pauses[-1], more=True))
+    assert pauses[1] == 2 * pauses[0]
+    assert pauses[-1] == notifications.LONG_S
+    assert notifications.next_pause(pauses[-1], more=False) == notifications.SHORT_S

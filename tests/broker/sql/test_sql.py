@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
+import psycopg
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from broker import sql
@@ -64,3 +67,45 @@ def test_a_statement_that_failed_leaves_no_cursor_behind() -> None:
 
     assert "put_one" not in sql.kept.cursors
     assert cycle(b"after") == b"after"
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_rollback_keeps_the_statements_of_the_broker_and_no_others(
+    depth: int,
+) -> None:
+    make_queue("orders")
+    cycle(b"first")
+    repeated = "SELECT 1 FROM broker_queue WHERE id > 0"
+    with psycopg.Cursor(connection.connection) as cursor:
+        for _ in range(7):
+            cursor.execute(repeated)
+    before = prepared()
+
+    with pytest.raises(ZeroDivisionError), ExitStack() as stack:
+        for _ in range(depth):
+            stack.enter_context(transaction.atomic())
+        put("orders", b"undone")
+        raise ZeroDivisionError
+
+    assert before.pop(repeated)
+    assert cycle(b"second") == b"second"
+    after = prepared()
+    assert repeated not in after
+    assert before.items() <= after.items(), "none was prepared again"
+
+
+def prepared() -> dict[str, str]:
+    """Names of the prepared statements of this connection, by their text."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement, name FROM pg_prepared_statements")
+        return dict(cursor.fetchall())
+
+
+def test_a_changed_table_makes_statements_anew() -> None:
+    make_queue("orders")
+    cycle(b"first")
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE tried (n integer)")
+        cursor.execute("DROP TABLE tried")
+    assert cycle(b"second") == b"second"
+    assert len(prepared()) < 10
