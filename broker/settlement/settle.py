@@ -137,7 +137,7 @@ def end(
     return dispositions
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def end_if_held(
     uow: int, outcome: Outcome, *, actor: str = "", now: datetime | None = None
 ) -> list[Disposition] | None:

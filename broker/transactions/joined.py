@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from psycopg.pq import TransactionStatus
 
 from broker.errors import LockLost
 from broker.queueing.get import Delivery
@@ -185,7 +186,14 @@ class CountedLast(JoinedUnitOfWork):
 
 
 def has_written() -> bool:
-    """Whether the open transaction has changed anything yet."""
+    """Whether the open transaction has changed anything yet.
+
+    psycopg begins a transaction with its first statement. So the server is not asked
+    when there was none.
+    """
+    line = connection.connection
+    if line is not None and line.info.transaction_status == TransactionStatus.IDLE:
+        return False
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
         (written,) = cursor.fetchone()
