@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -85,8 +87,15 @@ QUICK = "django.contrib.auth.hashers.MD5PasswordHasher"
 
 
 def pytest_configure() -> None:
-    """Passwords are hashed slowly on purpose; tests make many users."""
+    """Passwords are hashed slowly on purpose; tests make many users.
+
+    Tests start the project in dozens of processes. To compile it is two thirds of a
+    start: where Python is told to keep no bytecode, they keep it in a folder of ours.
+    """
     settings.PASSWORD_HASHERS = [QUICK, *settings.PASSWORD_HASHERS]
+    if sys.dont_write_bytecode:
+        os.environ["PYTHONDONTWRITEBYTECODE"] = ""
+        os.environ["PYTHONPYCACHEPREFIX"] = str(settings.VAR_DIR / "bytecode")
 
 
 @pytest.hookimpl(trylast=True)  # after whoever shuffles
