@@ -16,6 +16,9 @@ from broker.errors import UnsafeServer
 from broker.formats.wildcards import configured
 from broker.settlement.hardening import UNLIMITED
 
+# The tag of checks of settings. Commands run only these: a check of Django's loads all
+# pages and the REST interface, which takes longer than the rest of the start.
+BROKER = "broker"
 NEEDED = ("fsync", "full_page_writes")
 OLDEST = 150000  # PostgreSQL 15.0
 
@@ -59,7 +62,7 @@ def settings_are_meant(
     ]
 
 
-@register
+@register(BROKER)
 def limits_are_meant(**_: Any) -> list[CheckMessage]:
     """Refuse a limit of redelivery records below -1."""
     limit = settings.BROKER_MAX_REDELIVERY_RECORDS
@@ -70,7 +73,7 @@ def limits_are_meant(**_: Any) -> list[CheckMessage]:
     return [Error(sentence, hint=hint, id="broker.E003")]
 
 
-@register
+@register(BROKER)
 def wildcards_are_meant(**_: Any) -> list[CheckMessage]:
     """Refuse wildcard characters that cannot form patterns of address settings."""
     try:

@@ -31,7 +31,7 @@ def passwords_can_be_read(
     return []
 
 
-@register
+@register("broker")
 def keys_are_meant(**_: Any) -> list[CheckMessage]:
     """Report an error if the keys for encryption are invalid."""
     try:

@@ -24,6 +24,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Sum
 from django.http import HttpRequest
 
+from broker.checks import BROKER
 from broker.security import audit
 from broker.security.audit import Actor
 
@@ -68,7 +69,7 @@ def count(request: HttpRequest, name: str) -> None:
         )
 
 
-@register(Tags.security)
+@register(Tags.security, BROKER)
 def proxy_is_trusted(**_: Any) -> list[CheckMessage]:
     """Advise to trust the proxy. Otherwise all users have the proxy's address, and one
     limit.

@@ -6,10 +6,17 @@ import io
 
 import pytest
 from django.core.checks import run_checks
-from django.core.management import CommandError, call_command
+from django.core.management import (
+    CommandError,
+    call_command,
+    get_commands,
+    load_command_class,
+)
 from django.db import connection
+from pytest_django import Settings
 
 from broker import checks
+from broker.checks import BROKER
 from broker.errors import UnsafeServer
 
 pytestmark = pytest.mark.django_db
@@ -73,3 +80,22 @@ def test_only_the_databases_that_are_asked_about_are_looked_at(
 def test_the_check_is_run_with_django_s_own(unsafe_server: None) -> None:
     found = run_checks(tags=["database"], databases=HERE)
     assert "broker.E001" in {one.id for one in found}
+
+
+def test_no_command_loads_the_pages_to_check_them() -> None:
+    ours = [
+        load_command_class(application, name)
+        for name, application in get_commands().items()
+        if application in {"broker", "dashboards", "console"}
+    ]
+    assert {"broker_listen", "run_report", "backout"} <= {
+        one.__module__.rpartition(".")[2] for one in ours
+    }
+    for one in ours:
+        assert one.requires_system_checks in ([], [BROKER]), one
+
+
+def test_a_command_refuses_wrong_settings(settings: Settings) -> None:
+    settings.BROKER_MAX_REDELIVERY_RECORDS = -2
+    with pytest.raises(CommandError, match=r"broker\.E003"):
+        call_command("broker_fsck", skip_checks=False)

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from broker.checks import BROKER
 from broker.security import audit
 from broker.security.audit import Head
 
@@ -17,6 +18,7 @@ class Command(BaseCommand):
         " database can, and give it back as --head another time. Exit code 0: all is as"
         " it was; 1: it is not, and the first broken record is named."
     )
+    requires_system_checks = [BROKER]
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

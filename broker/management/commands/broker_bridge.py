@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from broker.bridges import secrets
 from broker.bridges.process import BridgeRunner
-from broker.checks import refuse_unsafe_server
+from broker.checks import BROKER, refuse_unsafe_server
 from broker.errors import UnsafeServer
 from broker.errors.bridges import SecretsLost
 
@@ -18,6 +18,7 @@ class Command(BaseCommand):
         "Carry messages over the links of bridges, until Ctrl-C. Run as many of these"
         " as you like: each link is run by one of them."
     )
+    requires_system_checks = [BROKER]
 
     def handle(self, **_: object) -> None:
         try:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from broker.checks import refuse_unsafe_server
+from broker.checks import BROKER, refuse_unsafe_server
 from broker.client.dispatch.dispatcher import Dispatcher
 from broker.client.dispatch.handlers import discover
 from broker.errors import UnsafeServer
@@ -19,6 +19,7 @@ class Command(BaseCommand):
         "Consume queues with the handlers of the installed applications, until Ctrl-C."
         " Run as many of these as you like."
     )
+    requires_system_checks = [BROKER]
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

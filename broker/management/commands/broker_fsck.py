@@ -8,6 +8,7 @@ from dataclasses import asdict
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import connection, transaction
 
+from broker.checks import BROKER
 from broker.monitoring import fsck
 
 
@@ -17,6 +18,7 @@ class Command(BaseCommand):
         " that all sums agree. Reads only; may run beside everything. The exit code is"
         " the number of rules that are broken."
     )
+    requires_system_checks = [BROKER]
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="for programs")

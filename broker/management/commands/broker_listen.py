@@ -16,7 +16,7 @@ from broker.amqp import ports, processes
 from broker.amqp.clients.certificates import Certificates
 from broker.amqp.listener import Listener
 from broker.amqp.processes import Processes
-from broker.checks import refuse_unsafe_server
+from broker.checks import BROKER, refuse_unsafe_server
 from broker.errors import UnsafeServer
 
 LOOK_S = 1.0
@@ -41,6 +41,7 @@ class Where(NamedTuple):
 
 class Command(BaseCommand):
     help = "Listen for AMQP 1.0 clients that put and get, until Ctrl-C."
+    requires_system_checks = [BROKER]
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", help="local address to listen on")

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from broker.checks import BROKER
 from broker.config import artemis_xml
 from broker.config.documents import LARGEST_BYTES
 from broker.config.imports import (
@@ -33,6 +34,7 @@ class Command(BaseCommand):
         " them from either: shows what would change, and does it with --apply, all in"
         " one transaction. What changed holds from the next message on."
     )
+    requires_system_checks = [BROKER]
 
     def add_arguments(self, parser: CommandParser) -> None:
         deeds = parser.add_subparsers(dest="deed", required=True)

@@ -11,6 +11,7 @@ from django.core.management.base import CommandError
 from django_typer.management import command, group
 from typer import Argument, Option
 
+from broker.checks import BROKER
 from broker.config.documents import LARGEST_BYTES
 from broker.models import DeadLetter, Operation
 from broker.operations import Order
@@ -38,6 +39,7 @@ Kind = Operation.Kind
 
 class Command(BridgeCommands):
     help = "Put, get, browse and operate from a terminal."
+    requires_system_checks = [BROKER]
 
     def execute(self, *args: Any, **options: Any) -> Any:
         """Report errors of the broker and of the database in words."""

@@ -12,6 +12,7 @@ from itertools import count as counting
 
 from django.core.management.base import BaseCommand
 
+from broker.checks import BROKER
 from console.demo import logins, shop
 from console.demo.caller import Caller, Program
 from console.demo.logins import Login
@@ -30,6 +31,7 @@ class Command(BaseCommand):
         " the listener by AMQP 1.0. Some are rejected, some come again. Creates what it"
         " needs: a queue, a user, and credentials. Stop it with Ctrl-C."
     )
+    requires_system_checks = [BROKER]
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--rate", type=float, default=1.0, help="orders a second")

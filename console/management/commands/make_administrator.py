@@ -6,11 +6,13 @@ from argparse import ArgumentParser
 
 from django.core.management.base import BaseCommand
 
+from broker.checks import BROKER
 from console.runtime import first_run
 
 
 class Command(BaseCommand):
     help = "Make an administrator, or give one a new password; it is shown once."
+    requires_system_checks = [BROKER]
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", nargs="?", default="admin")

@@ -7,11 +7,13 @@ from argparse import ArgumentParser
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
+from broker.checks import BROKER
 from console import second_factors
 
 
 class Command(BaseCommand):
     help = "Remove all second factors of a user, and end their sessions."
+    requires_system_checks = [BROKER]
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="the user name")

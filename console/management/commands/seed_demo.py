@@ -12,6 +12,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from broker.checks import BROKER
 from broker.models import Act, Address, AddressSetting, Queue
 from broker.queueing.put import put, put_many
 from broker.security import audit
@@ -47,6 +48,7 @@ class Command(BaseCommand):
         " becomes of them. They are read where the dispatcher runs with"
         " BACKOUT_DEMO=1. Stop it with Ctrl-C."
     )
+    requires_system_checks = [BROKER]
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

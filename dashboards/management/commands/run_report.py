@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from broker.checks import BROKER
 from dashboards.models import ReportRun
 from dashboards.pages import cells, results
 from dashboards.pages.results import PERIODS, ResultsQuery
@@ -22,6 +23,7 @@ class Command(BaseCommand):
         " Stop it at any time with Ctrl-C and run it again: what was copied stays,"
         " nothing else is changed."
     )
+    requires_system_checks = [BROKER]
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("report", choices=sorted(discover()))
