@@ -45,8 +45,8 @@ class Endpoint(NamedTuple):
 
 
 def some(every: Iterable[Endpoint], size: int) -> list[Any]:
-    """A few endpoints for each of several tests, which each hold a transaction: others
-    of the cluster wait for it."""
+    """A part of the endpoints for each of several tests: one test would last long, and
+    each makes its principals and its world anew."""
     listed = list(every)
     parts = [listed[start : start + size] for start in range(0, len(listed), size)]
     return [pytest.param(part, id=str(part[0])) for part in parts]
@@ -97,7 +97,7 @@ def operations() -> Iterator[Endpoint]:
         f"/{API}{PARAMETER.sub(lambda one: f'{{{one[2]}}}', route)}": f"{API}{route}"
         for route in (str(one.pattern) for one in api.urls())
     }
-    for path, methods in api.api.get_openapi_schema()["paths"].items():
+    for path, methods in api.document()["paths"].items():
         for method, operation in methods.items():
             yield Endpoint(method, routes[path], operation["operationId"])
     yield Endpoint("get", f"{API}openapi.json", "openapi")

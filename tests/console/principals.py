@@ -16,6 +16,7 @@ ANONYMOUS = "anonymous"
 MACHINE = "machine"  # by the credential of an operator
 READERS = ("viewer", "auditor")
 NAMES = (ANONYMOUS, *roles.ROLES, *authorities.ALL, MACHINE)
+HANDLER = Client().handler  # shared: each would load all middleware
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,9 @@ class Principal:
 
     def client(self) -> Client:
         """A browser of theirs, or a program, that has asked for nothing yet."""
-        if self.secret:
-            return Client(headers={"Authorization": f"Bearer {self.secret}"})
-        client = Client()
+        headers = {"Authorization": f"Bearer {self.secret}"} if self.secret else None
+        client = Client(headers=headers)
+        client.handler = HANDLER
         if self.cookie:
             client.cookies[settings.SESSION_COOKIE_NAME] = self.cookie
         return client

@@ -180,7 +180,7 @@ def test_a_secret_is_never_kept(sign_in: SignIn) -> None:
 def test_all_that_acts_takes_a_key_and_says_so() -> None:
     acts = {
         operation["operationId"]: {one["name"] for one in operation["parameters"]}
-        for methods in api.api.get_openapi_schema()["paths"].values()
+        for methods in api.document()["paths"].values()
         for method, operation in methods.items()
         if method == "post"
     }

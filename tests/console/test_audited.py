@@ -40,7 +40,7 @@ EXCUSED_OPERATIONS = {
 ANY = {"int": 1, "slug": "dead-letters", "queue": "orders", "text": "a"}  # by converter
 METHODS = {  # by the operation's id
     operation["operationId"]: method
-    for methods in api.api.get_openapi_schema()["paths"].values()
+    for methods in api.document()["paths"].values()
     for method, operation in methods.items()
 }
 
@@ -80,7 +80,7 @@ def test_every_page_that_takes_a_post_is_looked_at(sign_in: SignIn) -> None:
 
 
 def test_every_operation_of_the_api_that_changes_something_is_looked_at() -> None:
-    paths = api.api.get_openapi_schema()["paths"].values()
+    paths = api.document()["paths"].values()
     changing = {
         operation["operationId"]
         for methods in paths

@@ -171,7 +171,7 @@ def test_the_table_has_a_line_for_every_endpoint_and_no_other(
     assert sorted(map(str, every)) == sorted(str(endpoint) for endpoint, _ in LINES)
 
 
-@pytest.mark.parametrize("few", some(ACTS, 5))
+@pytest.mark.parametrize("few", some(ACTS, 30))
 def test_who_may_act(principals: dict[str, Principal], few: list[Endpoint]) -> None:
     found = []
     for endpoint in few:
@@ -183,7 +183,7 @@ def test_who_may_act(principals: dict[str, Principal], few: list[Endpoint]) -> N
     assert_as_decided(found)
 
 
-@pytest.mark.parametrize("few", some(LOOKS, 8))
+@pytest.mark.parametrize("few", some(LOOKS, 40))
 def test_who_may_look(principals: dict[str, Principal], few: list[Endpoint]) -> None:
     world = make_world(principals["administrator"].client())
 
