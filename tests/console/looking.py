@@ -13,11 +13,12 @@ HEAVIEST = 75_000  # bytes of scripts and styles, as they are sent
 HEIGHT = 900  # pixels
 SPARE = 60  # keys: parts of a date, and boxes that scroll, are stops, too
 
+FRAME_PARTS = [".topbar", ".nav", "#keys", "body > svg", "#header", "#nav-sidebar"]
 AXE_RUN = """
-async () => {
+async (exclude) => {
   const rules = {"target-size": {enabled: true}};
   const options = {resultTypes: ["violations"], preload: false, rules};
-  return (await axe.run(options)).violations
+  return (await axe.run({exclude}, options)).violations
     .flatMap((rule) => rule.nodes.map((node) =>
       `${rule.impact}: ${rule.id}: ${node.html.slice(0, 200)}`));
 }
@@ -108,13 +109,19 @@ SCREENS = [Screen(theme, width) for width in (1440, 390) for theme in ("light", 
 BETWEEN = (1024, 768, 320)  # pixels: other widths at which nothing may be too wide
 
 
-def faults(page: Page, screen: Screen) -> list[str]:
+def faults(page: Page, screen: Screen, *, with_frame: bool = True) -> list[str]:
     """What axe has against a page on a screen, however small, and what is too wide;
-    all of it is unfolded first."""
+    all of it is unfolded first.
+
+    Args:
+        with_frame: whether axe looks at the bar and the navigation, too. They are the
+            larger part of most pages, and the same on all.
+    """
     screen.show(page)
     page.evaluate(UNFOLD)
     bring_axe(page)
-    found: list[str] = page.evaluate(AXE_RUN) + page.evaluate(WIDE)
+    excluded = [] if with_frame else FRAME_PARTS
+    found: list[str] = page.evaluate(AXE_RUN, excluded) + page.evaluate(WIDE)
     return [f"{path_of(page)} {screen}: {one}" for one in found]
 
 

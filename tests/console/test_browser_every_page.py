@@ -21,6 +21,7 @@ pytestmark = pytest.mark.browser
 
 LARGE, SMALL = Screen("light", 1440), Screen("dark", 390)
 BY_NIGHT = Screen("dark", 1440)
+WITH_FRAME = 4  # pages of Settings: the first, and a list, a new and an old one
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_nobody_is_shut_out_where_nothing_is(refused: Refusals, page: Page) -> N
     serve(page, refused)
     for path in (*[path for _, path in every(empty())], *refused):
         page.goto(path)
-        found += looking.faults(page, SMALL)
+        found += looking.faults(page, SMALL, with_frame=path in refused)
         if path != BROKEN:  # it has no frame
             found += looking.frame_faults(page)
 
@@ -65,7 +66,7 @@ def test_nobody_is_shut_out_where_nothing_is(refused: Refusals, page: Page) -> N
 
 def test_nobody_is_shut_out_where_all_is_full(paths: Paths, page: Page) -> None:
     """Pages are large by day and small by night, in turn; the first of each kind is
-    walked through by Tab, and weighed."""
+    looked at with its frame, walked through by Tab, and weighed."""
     sign_in(page)
     found, weights = [], {}
     for number, (is_first, path) in enumerate(every(paths)):
@@ -75,7 +76,8 @@ def test_nobody_is_shut_out_where_all_is_full(paths: Paths, page: Page) -> None:
         if is_first:
             found += looking.tab_faults(page)
             weights[path] = looking.weight(page)
-        found += looking.frame_faults(page) + looking.faults(page, screen)
+        found += looking.frame_faults(page)
+        found += looking.faults(page, screen, with_frame=is_first)
         found += looking.too_wide(page)
 
     assert found == []
@@ -83,13 +85,14 @@ def test_nobody_is_shut_out_where_all_is_full(paths: Paths, page: Page) -> None:
 
 
 def test_settings_shut_nobody_out(of_settings: list[str], page: Page) -> None:
+    """The frame is looked at on the first pages, by day and by night."""
     sign_in(page)
     found = []
     for number, path in enumerate(of_settings):
         screen = BY_NIGHT if number % 2 else LARGE
         screen.show(page)  # first: there, colours change slowly
         page.goto(path)
-        found += looking.faults(page, screen)
+        found += looking.faults(page, screen, with_frame=number < WITH_FRAME)
 
     assert found == []
 
