@@ -19,6 +19,7 @@ from tests.console.browsing import (
     violations,
     walk_to,
 )
+from tests.console.looking import Screen
 from tests.console.wire import (
     make_client,
     make_credential,
@@ -155,13 +156,11 @@ def test_its_pages_shut_nobody_out(page: Page, shop: ClientConnection) -> None:
 
 
 def violations_everywhere(page: Page) -> list[str]:
-    """What is wrong with a page in either theme, wide or narrow; too wide, for one."""
+    """What is wrong with a page, wide by day or narrow by night; too wide, for one."""
     found = []
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        for width in (WIDE, NARROW):
-            page.set_viewport_size({"width": width, "height": 900})
-            found += [f"{theme} {width} {one}" for one in violations(page)]
+    for screen in (Screen("light", WIDE), Screen("dark", NARROW)):
+        screen.show(page)
+        found += [f"{screen} {one}" for one in violations(page)]
     for width, whose in ((TABLET, ":root"), (NARROWEST, ":root, .table-wrap")):
         page.set_viewport_size({"width": width, "height": 600})
         found += page.evaluate(
