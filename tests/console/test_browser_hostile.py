@@ -47,7 +47,8 @@ def world(transactional_db: None) -> list[str]:
 
 
 @pytest.fixture
-def page(site: str, world: list[str]) -> Iterator[Page]:
+def page(site: str, transactional_db: None) -> Iterator[Page]:
+    """A page of a browser; asked for after the world: nothing is stored beside it."""
     with sync_playwright() as playwright:
         browser = launched(playwright)
         page = browser.new_page(base_url=site)
@@ -81,7 +82,7 @@ def addresses() -> Iterator[str]:
 
 
 def test_no_payload_runs_and_no_policy_has_to_stop_one(
-    page: Page, world: list[str]
+    world: list[str], page: Page
 ) -> None:
     sign_in(page)
     complaints = complaints_of(page)
@@ -95,6 +96,7 @@ def test_no_payload_runs_and_no_policy_has_to_stop_one(
     assert complaints == []
 
 
+@pytest.mark.usefixtures("world")
 def test_what_scripts_build_of_names_is_text(page: Page) -> None:
     sign_in(page)
     arrive(page, "Queues")
