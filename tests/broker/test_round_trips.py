@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from django.db import transaction
+from django.test import override_settings
 
 from broker.client import NewMessage, put, put_many, unit_of_work
 from tests.broker.wire import counted
@@ -73,6 +74,16 @@ def hundred_die() -> None:
     handled(limit=100, fails=True)
 
 
+def counted_first() -> None:
+    with override_settings(BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY=True):
+        joined()
+
+
+def counted_first_fails() -> None:
+    with override_settings(BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY=True):
+        joined_fails()
+
+
 TABLE: dict[Callable[[], None], int] = {
     put_one: 1,
     put_hundred: 1,
@@ -85,6 +96,8 @@ TABLE: dict[Callable[[], None], int] = {
     leased_fails: 6,
     joined_fails: 9,
     hundred_die: 8,
+    counted_first: 4,
+    counted_first_fails: 7,
 }
 
 
