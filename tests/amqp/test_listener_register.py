@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models.functions import Now
 
+from broker.amqp.clients.periodic import ROUND_S
 from broker.amqp.protocol import conditions
 from broker.amqp.protocol.endpoints import Endpoint
 from broker.amqp.protocol.events import Attached, Begun, Detached
@@ -43,6 +44,16 @@ def get_from(client: Wire, name: str) -> Endpoint:
     return endpoint
 
 
+def until_written(here: Listening, holds: Callable[[], object]) -> None:
+    """Wait for what the listener does once a second, without waiting that second."""
+
+    def is_held() -> bool:
+        here.later(ROUND_S)
+        return bool(holds())
+
+    until(is_held)
+
+
 def user_who(name: str, **rights: bool) -> User:
     user = User.objects.create_user(name, password=PASSWORD)
     Authority.objects.create(user=user, pattern="orders", **rights)
@@ -55,7 +66,7 @@ def test_endpoints_are_written_down_within_a_second(here: Listening) -> None:
     put_to(client, "orders")
     get_from(client, "orders")
 
-    until(lambda: ClientEndpoint.objects.count() == 2)
+    until_written(here, lambda: ClientEndpoint.objects.count() == 2)
 
     puts = ClientEndpoint.objects.get(kind="puts")
     gets = ClientEndpoint.objects.get(kind="gets")
@@ -71,14 +82,14 @@ def test_an_endpoint_that_is_detached_is_not_there_any_more(here: Listening) -> 
     make_queue("orders")
     client = here.client()
     first, second = put_to(client, "orders"), get_from(client, "orders")
-    until(lambda: ClientEndpoint.objects.count() == 2)
+    until_written(here, lambda: ClientEndpoint.objects.count() == 2)
 
     first.detach()
     client.send()
-    until(lambda: ClientEndpoint.objects.count() == 1)
+    until_written(here, lambda: ClientEndpoint.objects.count() == 1)
     second.session.end()
     client.send()
-    until(lambda: not ClientEndpoint.objects.exists())
+    until_written(here, lambda: not ClientEndpoint.objects.exists())
     assert ClientConnection.objects.exists()
 
 
@@ -89,11 +100,11 @@ def test_a_connection_that_is_gone_takes_its_rows_along(
     make_queue("orders")
     client = here.client()
     put_to(client, "orders")
-    until(ClientEndpoint.objects.exists)
+    until_written(here, ClientEndpoint.objects.exists)
 
     leave(client)
 
-    until(lambda: not ClientConnection.objects.exists())
+    until_written(here, lambda: not ClientConnection.objects.exists())
     assert not ClientEndpoint.objects.exists()
 
 
@@ -102,6 +113,7 @@ def test_an_operator_closes_a_connection(here: Listening) -> None:
     row = ClientConnection.objects.get(container_id="first")
 
     connections.close_connection(row.pk, here.user)
+    here.later(ROUND_S)
 
     error = client.closed().error
     assert error is not None
@@ -115,15 +127,16 @@ def test_an_operator_closes_one_endpoint(here: Listening) -> None:
     make_queue("orders")
     client = here.client()
     puts, gets = put_to(client, "orders"), get_from(client, "orders")
-    until(lambda: ClientEndpoint.objects.count() == 2)
+    until_written(here, lambda: ClientEndpoint.objects.count() == 2)
 
     connections.close_endpoint(ClientEndpoint.objects.get(kind="gets").pk, here.user)
+    here.later(ROUND_S)
 
     event = client.expect(Detached)
     assert event.endpoint is gets
     assert event.error is not None
     assert event.error.condition == conditions.DETACH_FORCED
-    until(lambda: ClientEndpoint.objects.count() == 1)
+    until_written(here, lambda: ClientEndpoint.objects.count() == 1)
     assert puts.attached
 
 
@@ -137,6 +150,7 @@ def test_an_authority_that_is_withdrawn_detaches_what_needs_it(here: Listening) 
 
     Authority.objects.exclude(user=None).update(may_get=False)  # groups keep theirs
     began = time.monotonic()
+    here.later(ROUND_S)
     event = client.expect(Detached)
 
     assert time.monotonic() - began < WITHIN_S
@@ -170,6 +184,7 @@ def test_whoever_may_not_log_in_any_more_is_closed(
 
     withdraw(user)
     began = time.monotonic()
+    here.later(ROUND_S)
     error = client.closed().error
 
     assert time.monotonic() - began < WITHIN_S
@@ -204,6 +219,7 @@ def test_a_credential_that_is_narrowed_ends_what_it_is_not_for_any_more(
     assert endpoint.attached
 
     type(credential).objects.update(patterns="invoices")
+    here.later(ROUND_S)
     event = client.expect(Detached)
 
     assert event.error is not None
@@ -289,7 +305,7 @@ def test_a_database_that_was_away_is_caught_up_with(
     client.close()
 
     names = ClientConnection.objects.values_list("container_id", flat=True)
-    until(lambda: list(names.all()) == ["stays"])
+    until_written(here, lambda: list(names.all()) == ["stays"])
 
 
 def test_names_that_no_column_can_hold_are_written_in_part(here: Listening) -> None:
@@ -301,7 +317,7 @@ def test_names_that_no_column_can_hold_are_written_in_part(here: Listening) -> N
     session.sender("nul \0" + "y" * 2000, Source("x"), Target("orders"))
     client.expect(Attached)
 
-    until(ClientEndpoint.objects.exists)
+    until_written(here, ClientEndpoint.objects.exists)
     assert ClientEndpoint.objects.get().name.startswith("nul \ufffdyy")
     assert ClientConnection.objects.get().product.startswith("nul \ufffdxx")
 
