@@ -28,8 +28,12 @@ class Resubmit(Scene):
 
     is_put_back = True
     settings: ClassVar[dict[str, Any]] = {"max_delivery_attempts": 1}
-    # The map stays as it is, and each ledger has one writer.
-    alike = frozenset({"hold_takers", "look", "note_items", "note_skipped"})
+    # The map stays as it is, and each ledger has one writer, as has each course:
+    # whoever holds the operation.
+    alike = frozenset(
+        {"hold_takers", "look", "note_items", "note_skipped"}
+        | {"SELECT course", "INSERT course", "UPDATE course"}
+    )
 
     def arrange(self) -> None:
         (self.letter,) = make_dead_letters(1)
