@@ -192,7 +192,8 @@ def test_the_beat_calls_every_task_of_the_broker_and_no_other(db: None) -> None:
     app.loader.import_default_modules()
     as_set = [beat["task"] for beat in app.conf.beat_schedule.values()]
     ours = sorted(name for name in app.tasks if name.startswith("broker."))
-    assert sorted([*called.values_list("task", flat=True), *as_set]) == ours
+    # A beat that ran on this database has stored those of the settings, too.
+    assert sorted({*called.values_list("task", flat=True), *as_set}) == ours
 
 
 def test_celery_knows_every_task_that_is_scheduled(db: None) -> None:
