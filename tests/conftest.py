@@ -89,8 +89,8 @@ QUICK = "django.contrib.auth.hashers.MD5PasswordHasher"
 def pytest_configure() -> None:
     """Passwords are hashed slowly on purpose; tests make many users.
 
-    Tests start the project in dozens of processes. To compile it is two thirds of a
-    start: where Python is told to keep no bytecode, they keep it in a folder of ours.
+    Tests start dozens of processes. These keep their bytecode below ``VAR_DIR``, also
+    where Python is told to write none: compiling is two thirds of a start.
     """
     settings.PASSWORD_HASHERS = [QUICK, *settings.PASSWORD_HASHERS]
     if sys.dont_write_bytecode:

@@ -106,8 +106,8 @@ class Arrivals:
 
 
 def next_pause(pause_s: float, *, more: bool) -> float:
-    """Seconds without a hint after the next one: twice as many as before if there was a
-    put meanwhile."""
+    """The pause after the next hint, in seconds: doubled if a put came during the last
+    pause."""
     return min(2 * pause_s, LONG_S) if more else SHORT_S
 
 

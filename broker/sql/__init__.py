@@ -86,8 +86,8 @@ def new_cursor(line: psycopg.Connection) -> psycopg.Cursor[tuple[Any, ...]]:
 
 
 class ObjectLoader(JsonbBinaryLoader):
-    """Reads JSON objects, of which most are empty, as the properties of messages are:
-    to parse these would take a fifth of a client's time."""
+    """Loads JSON values. Most are the empty properties of a message; parsing these
+    would take a fifth of a client's time."""
 
     def load(self, data: Buffer) -> Any:
         return {} if data == NO_KEYS else super().load(data)
@@ -143,9 +143,8 @@ def weight(values: Iterable[Any]) -> int:
     is too long to be measured is over the limit. One loop: it runs for each message."""
     size = 0
     for value in values:
-        kind = type(value)
-        if kind is bytes or kind is str:
+        if isinstance(value, (bytes, str)):
             size += len(value)
-        elif kind is list and value and type(value[0]) is not int:
+        elif isinstance(value, list) and value and not isinstance(value[0], int):
             size += weight(value) if len(value) <= FEW else LITTLE + 1
     return size

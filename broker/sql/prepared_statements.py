@@ -32,9 +32,11 @@ class PreparedStatements(PrepareManager):
         query: PostgresQuery,
         prepare: bool | None = None,  # noqa: FBT001
     ) -> tuple[Prepare, bytes]:
-        if prepare:
+        how, name = super().get(query, prepare)
+        if prepare and how is Prepare.SHOULD:
+            self.lasting.intersection_update(self._names)  # without evicted statements
             self.lasting.add(self.key(query))
-        return super().get(query, prepare)
+        return how, name
 
     def clear(self) -> bool:
         """Deallocate what a rollback does not keep; psycopg calls it after one."""

@@ -54,7 +54,7 @@ SPOILED: dict[
 BACKOUT_QUEUES = ["fine", "blank", *SPOILED]
 DEAD_LETTER_QUEUES = ["fine", *SPOILED]
 REPORTS = [Report.NONE, Report.DISCARD_MSG]
-# Where the message does not get as far as the dead letter queue, two kinds of it do.
+# All kinds of dead letter queues if the message reaches one, else two of them.
 TABLE = [
     (backout_queue, report, dead_letters)
     for backout_queue, report, dead_letters in product(
