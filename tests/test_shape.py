@@ -25,6 +25,7 @@ LINES_OF_A_STATEMENT = 60  # without its comments
 WHOLE_STEPS = {
     "broker/sql/queueing/copy.sql": 100,
     "broker/sql/queueing/get.sql": 70,
+    "broker/sql/queueing/get_one.sql": 75,
     "broker/sql/queueing/put.sql": 70,
     "broker/sql/schema.sql": 260,
     "broker/sql/settlement/settle_many.sql": 90,

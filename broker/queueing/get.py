@@ -42,6 +42,16 @@ class Lanes(NamedTuple):
     highs: list[int]  # ends of the ranges, exclusive
 
 
+class Accepts(NamedTuple):
+    """A unit of work to accept, and the number of entries that its holder counts."""
+
+    accepts: int | None
+    expected: int
+
+
+NOTHING = Accepts(None, 0)
+
+
 @dataclass(slots=True)  # not frozen: creating a frozen object takes five times as long
 class Delivery:
     """One delivery of an entry to a consumer, within a unit of work."""
@@ -83,6 +93,7 @@ def get(
     limit: int = 1,
     lanes: Lanes | None = None,
     pooled: bool = False,
+    accepts: Accepts | None = None,
     actor: str = "",
     now: datetime | None = None,
 ) -> list[Delivery]:
@@ -100,8 +111,13 @@ def get(
         limit: the largest number of entries.
         lanes: ranges of positions to search; None: the whole queue.
         pooled: whether a ConnectionConsumer gets; a stoppage ends its delivery.
+        accepts: a unit of work to accept in the same statement; only for a get of one
+            entry that begins a unit of work.
         actor: name that the journal records.
         now: the current time; the database's clock when not given.
+
+    Raises:
+        DataError: the unit of work cannot be accepted; nothing is claimed.
     """
     floors, settled = FLOORS.of(queue), FLOORS.settled
     last_id = last_ids.get(queue)
@@ -114,21 +130,18 @@ def get(
         "actor": actor,
         "now": now,
         "timeout": timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S),
-        "synchronous_commit": commits_how(),
+        "synchronous_commit": None if accepts else commits_how(),
         "near_from": LOWEST if last_id is None else last_id - NEAR,
         "near_to": HIGHEST if last_id is None else last_id + NEAR,
     }
     if limit == 1 and uow is None and lanes is None:
-        got = sql.fetch("get_one", Delivery, lows=everywhere, **taker)
+        ends = (accepts or NOTHING)._asdict()
+        row = sql.fetch_one("get_one", lows=everywhere, **ends, **taker)
+        got = [] if row[0] is None else [Delivery(*row)]
     else:
-        look_at = lanes or Lanes(PRIORITIES, everywhere, HIGHS)
-        got = sql.fetch(
-            "get", Delivery, uow=uow, limit=limit, **taker, **look_at._asdict()
-        )
-    if got:
-        last_ids[queue] = got[-1].message_id
-    if None in map(address_of, got):
-        got = with_far(got)
+        search = (lanes or Lanes(PRIORITIES, everywhere, HIGHS))._asdict()
+        got = sql.fetch("get", Delivery, uow=uow, limit=limit, **taker, **search)
+    got = complete(queue, got)
     # An empty result raises no floor: the queue may be paused, and was not searched.
     if got and lanes is None:
         found = [(delivery.priority, delivery.pos) for delivery in got]
@@ -156,6 +169,14 @@ def fitting(queue: str, *, limit: int, most_bytes: int) -> int:
     )
     assert isinstance(count, int)
     return count
+
+
+def complete(queue: str, deliveries: list[Delivery]) -> list[Delivery]:
+    """Note the last message of the queue, and read messages outside the id range of the
+    get."""
+    if deliveries:
+        last_ids[queue] = deliveries[-1].message_id
+    return with_far(deliveries) if None in map(address_of, deliveries) else deliveries
 
 
 def with_far(deliveries: Sequence[Delivery]) -> list[Delivery]:

@@ -4,7 +4,7 @@ died."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,7 +16,7 @@ from broker.errors import LockLost
 from broker.formats.error_fingerprint import readable
 from broker.models import CountsWhenLost, Kind, Place, Queue
 from broker.queueing import processes
-from broker.queueing.get import Delivery
+from broker.queueing.get import Accepts, Delivery, get
 from broker.queueing.transfer import Record, TakenEntry
 from broker.settlement.backout import settle_as
 from broker.settlement.confirmations import confirm
@@ -27,9 +27,22 @@ DIED = "The consumer's process ended before its unit of work did."
 OVERDUE = "The consumer did not end its unit of work in time."
 
 
+@dataclass(frozen=True, slots=True)
+class Next:
+    """Which entry to get in the statement that accepts a unit of work."""
+
+    queue: str
+    pooled: bool = False
+
+
 def accept(
-    uow: int, *, expected: int, actor: str = "", now: datetime | None = None
-) -> None:
+    uow: int,
+    *,
+    expected: int,
+    then: Next | None = None,
+    actor: str = "",
+    now: datetime | None = None,
+) -> list[Delivery]:
     """Accept a unit of work; its entries leave their queues. One statement.
 
     Args:
@@ -37,16 +50,30 @@ def accept(
         expected: the number of entries that its holder counts. If the database holds
             another number, nothing is accepted, and the caller must roll back its
             transaction.
+        then: what to get in the same statement; it begins another unit of work.
         actor: name that the journal records.
         now: the current time; the database's clock when not given.
+
+    Returns:
+        The delivery that ``then`` got, if there is one.
 
     Raises:
         LockLost: the unit of work has ended already, or lost a claim in a crash.
     """
     try:
+        if then is not None:
+            return get(
+                then.queue,
+                owner=processes.current(),
+                pooled=then.pooled,
+                accepts=Accepts(uow, expected),
+                actor=actor,
+                now=now,
+            )
         sql.fetch_one("accept", uow=uow, expected=expected, actor=actor, now=now)
     except DataError as error:
         raise LockLost(uow) from error
+    return []
 
 
 @transaction.atomic

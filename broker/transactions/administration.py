@@ -1,7 +1,6 @@
 """Open units of work for operators: owner, age, contents, and ending one by force.
 
-Reading changes nothing and locks nothing. A joined unit of work is invisible until its
-database transaction ends.
+Reading changes nothing and locks nothing.
 
 An operator may back out a unit of work before its deadline. Its holder then gets
 ``LockLost`` at commit.

@@ -5,7 +5,7 @@ Its entries are claimed for this process; its puts wait in memory until commit.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -80,6 +80,8 @@ class UnitOfWork:
         self.marked = False  # whether a get was marked; only one in a unit of work
         self.mark: Delivery | None = None  # the marked delivery, unless it is settled
         self.skipped: UnitOfWork | None = None  # keeps the marked delivery on a backout
+        self.then: settle.Next | None = None  # what the commit gets
+        self.following: list[Delivery] = []  # what it got: of another unit of work
         self.ended = False
 
     def get(
@@ -242,11 +244,9 @@ class UnitOfWork:
         """
         self.check_open()
         line = None
-        many = self.puts or self.removing or self.to_confirm
-        alone = not (many or connection.in_atomic_block)
+        alone = self.only_accepts() and not connection.in_atomic_block
         try:
             connection.ensure_connection()
-            # If there are only accepts, one statement is enough, which is atomic.
             with nullcontext() if alone else transaction.atomic():
                 line = connection.connection
                 self.carry_out()
@@ -260,6 +260,10 @@ class UnitOfWork:
             raise BackedOut(str(error)) from error
         self.ended = True
 
+    def only_accepts(self) -> bool:
+        """Whether one statement commits it, which needs no transaction."""
+        return not (self.puts or self.removing or self.to_confirm)
+
     def carry_out(self) -> None:
         about: dict[str, Any] = {"actor": self.actor, "now": self.now}
         if self.puts:
@@ -272,7 +276,9 @@ class UnitOfWork:
             )
         if self.id is not None:
             expected = self.held - len(self.removing)
-            settle.accept(self.id, expected=expected, **about)
+            self.following = settle.accept(
+                self.id, expected=expected, then=self.then, **about
+            )
         if self.to_confirm:
             confirmations.confirm(self.to_confirm, uow=self.id, **about)
 
@@ -319,10 +325,8 @@ class UnitOfWork:
 
     def back_out_if_held(self, error: str) -> None:
         """Back out by the system, unless the unit of work has ended already."""
-        try:
+        with suppress(LockLost):
             self.back_out(error, by_system=True)
-        except LockLost:
-            return
 
     def check_open(self) -> None:
         if self.ended:

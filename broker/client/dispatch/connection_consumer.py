@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -40,7 +41,10 @@ from broker.queueing import processes
 from broker.queueing.get import Delivery
 from broker.queueing.selective_get import Search
 from broker.security import authorities
+from broker.settlement import settle
+from broker.settlement.outcomes import Release
 from broker.settlement.poison import Attributes, Removing, attributes_of
+from broker.settlement.settle import Next
 from broker.transactions.scope import UnitOfWork, unit_of_work
 
 logger = logging.getLogger(__name__)
@@ -117,13 +121,24 @@ class ConnectionConsumer:
 
 
 class ServerSession:
-    """One thread of a ConnectionConsumer."""
+    """One thread of a ConnectionConsumer.
 
-    def __init__(self, consumer: ConnectionConsumer) -> None:
+    Args:
+        consumer: the ConnectionConsumer.
+        goes_on: asked after each handler: whether another round follows at once. Then
+            the statement that accepts a message gets the next one.
+    """
+
+    def __init__(
+        self, consumer: ConnectionConsumer, goes_on: Callable[[], bool] = bool
+    ) -> None:
         self.consumer = consumer
         self.handler = consumer.handler
+        self.goes_on = goes_on
         self.sweep: Search | None = None
         self.swept_at = time.monotonic()
+        self.next = Next(consumer.queue.name, pooled=True)
+        self.following: list[Delivery] = []  # got by the commit of the last round
 
     @cached_property
     def search(self) -> Search | None:
@@ -146,6 +161,7 @@ class ServerSession:
                 got = self.get(work)
                 count = len(got.deliveries)
                 refused = self.hand_out(got, work)
+            self.following = work.following
         except DatabaseError:
             if not connection.is_usable():
                 raise
@@ -157,6 +173,12 @@ class ServerSession:
         if refused is not None:
             raise refused
         return count
+
+    def close(self) -> None:
+        """Release what the last round got for the next one."""
+        for delivery in self.following:
+            settle.end_if_held(delivery.uow, Release(), actor=self.handler.name)
+        self.following = []
 
     def hand_out(self, got: Got, work: UnitOfWork) -> NotAuthorized | None:
         """Run the handler, if all messages can be delivered; return an error of
@@ -171,11 +193,17 @@ class ServerSession:
         else:
             for delivery in got.deliveries:
                 self.handler.handle(delivery, work)
+            if self.handler.batch == 1 and self.search is None and self.goes_on():
+                work.then = self.next
         return None
 
     def get(self, work: UnitOfWork) -> Got:
         """Get the next messages: wanted messages first, unwanted messages at least now
         and then."""
+        if self.following:
+            deliveries, self.following = self.following, []
+            work.note(deliveries)
+            return Got(deliveries)
         looks = [self.get_wanted, self.get_unwanted]
         if time.monotonic() - self.swept_at >= SWEEP_S:
             looks.reverse()

@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 
 from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection
@@ -81,11 +81,14 @@ class Dispatcher:
                 pool.close()
         self.heartbeat.stop()
 
+    def goes_on(self) -> bool:
+        return not self.stopping.is_set()
+
     def run(self, pool: Pool) -> None:
         """Run one handler until the dispatcher stops; continue after the database was
         away."""
         queue = pool.handler.queue
-        while not self.stopping.is_set():
+        while self.goes_on():
             try:
                 self.feed(pool)
             except DatabaseError as error:
@@ -101,22 +104,26 @@ class Dispatcher:
         connection.close()
 
     def feed(self, pool: Pool) -> None:
-        """Handle messages while there are any, then wait for more, until stopping or
-        until the ConnectionConsumer is no longer open.
+        """Open the ConnectionConsumer and serve it with this thread.
 
         Raises:
             BrokerError: the ConnectionConsumer cannot be opened, or cannot go on.
         """
         consumer = pool.open_consumer()
-        session, queue_id = ServerSession(consumer), consumer.queue.pk
-        looked_at = time.monotonic()
-        while not self.stopping.is_set():
+        with closing(ServerSession(consumer, self.goes_on)) as session:
+            self.serve(session, consumer)
+
+    def serve(self, session: ServerSession, consumer: ConnectionConsumer) -> None:
+        """Handle messages while there are any, then wait for more, until stopping or
+        until the ConnectionConsumer is no longer open."""
+        queue_id, looked_at = consumer.queue.pk, time.monotonic()
+        while self.goes_on():
             seen = notifications.version(queue_id)
             is_idle = not session.serve()
             if is_idle or time.monotonic() - looked_at >= notifications.POLL_S:
                 looked_at = time.monotonic()
                 if not consumer.is_open():
                     return
-            if is_idle and not self.stopping.is_set():
+            if is_idle and self.goes_on():
                 longest_s = delayed.until_due_s(consumer.queue.name)
                 notifications.wait(queue_id, seen, longest_s=longest_s)

@@ -55,10 +55,10 @@ def consumes(  # noqa: PLR0913  # each is named where it is used
 
     Args:
         queue: its name, or an alias; it need not exist yet.
-        join: run inside a database transaction that also settles the message. Give
-            False where the work is long or not about the database. Where deliveries
-            are counted before they happen, the message is claimed before that
-            transaction begins, and has to be settled before its deadline.
+        join: run inside a database transaction that also accepts the message. Give
+            False where the work is long or not about the database. In both cases the
+            message is claimed before, and the function must return within
+            ``BROKER_TRANSACTION_TIMEOUT_S``; after that the message is backed out.
         batch: deliveries in one unit of work, which succeed or fail together.
         concurrency: server sessions: threads that run the function at once.
         selector: the selector of its messages; others are for other handlers.

@@ -10,10 +10,11 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, connection
 
 from broker.client.dispatch import handlers
+from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
 from broker.client.dispatch.dispatcher import Dispatcher
 from broker.client.dispatch.handlers import Handler, consumes
 from broker.errors.messages import InvalidSelector
-from broker.models import Address, Kind, Queue, Ready
+from broker.models import Address, Claim, Kind, Queue, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
 from broker.monitoring import fsck
 from broker.queueing import journal, notifications
@@ -152,6 +153,23 @@ def test_what_a_handler_puts_goes_with_its_acceptance(
 
 
 @JOINED_OR_LEASED
+def test_a_commit_that_fails_gets_nothing_more(orders: Queue, join: bool) -> None:
+    put_many(make_messages(2))
+
+    def answer(_: Delivery, work: UnitOfWork) -> None:
+        work.put("nowhere")
+
+    consumer = ConnectionConsumer.open(handler(answer, join=join))
+    session = ServerSession(consumer, goes_on=lambda: True)
+    assert session.serve() == 1
+
+    assert session.following == []
+    assert not Claim.objects.exists()
+    first, second = Ready.objects.order_by("id")
+    assert (first.backout_count, second.backout_count) == (1, 0)
+
+
+@JOINED_OR_LEASED
 @pytest.mark.spec("UOW-3")
 def test_the_messages_of_a_batch_share_their_fate(orders: Queue, join: bool) -> None:
     put_many(make_messages(5))
@@ -175,6 +193,7 @@ def test_a_running_dispatcher_consumes_what_comes(orders: Queue) -> None:
         until(lambda: len(seen.deliveries) == 4)
     assert seen.bodies == [b"1", b"2", b"3", b"4"]
     assert journal.depths()[orders.pk].total == 0
+    assert fsck.violations() == []
 
 
 def test_a_handler_may_run_in_several_threads_at_once(orders: Queue) -> None:

@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import IntegrityError
 from pytest_django import Settings
 
 from broker import tasks
@@ -17,22 +16,23 @@ from broker.models import UnitOfWork as UnitRow
 from broker.monitoring import fsck
 from broker.queueing import journal, processes
 from broker.queueing.get import Delivery, commits_how
-from broker.queueing.put import put, put_many
-from broker.transactions.scope import UnitOfWork, unit_of_work
+from broker.queueing.put import put
+from broker.transactions.scope import UnitOfWork
 from tests.broker import crashing
 from tests.broker.crashing import Server
 from tests.broker.elsewhere import Elsewhere, process, said
-from tests.broker.handling import Seen, handle_next, handler, refuse
+from tests.broker.handling import Seen, handle_next, handler
 from tests.console.until import until
-from tests.make import make_messages, make_queue
+from tests.make import make_queue
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
 EITHER = pytest.mark.parametrize("persist", [False, True])
 HOLDER = """
-from broker.transactions.scope import UnitOfWork
-print(len(UnitOfWork().get("orders")), flush=True)
-sys.stdin.readline()
+from broker.transactions.scope import unit_of_work
+with unit_of_work(join=%s) as work:
+    print(len(work.get("orders")), flush=True)
+    sys.stdin.readline()
 """
 
 
@@ -108,14 +108,13 @@ def test_counts_are_1_2_3_over_a_stop(
     assert [*counts, count() + 1] == [1, 2, 3]
 
 
-@EITHER
+@pytest.mark.parametrize("join", [False, True])
 @pytest.mark.spec("DCP-3")
 def test_a_client_that_is_killed_has_its_delivery_counted(
-    orders: Queue, settings: Settings, persist: bool
+    orders: Queue, join: bool
 ) -> None:
-    settings.BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY = persist
     put("orders")
-    with process(HOLDER) as holder:
+    with process(HOLDER % join) as holder:
         assert said(holder) == "1"
 
     def swept() -> bool:
@@ -165,78 +164,3 @@ def test_a_joined_handler_s_delivery_is_seen_by_others_before_it_runs(
     assert seen == [1, 0]
     assert User.objects.count() == 1
     assert journal.depths()[orders.pk].total == 0
-
-
-@pytest.mark.spec("DCP-2", "UOW-1")
-@pytest.mark.usefixtures("counted_first")
-class TestJoinedAndCountedFirst:
-    """What holds of joined units of work holds of these."""
-
-    def test_rows_and_the_acceptance_are_one(self, orders: Queue) -> None:
-        put("orders")
-        with unit_of_work(join=True) as work:
-            work.get("orders")
-            User.objects.create(username="customer")
-        assert User.objects.count() == 1
-        assert journal.depths()[orders.pk].total == 0
-
-    def test_a_backout_undoes_the_rows_and_counts(self, orders: Queue) -> None:
-        put("orders")
-        with pytest.raises(IntegrityError), unit_of_work(join=True) as work:
-            work.get("orders")
-            User.objects.create(username="twice")
-            User.objects.create(username="twice")
-        assert not User.objects.exists()
-        assert count() == 1
-
-    def test_a_handler_that_refuses_is_asked_again(self, orders: Queue) -> None:
-        put("orders")
-        seen = Seen(refuse)
-        for _ in range(2):
-            handle_next(handler(seen))
-        assert count() == 2
-        assert fsck.violations() == []
-
-    def test_what_is_got_after_rows_were_written_is_got_with_them(
-        self, orders: Queue
-    ) -> None:
-        put_many(make_messages(2))
-        with pytest.raises(RuntimeError), unit_of_work(join=True) as work:
-            work.get("orders")
-            User.objects.create(username="customer")
-            work.get("orders")
-            raise RuntimeError
-        assert not User.objects.exists()
-        assert [one.backout_count for one in Ready.objects.all()] == [1, 1]
-        assert fsck.violations() == []
-
-    def test_rows_that_were_written_first_are_undone_too(self, orders: Queue) -> None:
-        put("orders")
-        with pytest.raises(RuntimeError), unit_of_work(join=True) as work:
-            User.objects.create(username="customer")
-            work.get("orders")
-            raise RuntimeError
-        assert not User.objects.exists()
-        assert count() == 1
-
-    def test_one_that_takes_too_long_is_backed_out_and_its_rows_undone(
-        self, orders: Queue, elsewhere: Elsewhere
-    ) -> None:
-        put("orders")
-
-        def overtaken(delivery: Delivery) -> None:
-            User.objects.create(username="customer")
-            elsewhere(UnitRow.objects.update, deadline="2026-01-01T00:00Z")
-            elsewhere(tasks.back_out_overdue)
-
-        handle_next(handler(Seen(overtaken)))
-        assert not User.objects.exists()
-        assert count() == 1
-        assert fsck.violations() == []
-
-    def test_with_nothing_to_get_there_is_nothing_to_end(self, orders: Queue) -> None:
-        with unit_of_work(join=True) as work:
-            assert work.get("orders") == []
-            User.objects.create(username="customer")
-        assert User.objects.count() == 1
-        assert not UnitRow.objects.exists()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pytest_django import Settings
 
 from broker.client.dispatch import connection_consumer
 from broker.client.dispatch.handlers import Handler
@@ -66,13 +65,10 @@ def test_one_delivery_is_a_dead_letter_at_once_and_the_rest_goes_on(
 
 @SPEC
 @REAL
-@pytest.mark.parametrize(
-    ("join", "counted_first"), [(False, False), (True, False), (True, True)]
-)
+@pytest.mark.parametrize("join", [False, True])
 def test_what_a_handler_rejects_is_put_aside_with_its_whole_unit_of_work(
-    settings: Settings, join: bool, counted_first: bool
+    join: bool,
 ) -> None:
-    settings.BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY = counted_first
     make_ground()
     put_many(make_messages(3), now=NOON)
 

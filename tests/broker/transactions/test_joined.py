@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 
+from broker import tasks
+from broker.errors import LockLost
 from broker.errors.mq_codes import Report
-from broker.models import Place, Queue, Ready
+from broker.models import Claim, Place, Queue, Ready
+from broker.models import UnitOfWork as UnitRow
+from broker.monitoring import fsck
 from broker.queueing import journal
 from broker.queueing.browse import browse
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import unit_of_work
+from tests.broker.elsewhere import Elsewhere
 from tests.make import make_messages, make_queue
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -95,3 +100,53 @@ def test_puts_are_sent_or_forgotten_with_the_rest(orders: Queue) -> None:
             assert browse(answers.pk, Place.READY) == []
 
     assert len(browse(answers.pk, Place.READY)) == 1
+
+
+def test_an_entry_that_is_got_after_rows_were_written_is_got_with_them(
+    orders: Queue,
+) -> None:
+    put_many(make_messages(2))
+    with pytest.raises(RuntimeError), unit_of_work(join=True) as work:
+        work.get("orders")
+        User.objects.create(username="customer")
+        work.get("orders")
+        raise RuntimeError
+
+    assert not User.objects.exists()
+    assert [one.backout_count for one in Ready.objects.all()] == [1, 1]
+    assert fsck.violations() == []
+
+
+@pytest.mark.spec("UOW-7")
+def test_one_that_takes_too_long_is_backed_out_and_its_rows_undone(
+    orders: Queue, elsewhere: Elsewhere
+) -> None:
+    put("orders")
+    with pytest.raises(LockLost), unit_of_work(join=True) as work:
+        work.get("orders")
+        User.objects.create(username="customer")
+        elsewhere(UnitRow.objects.update, deadline="2026-01-01T00:00Z")
+        elsewhere(tasks.back_out_overdue)
+
+    assert not User.objects.exists()
+    assert Ready.objects.get().backout_count == 1
+    assert fsck.violations() == []
+
+
+def test_without_an_entry_the_rows_are_committed(orders: Queue) -> None:
+    with unit_of_work(join=True) as work:
+        assert work.get("orders") == []
+        User.objects.create(username="customer")
+
+    assert User.objects.count() == 1
+    assert not UnitRow.objects.exists()
+
+
+def test_callbacks_run_after_the_acceptance(orders: Queue) -> None:
+    put("orders")
+    left: list[int] = []
+    with unit_of_work(join=True) as work:
+        work.get("orders")
+        transaction.on_commit(lambda: left.append(Claim.objects.count()))
+
+    assert left == [0]
