@@ -45,7 +45,7 @@ class Lanes(NamedTuple):
 class Accepts(NamedTuple):
     """A unit of work to accept, and the number of entries that its holder counts."""
 
-    accepts: int | None
+    accepted_uow: int | None
     expected: int
 
 
@@ -119,9 +119,7 @@ def get(
     Raises:
         DataError: the unit of work cannot be accepted; nothing is claimed.
     """
-    floors, settled = FLOORS.of(queue), FLOORS.settled
-    last_id = last_ids.get(queue)
-    everywhere = [low for floor in floors for low in (LOWEST, floor)]
+    lows, settled = lows_of(queue), FLOORS.settled
     taker: dict[str, Any] = {
         "queue": queue,
         "owner": owner,
@@ -131,15 +129,14 @@ def get(
         "now": now,
         "timeout": timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S),
         "synchronous_commit": None if accepts else commits_how(),
-        "near_from": LOWEST if last_id is None else last_id - NEAR,
-        "near_to": HIGHEST if last_id is None else last_id + NEAR,
+        **near(queue),
     }
     if limit == 1 and uow is None and lanes is None:
         ends = (accepts or NOTHING)._asdict()
-        row = sql.fetch_one("get_one", lows=everywhere, **ends, **taker)
+        row = sql.fetch_one("get_one", lows=lows, **ends, **taker)
         got = [] if row[0] is None else [Delivery(*row)]
     else:
-        search = (lanes or Lanes(PRIORITIES, everywhere, HIGHS))._asdict()
+        search = (lanes or Lanes(PRIORITIES, lows, HIGHS))._asdict()
         got = sql.fetch("get", Delivery, uow=uow, limit=limit, **taker, **search)
     got = complete(queue, got)
     # An empty result raises no floor: the queue may be paused, and was not searched.
@@ -155,20 +152,31 @@ def fitting(queue: str, *, limit: int, most_bytes: int) -> int:
 
     Nothing is locked: another consumer may claim these entries meanwhile.
     """
-    last_id = last_ids.get(queue)
     (count,) = sql.fetch_one(
         "fitting",
         queue=queue,
         priorities=PRIORITIES,
-        lows=[low for floor in FLOORS.of(queue) for low in (LOWEST, floor)],
+        lows=lows_of(queue),
         highs=HIGHS,
         limit=limit,
         most_bytes=most_bytes,
-        near_from=LOWEST if last_id is None else last_id - NEAR,
-        near_to=HIGHEST if last_id is None else last_id + NEAR,
+        **near(queue),
     )
     assert isinstance(count, int)
     return count
+
+
+def lows_of(queue: str) -> list[int]:
+    """Where the search of each range begins."""
+    return [low for floor in FLOORS.of(queue) for low in (LOWEST, floor)]
+
+
+def near(queue: str) -> dict[str, int]:
+    """The range of message ids whose partitions a get opens."""
+    last_id = last_ids.get(queue)
+    if last_id is None:
+        return {"near_from": LOWEST, "near_to": HIGHEST}
+    return {"near_from": last_id - NEAR, "near_to": last_id + NEAR}
 
 
 def complete(queue: str, deliveries: list[Delivery]) -> list[Delivery]:

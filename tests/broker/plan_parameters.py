@@ -82,6 +82,7 @@ SWITCHES = {
     "looked": False,
     "pooled": False,
     "in_transaction": False,
+    "accepted_uow": -1000,
     "most_records": 10,
     "tables": ["broker_ready"],
     "few": 1000,

@@ -12,11 +12,11 @@
 --          queue is paused, or stopped for pools, or the owner no longer exists. If the
 --          unit of work cannot be accepted, the statement fails, as in accept.sql.
 WITH ended AS (
-    DELETE FROM broker_unit_of_work WHERE id = %(accepts)s::bigint RETURNING id
+    DELETE FROM broker_unit_of_work WHERE id = %(accepted_uow)s::bigint RETURNING id
 ),
 settled AS (
     DELETE FROM broker_claim
-    WHERE uow = %(accepts)s::bigint AND EXISTS (SELECT FROM ended)
+    WHERE uow = %(accepted_uow)s::bigint AND EXISTS (SELECT FROM ended)
     RETURNING uow, queue_id, ids
 ),
 accepted AS (
@@ -78,7 +78,7 @@ SELECT taken.uow, taken.queue_id, taken.id, taken.backout_count,
     message.producer, message.put_at, taken.expires_at, taken.pos, message.durable,
     message.descriptor, message.headers, message.envelope
 FROM (
-    SELECT 1 / (%(accepts)s::bigint IS NULL OR EXISTS (SELECT FROM ended)
+    SELECT 1 / (%(accepted_uow)s::bigint IS NULL OR EXISTS (SELECT FROM ended)
         AND coalesce(sum(cardinality(ids)), 0) = %(expected)s::integer)::integer
     FROM settled
 ) AS held LEFT JOIN taken ON true LEFT JOIN LATERAL (
