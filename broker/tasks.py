@@ -1,21 +1,26 @@
-"""The broker's housekeeping, run by Celery beat.
+"""The broker's housekeeping, run by Celery.
 
 A task only calls the broker, in batches, until nothing is left. Each is safe to run
 twice, concurrently, or late: the statements skip rows that another worker holds. If a
 task is late, its work is only done later. Tasks that must be on time have a queue and a
 worker of their own (``CELERY_TASK_ROUTES``), whose threads have no time limits: the
 limits of statements hold there.
+
+Celery's beat sends ``send_due`` every ten seconds, and tasks that have a long period.
+``send_due`` sends the others, each only in seconds in which it has something to do
+(``DUE``).
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
-from celery import shared_task, signals
+from celery import Task, shared_task, signals
 from django.conf import settings
 from django.db import Error as DatabaseError
 
@@ -31,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 BATCH = 500
 BEAT_S = 1.0
+ASKS_S = 10.0  # for how long one task asks what is due
 LOOKS = 4  # checks for bloated tables in each second
 PACED_S = 0.1  # pause between the steps of operations with a rate limit
 
@@ -75,10 +81,45 @@ def end_watch(**_: object) -> None:
     WATCHED.end()
 
 
+DUE: list[tuple[Task, Callable[[], object]]] = []  # tasks; whether each has work now
+STOPPING = threading.Event()  # this worker ends
+
+
+@signals.worker_shutting_down.connect
+def stop_asking(**_: object) -> None:
+    STOPPING.set()
+
+
+def sent_when(is_due: Callable[[], object]) -> Callable[[Task], Task]:
+    """Have ``send_due`` send a task in each second in which ``is_due`` is true."""
+
+    def register(task: Task) -> Task:
+        DUE.append((task, is_due))
+        return task
+
+    return register
+
+
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def send_due() -> None:
+    """Send the tasks that have something to do, every second for ten seconds."""
+    ends = time.monotonic() + ASKS_S
+    while not STOPPING.is_set() and time.monotonic() < ends:
+        for task, is_due in DUE:
+            if is_due():
+                task.apply_async(expires=2 * BEAT_S)
+        STOPPING.wait(BEAT_S)
+
+
+def is_near(left: timedelta | None) -> bool:
+    """Whether a time comes before this is asked again."""
+    return left is not None and left.total_seconds() < BEAT_S
+
+
+@sent_when(lambda: is_near(delayed.until_next_due()))
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def release_due() -> None:
-    """Make delayed entries ready when they are due. Runs every second, for one
-    second."""
+    """Make delayed entries ready when they are due. Runs for one second."""
     through_the_beat(release, delayed.until_next_due)
 
 
@@ -87,19 +128,21 @@ def release() -> None:
         pass
 
 
+@sent_when(lambda: settle.is_any_overdue() or subscriptions.is_any_dead())
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def back_out_overdue() -> None:
     """Back out units of work of dead processes and past deadlines, and delete
-    subscriptions of dead processes. Every second."""
+    subscriptions of dead processes."""
     until_short(settle.back_out_overdue)
     while subscriptions.end_dead(limit=BATCH):
         pass
 
 
+@sent_when(lambda: is_near(expiry.until_next_expiry()))
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def expire() -> None:
-    """Expire entries whose time to live is over. Runs every second: for one second, or
-    as often as configured."""
+    """Expire entries whose time to live is over. Runs for one second, or as often as
+    configured."""
     began_s = time.monotonic()
     if not expiry.SCANS.are_due(began_s):
         return
@@ -132,9 +175,10 @@ def auto_delete() -> None:
         auto_create.delete_idle()
 
 
+@sent_when(journal.is_any_unfolded)
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def fold_journal() -> None:
-    """Add new journal events to the tally, so that depths are fast. Every second."""
+    """Add new journal events to the tally, so that depths are fast."""
     journal.fold()
 
 
@@ -150,9 +194,10 @@ def forget_answers() -> None:
     until_short(idempotency.forget_old)
 
 
+@sent_when(vacuum.bloated)
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def vacuum_bloated() -> None:
-    """Vacuum hot tables that are mostly dead rows. Every second, for one second.
+    """Vacuum hot tables that are mostly dead rows. Runs for one second.
 
     A bloated table is vacuumed at each further check of this call: it fills again as
     fast, and empty index pages are reused only after the second vacuum.
@@ -180,10 +225,11 @@ def until_short(batch: Callable[..., int]) -> None:
         pass
 
 
+@sent_when(lambda: operations.running() or operations.unsettled())
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def step_operations() -> None:
     """Make steps of all running operations in turn, and look up outcomes of their
-    copies. Runs every second; for one second if an operation has a rate limit."""
+    copies. Runs for one second if an operation has a rate limit."""
     ends = time.monotonic() + BEAT_S
     left = operations.running()
     while left:
@@ -202,9 +248,10 @@ def verify_audit() -> None:
     audit.check()
 
 
+@sent_when(operations.waiting)
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def look_at_patches() -> None:
-    """Test the patches of plans on their messages. Every second."""
+    """Test the patches of plans on their messages."""
     for operation_id in operations.waiting():
         while operations.look(operation_id):
             pass

@@ -253,11 +253,6 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 300.0,
         "options": {"expire_seconds": 300},
     },
-    "broker: vacuum hot tables": {
-        "task": "broker.tasks.vacuum_bloated",
-        "schedule": 1.0,
-        "options": {"expire_seconds": 2},
-    },
 }
 # Syntax of address setting patterns: see broker/formats/wildcards.py.
 BROKER_WILDCARD_DELIMITER = env.str("BROKER_WILDCARD_DELIMITER", default=".")

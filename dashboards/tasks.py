@@ -7,6 +7,7 @@ from typing import Any
 from celery import shared_task
 from celery.signals import celeryd_init
 
+from broker.tasks import sent_when
 from dashboards.live import publisher
 from dashboards.pipeline import runs
 from dashboards.reports import discover
@@ -22,15 +23,15 @@ def leave_room(options: dict[str, Any], **_: Any) -> None:
         cpu_share.give_way()
 
 
+@sent_when(lambda: True)
 @shared_task(
-    name="dashboards.live.publish_depths",  # stored in schedules
+    name="dashboards.live.publish_depths",
     ignore_result=True,
     soft_time_limit=5,
     time_limit=10,
-    expires=2,
 )
 def publish_depths() -> None:
-    """Send the numbers that changed since the last call. Runs every second."""
+    """Send the numbers that changed since the last call. Sent every second."""
     publisher.publish()
 
 

@@ -31,16 +31,22 @@ HALF_WAY = (
     " then migrate with this version. Or begin with an empty database."
 )
 EVERY_S = {  # intervals in seconds, by task of broker.tasks
-    "release_due": 1,
-    "back_out_overdue": 1,
-    "expire": 1,
-    "fold_journal": 1,
-    "step_operations": 1,
-    "look_at_patches": 1,
+    "send_due": 10,
     "tend_partitions": 60,
     "empty_discard_bin": 60,
     "verify_audit": 3600,
 }
+# Entries of earlier development versions; ``send_due`` sends these tasks now.
+FORMER = (
+    "broker: release due",
+    "broker: back out overdue",
+    "broker: expire",
+    "broker: fold journal",
+    "broker: step operations",
+    "broker: look at patches",
+    "broker: vacuum hot tables",
+    "dashboards: publish depths",
+)
 
 
 def refuse_half_way(*, app_config: AppConfig, using: str, **_: Any) -> None:
@@ -76,6 +82,9 @@ def prepare(*, using: str, apps: Apps, **rest: Any) -> None:
         return
     if using == DEFAULT_DB_ALIAS:
         partitions.make_ahead()
+    if has_model(apps, "django_celery_beat", "PeriodicTask"):
+        periodic = apps.get_model("django_celery_beat", "PeriodicTask").objects
+        periodic.using(using).filter(name__in=FORMER).delete()
     for name, seconds in EVERY_S.items():
         schedule(
             f"broker: {name.replace('_', ' ')}",

@@ -88,6 +88,12 @@ def depths(queue_ids: Iterable[int] | None = None) -> dict[int, Depth]:
     return dict(result)
 
 
+def is_any_unfolded() -> bool:
+    """Whether ``fold`` has something to do."""
+    (found,) = sql.fetch_one("is_unfolded")
+    return bool(found)
+
+
 def fold() -> None:
     """Add the next window of the journal to the tally. Safe to call twice or
     concurrently."""

@@ -276,13 +276,19 @@ def end_dead(*, limit: int, now: datetime | None = None) -> bool:
         Whether a subscription or an entry was ended; then there may be more.
     """
     with transaction.atomic():
-        subscription = dead().first()
+        lockable = dead().select_for_update(of=("self",), skip_locked=True)
+        subscription = lockable.first()
         if subscription is not None:
             if clear(subscription.queue_id, limit, ENDED, now=now) < limit:
                 remove(subscription, now=now)
             return True
         strays = sql.fetch("stray_queues", int)
         return sum(clear(stray, limit, GONE, now=now) for stray in strays) > 0
+
+
+def is_any_dead() -> bool:
+    """Whether ``end_dead`` has something to do."""
+    return dead().exists() or bool(sql.run("stray_queues", {}))
 
 
 def dead() -> QuerySet[Subscription]:
@@ -295,8 +301,7 @@ def dead() -> QuerySet[Subscription]:
         queue=OuterRef("queue_id"), connection__owner_id__in=living
     )
     return (
-        Subscription.objects.select_for_update(of=("self",), skip_locked=True)
-        .select_related("queue", "address")
+        Subscription.objects.select_related("queue", "address")
         .filter(~Exists(alive), ~Exists(held), ~Exists(got), owner_id__isnull=False)
         .order_by("pk")
     )

@@ -282,5 +282,13 @@ def back_out_overdue(*, limit: int, now: datetime | None = None) -> int:
     return len(overdue)
 
 
+def is_any_overdue() -> bool:
+    """Whether ``back_out_overdue`` has something to do."""
+    dead = sql.fetch("dead_owners", int, lock_class=processes.LOCK_CLASS)
+    if dead:
+        return True
+    return bool(sql.run("overdue", {"dead_owners": [], "limit": 1, "now": None}))
+
+
 def id_and_reason(uow: int, is_late: bool) -> tuple[int, bool]:  # noqa: FBT001
     return uow, is_late

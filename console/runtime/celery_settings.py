@@ -16,6 +16,7 @@ CELERY_TASK_DEFAULT_QUEUE = "housekeeping"
 # What must be on time has a worker of its own: no other task may delay it.
 CELERY_TASK_ROUTES = {
     "dashboards.tasks.run_report": {"queue": "reports"},
+    "broker.tasks.send_due": {"queue": "deadlines"},
     "broker.tasks.release_due": {"queue": "deadlines"},
     "broker.tasks.expire": {"queue": "deadlines"},
     "broker.tasks.back_out_overdue": {"queue": "deadlines"},

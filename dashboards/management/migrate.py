@@ -1,8 +1,7 @@
-"""The schedule of reports and live depths, written after ``manage.py migrate``."""
+"""The schedule of reports, written after ``manage.py migrate``."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from django.apps.registry import Apps
@@ -11,15 +10,15 @@ from broker.management.migrate import schedule
 
 
 def prepare(*, using: str, apps: Apps, **rest: Any) -> None:
-    """Create missing schedules; ``post_migrate`` receiver of the dashboards."""
+    """Create a missing schedule; ``post_migrate`` receiver of the dashboards."""
     if "plan" not in rest:
         return
-    have = partial(schedule, apps=apps, using=using)
-    have(
+    schedule(
         "dashboards: reports at night",
         "dashboards.tasks.ask_for_reports",
+        apps=apps,
+        using=using,
         minute="10",
         hour="1",
         timezone="UTC",
     )
-    have("dashboards: publish depths", "dashboards.live.publish_depths", every_s=1)

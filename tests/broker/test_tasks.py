@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections import defaultdict
 from collections.abc import Callable
 from datetime import timedelta
@@ -186,14 +187,79 @@ def test_with_nothing_to_do_a_task_does_nothing(
     task()
 
 
-def test_the_beat_calls_every_task_of_the_broker_and_no_other(db: None) -> None:
+def test_every_task_of_the_broker_is_called_by_the_beat_or_when_due(db: None) -> None:
     called = PeriodicTask.objects.filter(task__startswith="broker.")
 
     app.loader.import_default_modules()
-    as_set = [beat["task"] for beat in app.conf.beat_schedule.values()]
-    ours = sorted(name for name in app.tasks if name.startswith("broker."))
+    as_set = {beat["task"] for beat in app.conf.beat_schedule.values()}
     # A beat that ran on this database has stored those of the settings, too.
-    assert sorted({*called.values_list("task", flat=True), *as_set}) == ours
+    by_beat = {*called.values_list("task", flat=True), *as_set}
+    when_due = {task.name for task, _ in tasks.DUE if task.name.startswith("broker.")}
+    assert not by_beat & when_due
+    ours = {name for name in app.tasks if name.startswith("broker.")}
+    assert by_beat | when_due == ours
+
+
+def due() -> set[str]:
+    return {
+        task.name.rpartition(".")[2]
+        for task, is_due in tasks.DUE
+        if is_due() and task.name.startswith("broker.")
+    }
+
+
+def test_a_task_is_due_as_long_as_it_has_something_to_do(
+    transactional_db: None,
+) -> None:
+    orders, now = make_queue("orders"), timezone.now()
+    put("orders", deliver_at=now - LONG_AGO / 2, now=now - LONG_AGO)
+    put("orders", expires_at=now + LONG_AGO)
+    UnitOfWork(now=now - LONG_AGO).get("orders")
+    assert due() == {"release_due", "back_out_overdue", "fold_journal"}
+
+    tasks.release_due()
+    tasks.back_out_overdue()
+    tasks.fold_journal()
+    assert due() == set()
+    orders.delete()  # its entries are strays
+    assert due() == {"back_out_overdue"}
+
+    tasks.back_out_overdue()
+    tasks.fold_journal()
+    assert due() == set()
+
+    make_queue("orders")
+    put("orders", expires_at=now + timedelta(milliseconds=500))
+    assert due() == {"expire", "fold_journal"}
+    tasks.expire()
+    until(lambda: due() == {"fold_journal"})
+
+
+def test_running_operations_and_untested_patches_are_due(orders: Queue) -> None:
+    make_dead_letters(3)
+    planned = plan()
+    operations.arrange(planned.pk, pace=20, canary=0)
+    assert "step_operations" not in due()
+    start(planned)
+    assert "step_operations" in due()
+
+
+def test_tasks_that_are_due_are_sent_until_the_worker_stops(
+    orders: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[object] = []
+    monkeypatch.setattr(tasks, "DUE", [(tasks.expire, lambda: True)])
+
+    def stop(**_: object) -> None:
+        tasks.stop_asking()
+        sent.append(tasks.expire)
+
+    monkeypatch.setattr(tasks.expire, "apply_async", stop)
+    monkeypatch.setattr(tasks, "STOPPING", threading.Event())
+
+    tasks.send_due()
+
+    assert sent == [tasks.expire]
 
 
 def test_celery_knows_every_task_that_is_scheduled(db: None) -> None:
@@ -217,13 +283,14 @@ def test_what_must_be_on_time_has_a_queue_and_a_worker_of_its_own() -> None:
     served = {name: re.findall(r"-Q (\S+)", line) for name, line in told.items()}
 
     assert routed["deadlines"] == {
+        "send_due",
         "release_due",
         "expire",
         "back_out_overdue",
         "fold_journal",
     }
     assert served["deadlines"] == ["deadlines"]
-    assert "--pool threads --concurrency 4" in told["deadlines"]
+    assert "--pool threads --concurrency 5" in told["deadlines"]
     assert "deadlines" not in served["worker"][0].split(",")
 
 

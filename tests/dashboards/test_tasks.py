@@ -9,6 +9,7 @@ import sys
 from django.conf import settings
 from django_celery_beat.models import PeriodicTask
 
+from broker.tasks import DUE
 from console.celery import app
 from dashboards.pages import schedules
 from dashboards.pipeline import runs
@@ -27,6 +28,7 @@ def test_a_worker_knows_each_task_by_the_name_that_others_call(db: None) -> None
     called = {
         *PeriodicTask.objects.values_list("task", flat=True),
         *(one["task"] for one in app.conf.beat_schedule.values()),
+        *(task.name for task, _ in DUE),
         *settings.CELERY_TASK_ROUTES,
         runs.TASK,
         schedules.TASK,
