@@ -41,6 +41,7 @@ from broker.settlement import settle
 logger = logging.getLogger(__name__)
 
 EVERY_S = 0.5
+IDLE_S = 2.0  # the same while there is no link
 LOOK = timedelta(seconds=5)  # time between two counts of the messages at a source
 LOOK_THEMSELVES = (LinkState.STARTED, LinkState.PAUSED)
 # A process without a heartbeat for this long counts as hanging.
@@ -58,12 +59,15 @@ class BridgeRunner:
     def run(self) -> None:
         """Run until ``stop``; continue after the database was away."""
         while not self.stopping.is_set():
+            pause_s = EVERY_S
             try:
                 self.step()
+                if not LinkStatus.objects.exists():
+                    pause_s = IDLE_S
             except DatabaseError as error:
                 logger.warning("The bridge waits for the database: %s", error)
                 close_old_connections()
-            self.stopping.wait(EVERY_S)
+            self.stopping.wait(pause_s)
         self.leave()
 
     def stop(self) -> None:

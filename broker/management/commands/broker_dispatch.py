@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from broker.checks import BROKER, refuse_unsafe_server
 from broker.client.dispatch.dispatcher import Dispatcher
-from broker.client.dispatch.handlers import discover
+from broker.client.dispatch.handlers import Handler, discover
 from broker.errors import UnsafeServer
+from broker.management.processes import Processes, is_one_of_several, is_orphan
+
+LOOK_S = 1.0
 
 
 class Command(BaseCommand):
@@ -31,8 +35,21 @@ class Command(BaseCommand):
             "--queue", action="append", help="only this queue; repeatable"
         )
 
+        parser.add_argument(
+            "--processes",
+            type=int,
+            default=1,
+            help="processes that run the handlers; for work that keeps a processor"
+            " busy, one for each processor",
+        )
+
     def handle(
-        self, *, concurrency: int | None, queue: list[str] | None, **_: object
+        self,
+        *,
+        concurrency: int | None,
+        queue: list[str] | None,
+        processes: int,
+        **_: object,
     ) -> None:
         try:
             refuse_unsafe_server()
@@ -43,20 +60,44 @@ class Command(BaseCommand):
             for one in discover()
             if queue is None or one.queue in queue
         ]
+        if not is_one_of_several():
+            self.tell(handlers)
+        if processes > 1:
+            options = [f"--concurrency={concurrency}"] if concurrency else []
+            options += [f"--queue={one}" for one in queue or ()]
+            several = Processes(processes, "broker_dispatch", *options)
+            on_signal(several.stopping.set)
+            several.run(self.say)
+        else:
+            self.dispatch(handlers)
+
+    def dispatch(self, handlers: list[Handler]) -> None:
+        stop = threading.Event()
+        on_signal(stop.set)
+        dispatcher = Dispatcher(handlers)
+        dispatcher.start()
+        while not (stop.wait(LOOK_S) or is_orphan()):
+            pass
+        if not is_one_of_several():
+            self.say("Stopping: waiting for running handlers to finish.")
+        dispatcher.stop()
+
+    def tell(self, handlers: list[Handler]) -> None:
         if not handlers:
             self.stderr.write(
                 "No application registers a handler; write @consumes in its handlers.py"
                 " and start this again. Waiting."
             )
-        stop = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stop.set())
-        dispatcher = Dispatcher(handlers)
-        dispatcher.start()
         for one in handlers:
             which = f" ({one.selector})" if one.selector else ""
-            self.stdout.write(f"{one.queue}{which} → {one.name} ×{one.concurrency}")
+            self.say(f"{one.queue}{which} → {one.name} ×{one.concurrency}")
+
+    def say(self, sentence: str) -> None:
+        self.stdout.write(sentence)
         self.stdout.flush()
-        stop.wait()
-        self.stdout.write("Stopping: waiting for running handlers to finish.")
-        dispatcher.stop()
+
+
+def on_signal(stop: Callable[[], object]) -> None:
+    """Stop at Ctrl-C, or when the process is terminated."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop())

@@ -12,14 +12,16 @@ from typing import NamedTuple
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from broker.amqp import ports, processes
+from broker.amqp import ports
 from broker.amqp.clients.certificates import Certificates
 from broker.amqp.listener import Listener
-from broker.amqp.processes import Processes
 from broker.checks import BROKER, refuse_unsafe_server
 from broker.errors import UnsafeServer
+from broker.management import processes
+from broker.management.processes import Processes
 
 LOOK_S = 1.0
+STOP_WITHIN_S = 19.5
 END_WITHIN_S = 19.0
 
 
@@ -83,7 +85,9 @@ class Command(BaseCommand):
         options = [f"--host={where.host}", f"--port={where.port}"]
         if where.tls_port is not None:
             options.append(f"--tls-port={where.tls_port}")
-        several = Processes(count, options)
+        several = Processes(
+            count, "broker_listen", *options, stop_within_s=STOP_WITHIN_S
+        )
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: several.stopping.set())
         with ExitStack() as held:

@@ -1,10 +1,12 @@
-"""Several processes that listen on the same ports, kept running until told to stop.
+"""Several processes of one command, kept running until told to stop.
 
-The kernel gives each connection to one of them (``SO_REUSEPORT``).
+Each runs the command itself: handlers of the dispatcher, or a listener on ports that
+all of them share (``SO_REUSEPORT``).
 """
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -14,16 +16,15 @@ from collections.abc import Callable, Sequence
 
 from django.conf import settings
 
-PARENT = "BACKOUT_LISTENER_OF"  # environment variable with the process id of the parent
+PARENT = "BACKOUT_PROCESS_OF"  # environment variable with the process id of the parent
 LOOK_S = 0.1
 LONGEST_WAIT_S = 30.0
 # After running this long, a process is restarted after one second.
 STEADY_AFTER_S = 60.0
-STOP_WITHIN_S = 19.5
 
 
 class SupervisedProcess:
-    """One listener process; it is restarted when it ends, with growing delays."""
+    """One process; it is restarted when it ends, with growing delays."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self.arguments = arguments
@@ -70,17 +71,21 @@ class SupervisedProcess:
 
 
 class Processes:
-    """All processes of one listener command."""
+    """All processes of one command."""
 
-    def __init__(self, count: int, options: Sequence[str]) -> None:
+    def __init__(
+        self, count: int, *command: str, stop_within_s: float = math.inf
+    ) -> None:
         """Prepare the processes; none is started yet.
 
         Args:
             count: the number of processes.
-            options: command-line options of ``broker_listen`` for each.
+            command: the management command of each, with its options.
+            stop_within_s: seconds after which a process that does not stop is killed.
         """
-        command = [sys.executable, "-m", "django", "broker_listen", *options]
-        self.kept = [SupervisedProcess(command) for _ in range(count)]
+        arguments = [sys.executable, "-m", "django", *command]
+        self.kept = [SupervisedProcess(arguments) for _ in range(count)]
+        self.stop_within_s = stop_within_s
         self.stopping = threading.Event()
 
     def run(self, say: Callable[[str], object]) -> None:
@@ -102,7 +107,7 @@ class Processes:
         running = [one.process for one in self.kept if one.process is not None]
         for process in running:
             process.terminate()
-        until = time.monotonic() + STOP_WITHIN_S
+        until = time.monotonic() + self.stop_within_s
         for one in self.kept:
             one.stop(until)
 
@@ -114,5 +119,5 @@ def is_orphan() -> bool:
 
 
 def is_one_of_several() -> bool:
-    """Whether this process shares its ports with others."""
+    """Whether this process was started by one that keeps several."""
     return PARENT in os.environ
