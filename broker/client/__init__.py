@@ -10,7 +10,10 @@ simplified API of JMS 2.0, in Python's style::
             answers.send(answer(message.text), correlation_id=message.message_id)
             session.commit()
 
-Closing gives all unaccepted messages back; everything to close is a context manager.
+Closing gives all unaccepted messages back; everything to close is a context manager. A
+message that can never be processed is rejected, and becomes a dead letter::
+
+    message.reject("There is no customer 17.")
 
 Source:
     Jakarta Messaging (JMS) 2.0, "Simplified API"; IBM MQ classes for JMS, for messages

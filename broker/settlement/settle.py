@@ -3,7 +3,7 @@ died."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,7 +20,7 @@ from broker.queueing.get import Accepts, Delivery, get
 from broker.queueing.transfer import Record, TakenEntry
 from broker.settlement.backout import settle_as
 from broker.settlement.confirmations import confirm
-from broker.settlement.outcomes import BackOut, Failure, Outcome, Release
+from broker.settlement.outcomes import BackOut, Failure, Outcome, Reject, Release
 from broker.settlement.redelivery_policy import Disposition
 
 DIED = "The consumer's process ended before its unit of work did."
@@ -98,6 +98,21 @@ def settle_some(  # noqa: PLR0913  # each is named where it is used
     settle_as(outcome, held, Record(Kind.ACCEPT, Place.CLAIMED, uow, actor, now=now))
     if confirms:
         confirm({(queue_id, one) for one in ids}, uow=uow, actor=actor, now=now)
+
+
+def reject_some(uow: int, errors: Mapping[tuple[int, int], str], **about: Any) -> None:
+    """Reject some deliveries of a unit of work.
+
+    Args:
+        uow: the unit of work.
+        errors: the error of each delivery, by queue and message.
+        about: as of ``settle_some``.
+
+    Raises:
+        LockLost: the unit of work no longer holds one of them.
+    """
+    for (queue_id, message_id), error in errors.items():
+        settle_some(uow, queue_id, [message_id], Reject(error), **about)
 
 
 def take_some(

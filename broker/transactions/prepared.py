@@ -149,6 +149,10 @@ def keep(uow: int, work: UnitOfWork) -> None:
         PreparedPart({"confirming": place}, b"", None, None)
         for place in sorted(work.to_confirm)
     ]
+    parts += [
+        PreparedPart({"rejecting": [*place, error]}, b"", None, None)
+        for place, error in work.rejecting.items()
+    ]
     if parts:
         fields, bodies, headers, envelopes = zip(*parts, strict=True)
         sql.fetch_one(
@@ -199,12 +203,15 @@ def commit_prepared(
     for part in parts:
         if "removing" in part.fields:
             take_away(uow, part.fields["removing"], actor=actor, now=now)
+        elif "rejecting" in part.fields:
+            *place, error = part.fields["rejecting"]
+            settle.reject_some(uow, {tuple(place): error}, actor=actor, now=now)
     settle.accept(uow, expected=held(uow), actor=actor, now=now)
-    confirming = [
+    confirming = {
         tuple(p.fields["confirming"]) for p in parts if "confirming" in p.fields
-    ]
+    }
     if confirming:
-        confirm(set(map(tuple, confirming)), **about)
+        confirm(confirming, **about)
     return receipts
 
 
@@ -262,8 +269,8 @@ def release_prepared(
 
 def note(act: Act, uow: int, xid: str, reason: str) -> None:
     """Record an operator's decision in the audit, before the unit of work is gone."""
-    parts = PreparedPut.objects.filter(uow=uow).count()
-    detail = {"entries": held(uow), "puts": parts, "queues": held_on(uow)}
+    puts = PreparedPut.objects.filter(uow=uow, fields__has_key="address").count()
+    detail = {"entries": held(uow), "puts": puts, "queues": held_on(uow)}
     audit.record(act, Thing("unit of work", uow, xid), reason=reason, detail=detail)
 
 

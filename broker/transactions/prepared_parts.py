@@ -12,7 +12,7 @@ BYTES = ("body", "headers", "envelope")
 
 
 class PreparedPart(NamedTuple):
-    """An action of a commit: a put, a confirmation, or the removal of a message."""
+    """An action of a commit: a put, a confirmation, a removal, or a rejection."""
 
     fields: dict[str, Any]  # of a put, without bytes; or the message of the action
     body: bytes

@@ -1,20 +1,50 @@
-"""A warning when a program drops a unit of work that it must end."""
+"""Marks to skip a backout: when one is possible, and a warning when a program drops the
+unit of work that it must end."""
 
 from __future__ import annotations
 
 import logging
 import weakref
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
+
+from django.conf import settings
+
+from broker.errors.units_of_work import MarkNotPossible, SecondMark
 
 logger = logging.getLogger(__name__)
 
+SWITCHED_OFF = "the broker has it switched off (BROKER_SKIP_BACKOUT)"
+COORDINATED = "this unit of work ends by the decision of another coordinator"
 DROPPED = (
     "Unit of work %s, which holds a message that skipped a backout, was dropped and not"
     " ended: nobody gets the message until the deadline of the unit of work. Commit it,"
     " or back it out."
 )
 Work = TypeVar("Work")
+
+
+class Markable(Protocol):
+    """The part of a unit of work that decides whether a delivery can be marked."""
+
+    id: int | None
+    coordinated: bool
+    marked: bool
+
+
+def check_mark(work: Markable) -> None:
+    """Refuse a mark that is not possible.
+
+    Raises:
+        SecondMark: an entry is marked already.
+        MarkNotPossible: it is switched off, or there is another coordinator.
+    """
+    if not settings.BROKER_SKIP_BACKOUT:
+        raise MarkNotPossible(SWITCHED_OFF)
+    if work.coordinated:
+        raise MarkNotPossible(COORDINATED)
+    if work.marked:
+        raise SecondMark(work.id)
 
 
 def watched(work: Work) -> Work:

@@ -15,12 +15,8 @@ from django.db import Error as DatabaseError
 from django.db import connection, transaction
 
 from broker.errors import BrokerError, LockLost, UnitOfWorkEnded
-from broker.errors.units_of_work import (
-    BackedOut,
-    MarkNotPossible,
-    SecondMark,
-    TooMuchUncommitted,
-)
+from broker.errors.units_of_work import BackedOut, TooMuchUncommitted
+from broker.formats.error_fingerprint import readable
 from broker.formats.mq.mqdlh import Signature
 from broker.queueing import delayed, processes
 from broker.queueing.get import Delivery, Lanes, get
@@ -37,11 +33,9 @@ from broker.settlement.outcomes import (
     describe,
 )
 from broker.settlement.redelivery_policy import Disposition, NoPlace, Removal
-from broker.transactions.skipped import watched
+from broker.transactions import skipped
 
 PART = 200  # most entries of one claim
-SWITCHED_OFF = "the broker has it switched off (BROKER_SKIP_BACKOUT)"
-COORDINATED = "this unit of work ends by the decision of another coordinator"
 
 
 class UnitOfWork:
@@ -77,6 +71,8 @@ class UnitOfWork:
         self.puts: list[NewMessage] = []
         self.put_bytes = 0
         self.removing: list[poison.Removing] = []  # poison messages to move at commit
+        # Error by queue and message of deliveries that the commit rejects.
+        self.rejecting: dict[tuple[int, int], str] = {}
         self.marked = False  # whether a get was marked; only one in a unit of work
         self.mark: Delivery | None = None  # the marked delivery, unless it is settled
         self.skipped: UnitOfWork | None = None  # keeps the marked delivery on a backout
@@ -110,7 +106,7 @@ class UnitOfWork:
         """
         self.check_open()
         if mark:
-            self.check_mark()
+            skipped.check_mark(self)
             limit = 1
         limit = min(limit, self.room())
         find = partial(self.find, queue, limit, search=search, pooled=pooled)
@@ -190,13 +186,17 @@ class UnitOfWork:
         """Dead-letter one delivery at once (``settlement.outcomes.Reject``)."""
         self.settle_one(delivery, Reject(error))
 
+    def reject_at_commit(self, delivery: Delivery, error: str) -> None:
+        """Dead-letter one delivery at commit; a backout returns it to its queue."""
+        self.check_open()
+        self.rejecting[delivery.queue_id, delivery.message_id] = readable(error)
+
     def settle_one(
         self, delivery: Delivery, outcome: Outcome, *, confirms: bool = False
     ) -> None:
         self.check_open()
         which = delivery.uow, delivery.queue_id, [delivery.message_id]
-        about: dict[str, Any] = {"actor": self.actor, "now": self.now}
-        settle.settle_some(*which, outcome, confirms=confirms, **about)
+        settle.settle_some(*which, outcome, confirms=confirms, **self.about)
         self.forget(delivery)
 
     def remove(self, removing: poison.Removing) -> None:
@@ -221,8 +221,7 @@ class UnitOfWork:
             last=last,
             signature=signature,
             user=self.user,
-            actor=self.actor,
-            now=self.now,
+            **self.about,
         )
         if not (isinstance(removal, NoPlace) and last is poison.Last.STOP):
             self.forget(removing.delivery)
@@ -262,20 +261,27 @@ class UnitOfWork:
 
     def only_accepts(self) -> bool:
         """Whether one statement commits it, which needs no transaction."""
-        return not (self.puts or self.removing or self.to_confirm)
+        many = self.puts or self.removing or self.rejecting or self.to_confirm
+        return not many
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Actor and time, for the functions that settle."""
+        return {"actor": self.actor, "now": self.now}
 
     def carry_out(self) -> None:
-        about: dict[str, Any] = {"actor": self.actor, "now": self.now}
+        about = self.about
         if self.puts:
             put_many(self.puts, uow=self.id, **about)
         for removing in self.removing:
             away = removing.delivery
             self.to_confirm.discard((away.queue_id, away.message_id))
-            poison.take_away(
-                removing, last=poison.Last.DISCARD, user=self.user, **about
-            )
+            last = poison.Last.DISCARD
+            poison.take_away(removing, last=last, user=self.user, **about)
         if self.id is not None:
-            expected = self.held - len(self.removing)
+            settle.reject_some(self.id, self.rejecting, **about)
+            self.to_confirm -= self.rejecting.keys()
+            expected = self.held - len(self.removing) - len(self.rejecting)
             self.following = settle.accept(
                 self.id, expected=expected, then=self.then, **about
             )
@@ -306,9 +312,9 @@ class UnitOfWork:
         if self.mark is not None and not by_system:
             self.skipped = self.skip(self.mark, outcome.error)
         if not self.held:  # all deliveries were settled one by one
-            settle.accept(self.id, expected=0, actor=self.actor, now=self.now)
+            settle.accept(self.id, expected=0, **self.about)
             return []
-        return settle.end(self.id, outcome, actor=self.actor, now=self.now)
+        return settle.end(self.id, outcome, **self.about)
 
     def skip(self, delivery: Delivery, error: str) -> UnitOfWork:
         """Move one delivery into a new unit of work.
@@ -317,11 +323,11 @@ class UnitOfWork:
             IBM MQ, "Skipping backout": the message is not reinstated, and is in a new
             unit of work as if it had been got in it, without the mark.
         """
-        after = UnitOfWork(actor=self.actor, user=self.user, now=self.now)
-        after.id = settle.carry_over(delivery, error, actor=self.actor, now=self.now)
+        after = UnitOfWork(user=self.user, **self.about)
+        after.id = settle.carry_over(delivery, error, **self.about)
         after.held = after.claims = 1
         self.forget(delivery)
-        return watched(after)
+        return skipped.watched(after)
 
     def back_out_if_held(self, error: str) -> None:
         """Back out by the system, unless the unit of work has ended already."""
@@ -331,14 +337,6 @@ class UnitOfWork:
     def check_open(self) -> None:
         if self.ended:
             raise UnitOfWorkEnded(self.id)
-
-    def check_mark(self) -> None:
-        if not settings.BROKER_SKIP_BACKOUT:
-            raise MarkNotPossible(SWITCHED_OFF)
-        if self.coordinated:
-            raise MarkNotPossible(COORDINATED)
-        if self.marked:
-            raise SecondMark(self.id)
 
     def room(self) -> int:
         """The number of messages that still fit; raises an error if there is none."""

@@ -225,7 +225,7 @@ class Consumer:
             elif self.is_poison(delivery):
                 self.take_away(delivery)
             else:
-                return Message(delivery, received_at)
+                return Message(delivery, received_at, self.session)
         return None
 
     def next_unread(self, *, mark: bool) -> Delivery | None:

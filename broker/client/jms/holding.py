@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 
 from broker.errors import LockLost
@@ -101,10 +101,26 @@ class Holding:
 
     def remove_now(self, removing: Removing, last: Last) -> None:
         """Move a poison message in a transaction of its own."""
-        try:
+        with self.settling_one():
             self.work.remove_now(removing, last=last)
+
+    def reject(self, delivery: Delivery, error: str) -> None:
+        """Reject one delivery in a transaction of its own."""
+        with self.settling_one():
+            self.work.reject(delivery, error)
+
+    def reject_at_commit(self, delivery: Delivery, error: str) -> None:
+        self.unmark(delivery)
+        self.work.reject_at_commit(delivery, error)
+
+    @contextmanager
+    def settling_one(self) -> Iterator[None]:
+        """Settle one delivery; end a unit of work that holds nothing after that."""
+        try:
+            yield
         except LockLost:
-            self.work = self.begin()
+            if not is_open(self.work):
+                self.work = self.begin()
             raise
         if not self.work.held and not self.work.puts:
             self.commit()

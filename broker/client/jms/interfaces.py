@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from broker.client.jms.holding import Holding
 from broker.client.jms.messages import Message
+from broker.queueing.get import Delivery
 from broker.security.authorities import Principal
 
 
@@ -51,6 +52,8 @@ class SessionContext(Protocol):
     def rollback(self, error: str = "") -> None: ...
 
     def acknowledge(self) -> None: ...
+
+    def reject(self, delivery: Delivery, reason: str) -> None: ...
 
     def recover(self) -> None: ...
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.message import EmailMessage
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from django.conf import settings
 
@@ -18,10 +18,20 @@ from broker.queueing.get import Delivery
 
 Body = TypeVar("Body")
 
+REJECTED = "The application rejected it."
+
+
+class Receiver(Protocol):
+    """The part of ``Session`` that its messages use."""
+
+    def acknowledge(self) -> None: ...
+
+    def reject(self, delivery: Delivery, reason: str) -> None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One delivered message.
+    """One delivered or browsed message.
 
     Its contents come from the sender and are untrusted.
     """
@@ -29,6 +39,42 @@ class Message:
     delivery: Delivery
     # Time of the receive; only set for messages that expire.
     received_at: datetime | None = None
+    session: Receiver | None = None  # the session that received it; None: browsed
+
+    def acknowledge(self) -> None:
+        """Accept all messages that the session has delivered, as
+        ``Session.acknowledge``.
+
+        Source:
+            JMS 2.0, section 6.2.10: it is ignored unless the mode is CLIENT.
+
+        Raises:
+            LockLost: the system had backed out some of them before; reason 2003.
+            ValueError: the message was only browsed.
+        """
+        self.received_by().acknowledge()
+
+    def reject(self, reason: str = REJECTED) -> None:
+        """Reject this message: it becomes a dead letter without another attempt. In a
+        transacted session this takes effect at the commit.
+
+        Args:
+            reason: what is wrong with it, for the operator.
+
+        Source:
+            AMQP 1.0, part 3, section 3.4.2, "Rejected".
+
+        Raises:
+            LockLost: the session no longer holds it; reason 2003.
+            ValueError: it was accepted when an AUTO session received it, or was only
+                browsed.
+        """
+        self.received_by().reject(self.delivery, reason)
+
+    def received_by(self) -> Receiver:
+        if self.session is None:
+            raise ValueError("The message was browsed. Receive it by a consumer.")
+        return self.session
 
     @property
     def message_id(self) -> str:

@@ -18,14 +18,20 @@ from broker.client.jms.listeners import Listening
 from broker.client.jms.messages import Message
 from broker.client.jms.producers import Producer, SendOptions
 from broker.config.names import local_queue
+from broker.errors import LockLost
 from broker.models import Subscription
 from broker.queueing import notifications, processes, subscriptions
+from broker.queueing.get import Delivery
 from broker.security import authorities
 from broker.sql import database_now
 from broker.transactions.scope import describe
 
 CLOSED = "The session was closed before the message was accepted."
 RECOVERED = "The application asked to have its messages again."
+ACCEPTED = (
+    "An AUTO session accepts a message when it is received. Reject it in a listener, or"
+    " receive it in a session of another mode."
+)
 ROLLED_BACK = "The application rolled its session back."
 
 
@@ -198,6 +204,20 @@ class Session:
             if self.mode is SessionMode.CLIENT:
                 self.release_unread()
                 self.holding.commit()
+
+    def reject(self, delivery: Delivery, reason: str) -> None:
+        """Reject one delivery; see ``Message.reject``."""
+        with self.using():
+            if self.is_auto and self.listening is None:
+                raise ValueError(ACCEPTED)
+            if not self.holding.has(delivery):
+                raise LockLost(delivery.uow)
+            if self.is_transacted:
+                self.holding.reject_at_commit(delivery, reason)
+            else:
+                # In an AUTO session nothing else is held after this.
+                self.release_unread()
+                self.holding.reject(delivery, reason)
 
     def recover(self) -> None:
         """Redeliver all messages that were delivered and not accepted, in order.

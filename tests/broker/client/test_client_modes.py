@@ -92,6 +92,21 @@ def test_transacted_ignores_acknowledge() -> None:
 
 
 @pytest.mark.spec("UOW-6")
+@pytest.mark.parametrize(("mode", "left"), [(CLIENT, [b"4"]), (TRANSACTED, [])])
+def test_a_message_acknowledges_all_that_its_session_delivered(
+    mode: SessionMode, left: list[bytes]
+) -> None:
+    put_orders(4)
+    receiving = consumer(mode, prefetch=9)
+    messages = [receiving.receive_nowait() for _ in range(3)]
+    assert messages[1] is not None
+    messages[1].acknowledge()
+    assert [body for body, _ in counts()] == left
+    receiving.session.close()
+    assert len(counts()) == (1 if mode is CLIENT else 4)
+
+
+@pytest.mark.spec("UOW-6")
 def test_auto_ignores_acknowledge() -> None:
     put_orders(2)
     receiving = consumer(AUTO, prefetch=2)
