@@ -155,9 +155,9 @@ MUTANTS = [
     ),
     Mutant(
         "a second mark",
-        "broker/transactions/unit_of_work.py",
-        "        if self.marked:",
-        "        if self.marked and self.ended:",
+        "broker/transactions/skipped.py",
+        "    if work.marked:",
+        "    if work.marked and work.id is None:",
         IBM,
     ),
     Mutant(

@@ -15,9 +15,17 @@ message that can never be processed is rejected, and becomes a dead letter::
 
     message.reject("There is no customer 17.")
 
+A transacted session can commit in two phases, as one branch of a transaction that also
+changes something else. A prepared branch survives everything until it is decided::
+
+    session.prepare("order 17")
+    connection.commit_branch("order 17")  # or ``rollback_branch``, in any process
+
+After a crash, ``connection.branches()`` lists those that wait for their decision.
+
 Source:
-    Jakarta Messaging (JMS) 2.0, "Simplified API"; IBM MQ classes for JMS, for messages
-    that cannot be processed.
+    Jakarta Messaging (JMS) 2.0, "Simplified API" and "XA"; IBM MQ classes for JMS, for
+    messages that cannot be processed.
 """
 
 from __future__ import annotations
@@ -32,6 +40,7 @@ from broker.client.jms.sessions import Session, SessionMode
 from broker.errors.units_of_work import Reject
 from broker.queueing.get import Delivery
 from broker.queueing.put import NewMessage, put, put_many
+from broker.transactions.prepared import PreparedUnitOfWork
 from broker.transactions.scope import UnitOfWork, unit_of_work
 
 __all__ = [
@@ -41,6 +50,7 @@ __all__ = [
     "Delivery",
     "Message",
     "NewMessage",
+    "PreparedUnitOfWork",
     "Producer",
     "Reject",
     "SendOptions",

@@ -121,8 +121,9 @@ class NotCoordinated(BrokerError):
 
     def __str__(self) -> str:
         return (
-            "Only a unit of work that was begun as coordinated can be prepared. Commit"
-            " this one, or begin it with coordinated=True."
+            "Only a unit of work that was begun as coordinated, or that of a session"
+            " without a mark, can be prepared. Commit this one, or begin it with"
+            " coordinated=True."
         )
 
 

@@ -97,6 +97,15 @@ def credential_of(user: Principal) -> models.Credential | None:
     return getattr(user, BY, None)
 
 
+def id_of(user: Principal) -> str:
+    """A unique identifier of a principal: it tells a user's credentials apart. Empty
+    for the application itself."""
+    credential = credential_of(user)
+    if credential is not None:
+        return f"credential {credential.pk}"
+    return f"user {user.pk}" if user is not None else ""
+
+
 def name_of(user: Principal) -> str:
     """The name of a principal, as it is written in the journal."""
     credential = credential_of(user)

@@ -1,7 +1,7 @@
-"""Branches: units of work with an external coordinator, over HTTP.
+"""Branches: units of work with an external coordinator.
 
-A branch is a lease (``leases``) until it is prepared (``prepared``). Any process can
-end it, before and after.
+Over HTTP, a branch is a lease (``leases``) until it is prepared (``prepared``). Any
+process can end it, before and after.
 
 The consumer of a branch may have a name, which only one consumer has at a time. When a
 consumer begins to get under a name, it calls ``give_back``: the messages that the
@@ -16,8 +16,8 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 
@@ -25,14 +25,32 @@ from broker.errors import LockLost
 from broker.models import Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.queueing.put import NewMessage
+from broker.security import authorities
+from broker.security.authorities import Principal
 from broker.settlement import settle
 from broker.settlement.outcomes import Release
 from broker.transactions import administration
 from broker.transactions.leases import NOBODY, entries_of
+from broker.transactions.prepared import PreparedUnitOfWork, prepared
 from broker.transactions.prepared import prepare as promise
 from broker.transactions.unit_of_work import UnitOfWork
 
 LOOKED_AT = 100  # units of work that one query reads
+
+
+def stored_as(user: Principal, xid: str) -> str:
+    """The xid in the broker for a coordinator's xid; other users cannot form it."""
+    return f"{authorities.id_of(user).replace(' ', '-') or 'application'}:{xid}"
+
+
+def prepared_by(user: Principal) -> list[PreparedUnitOfWork]:
+    """The prepared branches of a coordinator, with its own xids, oldest first."""
+    mine = stored_as(user, "")
+    return [
+        replace(one, xid=one.xid.removeprefix(mine))
+        for one in prepared()
+        if one.xid.startswith(mine)
+    ]
 
 
 def prepare(  # noqa: PLR0913  # each is named where it is used
@@ -43,7 +61,6 @@ def prepare(  # noqa: PLR0913  # each is named where it is used
     ids: Collection[int] | None = None,
     puts: Sequence[NewMessage] = (),
     actor: str = "",
-    user: Any = None,
     now: datetime | None = None,
 ) -> None:
     """Prepare a branch: its commit will accept its messages and send its puts.
@@ -56,14 +73,13 @@ def prepare(  # noqa: PLR0913  # each is named where it is used
             without counting a backout. None: the commit accepts all.
         puts: the messages that the commit sends.
         actor: name that the journal records.
-        user: the user of the unit of work; None is the process itself.
         now: the current time; the database's clock when not given.
 
     Raises:
         LockLost: the lease has ended, or does not hold one of the messages.
         BrokerError: see ``prepared.prepare``.
     """
-    work = UnitOfWork(actor=actor, user=user, coordinated=True, now=now)
+    work = UnitOfWork(actor=actor, coordinated=True, now=now)
     if uow is not None:
         kept = keep(uow, queue_id, ids, actor=actor, now=now)
         work.id, work.held = uow, len(kept)

@@ -61,10 +61,7 @@ def is_known(request: HttpRequest) -> bool:
 
 def asker(request: HttpRequest) -> str:
     """A unique identifier of the authenticated user or credential."""
-    credential = authorities.credential_of(request.user)
-    if credential is not None:
-        return f"credential {credential.pk}"
-    return f"user {request.user.pk}"
+    return authorities.id_of(request.user)
 
 
 @sensitive_variables()

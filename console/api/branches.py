@@ -230,7 +230,6 @@ def prepared(
         stored_as(request, xid),
         puts=batches.messages_of(request, batch),
         actor=authorities.name_of(request.user),
-        user=request.user,
         **got,
     )
     return {"xid": xid}
@@ -318,4 +317,4 @@ def actor_of(request: HttpRequest, consumer: str) -> str:
 
 def stored_as(request: HttpRequest, xid: str) -> str:
     """The xid in the broker for a caller's xid; other callers cannot form it."""
-    return f"{authentication.asker(request).replace(' ', '-')}:{xid}"
+    return branches.stored_as(request.user, xid)

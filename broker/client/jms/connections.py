@@ -8,6 +8,13 @@ from typing import Self
 
 from broker.client.jms.sessions import Session, SessionMode
 from broker.security.authorities import Principal
+from broker.transactions import branches
+from broker.transactions.prepared import (
+    DECIDED,
+    PreparedUnitOfWork,
+    back_out_prepared,
+    commit_prepared,
+)
 from broker.transactions.scope import describe
 
 
@@ -69,6 +76,35 @@ class Connection:
         )
         self.sessions.append(session)
         return session
+
+    def branches(self) -> list[PreparedUnitOfWork]:
+        """The branches that this user's sessions prepared and that wait for a decision,
+        oldest first. After a crash, their coordinator decides on each."""
+        return branches.prepared_by(self.user)
+
+    def commit_branch(self, xid: str) -> None:
+        """Commit a prepared branch: accept what it received and send what it put.
+
+        Raises:
+            NoSuchXid: it has ended, or was never prepared.
+            BrokerError: a queue refuses a message now; the branch stays prepared.
+        """
+        stored = branches.stored_as(self.user, xid)
+        commit_prepared(stored, coordinator=self.actor, now=self.now)
+
+    def rollback_branch(self, xid: str, error: str = "") -> None:
+        """Back out a prepared branch: its messages are redelivered, its puts not sent.
+
+        Args:
+            xid: its id, as given to ``Session.prepare``.
+            error: what went wrong, for the operator.
+
+        Raises:
+            NoSuchXid: it has ended, or was never prepared.
+        """
+        stored = branches.stored_as(self.user, xid)
+        error = error or DECIDED
+        back_out_prepared(stored, error=error, coordinator=self.actor, now=self.now)
 
     def close(self, error: str = "") -> None:
         """Close every session, as ``Session.close``."""

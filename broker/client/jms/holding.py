@@ -14,6 +14,7 @@ from broker.security.authorities import Principal
 from broker.settlement import settle
 from broker.settlement.outcomes import BackOut, Release
 from broker.settlement.poison import Last, Removing
+from broker.transactions import prepared
 from broker.transactions.scope import UnitOfWork
 
 LOST = "An earlier part of it was backed out by the system."
@@ -132,11 +133,27 @@ class Holding:
 
     def commit(self) -> None:
         """As ``UnitOfWork.commit``; it fails if an earlier part was lost unreported."""
+        self.check_not_lost()
+        self.take_leave().commit()
+
+    def prepare(self, xid: str) -> None:
+        """As ``prepared.prepare``; it fails if an earlier part was lost unreported. If
+        the unit of work ends, the next one begins."""
+        self.check_not_lost()
+        self.work.now = self.now()
+        self.work.coordinated = not self.work.marked
+        try:
+            prepared.prepare(self.work, xid)
+        finally:
+            self.work.coordinated = False
+            if self.work.ended:
+                self.work = self.begin()
+
+    def check_not_lost(self) -> None:
         if self.lost is not None:
             lost = self.lost
             self.back_out(LOST)
             raise LockLost(lost)
-        self.take_leave().commit()
 
     def back_out(self, error: str) -> None:
         """Back out for the application. A marked message stays, in the next unit of

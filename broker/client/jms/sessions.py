@@ -24,6 +24,7 @@ from broker.queueing import notifications, processes, subscriptions
 from broker.queueing.get import Delivery
 from broker.security import authorities
 from broker.sql import database_now
+from broker.transactions.branches import stored_as
 from broker.transactions.scope import describe
 
 CLOSED = "The session was closed before the message was accepted."
@@ -193,6 +194,25 @@ class Session:
         """
         self.must_be_transacted(is_so=True)
         self.back_out(error or ROLLED_BACK)
+
+    def prepare(self, xid: str) -> None:
+        """Prepare the unit of work; the next one begins. The prepared branch outlives
+        the session, its process and its deadline. ``Connection.commit_branch`` or
+        ``rollback_branch`` ends it, in any process.
+
+        Args:
+            xid: the coordinator's id of the branch; unique among those of its user.
+
+        Raises:
+            NotCoordinated: it has a marked message; it stays open. WrongXid, XidInUse:
+                it stays open, too.
+            LockLost: as ``commit``; BackedOut: it could not be committed; 2003.
+            ValueError: the session is not transacted.
+        """
+        self.must_be_transacted(is_so=True)
+        with self.using():
+            self.release_unread()
+            self.holding.prepare(stored_as(self.user, xid))
 
     def acknowledge(self) -> None:
         """Accept all delivered messages; ignored unless the mode is CLIENT.
