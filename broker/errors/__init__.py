@@ -99,11 +99,12 @@ class LockLost(BrokerError):
     code = "lock-lost"
     reason = Reason.BACKED_OUT
 
-    uow: int
+    uow: int | None  # None: it only put, and had no number
 
     def __str__(self) -> str:
+        name = "The unit of work" if self.uow is None else f"Unit of work {self.uow}"
         return (
-            f"Unit of work {self.uow} no longer holds its messages: it has already"
+            f"{name} no longer holds its messages: it has already"
             " ended, its deadline has passed, or its process was taken for dead. Its"
             " work counts as not done. Get the messages again."
         )

@@ -101,7 +101,8 @@ def open_units(
     limit: int = 50,
     now: datetime | None = None,
 ) -> list[OpenUnit]:
-    """Units of work that hold entries or are prepared, oldest first.
+    """Open units of work, oldest first; without those of prefetches that hold nothing,
+    and those that have put messages for less than a second and got none.
 
     Args:
         within: ids of queues; return only units of work that hold entries of one of
@@ -122,8 +123,7 @@ def open_units(
 
 
 def open_unit(uow: int, *, now: datetime | None = None) -> OpenUnit | None:
-    """One open unit of work; None if it has ended, or holds nothing and is not
-    prepared."""
+    """One open unit of work; None if it has ended, or is not in ``open_units``."""
     if not 0 < uow < LATEST:
         return None
     found = open_units(first=uow, limit=1, now=now)
@@ -163,7 +163,7 @@ def force(uow: int, *, why: str, actor: str, now: datetime | None = None) -> Non
     ):
         raise NotForced(uow, unit.nature.value)
     if unit.is_alive:
-        settle.end(uow, BackOut(why), actor=actor, now=now)
+        settle.end_if_held(uow, BackOut(why), actor=actor, now=now)
     else:
         settle.end_lost(uow, why, actor=actor, now=now)
     names = Queue.objects.filter(pk__in=unit.queue_ids).order_by("name")

@@ -80,6 +80,9 @@ class JoinedUnitOfWork(UnitOfWork):
             line is None or line.info.transaction_status == TransactionStatus.IDLE
         )
 
+    def watch(self) -> None:
+        """Nothing: its end is that of the transaction."""
+
     def commit(self) -> None:
         """Accept the entries and send the puts, and commit the caller's transaction."""
         self.check_open()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import Error as DatabaseError
@@ -283,11 +283,22 @@ class Taking:
         return deliveries
 
 
-def begun(now: datetime | None) -> int:
-    """A new unit of work of this process, which registers again if it counts as
-    dead."""
+def begun(
+    now: datetime | None,
+    *,
+    age: timedelta = timedelta(0),
+    timeout: timedelta | None = None,
+) -> int:
+    """A new unit of work of this process, which registers again if it counts as dead.
+
+    Args:
+        now: the current time; the database's clock if None.
+        age: the time since it began.
+        timeout: the time from its beginning to its deadline; None: no deadline.
+    """
+    about = {"now": now, "age": age, "timeout": timeout}
     while True:
-        rows = sql.run("begin", {"owner": processes.current(), "now": now})
+        rows = sql.run("begin", {"owner": processes.current(), **about})
         if rows:
             ((uow,),) = rows
             assert isinstance(uow, int)

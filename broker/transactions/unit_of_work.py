@@ -33,7 +33,7 @@ from broker.settlement.outcomes import (
     describe,
 )
 from broker.settlement.redelivery_policy import Disposition, NoPlace, Removal
-from broker.transactions import skipped
+from broker.transactions import put_only, skipped
 
 PART = 200  # most entries of one claim
 
@@ -63,13 +63,14 @@ class UnitOfWork:
         self.user = user
         self.coordinated = coordinated
         self.now = now
-        self.id: int | None = None  # None until the first get that finds an entry
+        self.id: int | None = None  # None until a get finds an entry, or puts last
         # Queue and message of entries whose acceptance is to be confirmed.
         self.to_confirm: set[tuple[int, int]] = set()
         self.held = 0  # entries neither accepted nor released yet
         self.claims = 0
         self.puts: list[NewMessage] = []
         self.put_bytes = 0
+        self.put_since_s: float | None = None  # time of the first put
         self.removing: list[poison.Removing] = []  # poison messages to move at commit
         # Error by queue and message of deliveries that the commit rejects.
         self.rejecting: dict[tuple[int, int], str] = {}
@@ -115,6 +116,7 @@ class UnitOfWork:
             deliveries = find()
         if not deliveries:
             expiry.expire_on(queue, now=self.now)
+            self.watch()
         if mark and deliveries:
             self.marked, self.mark = True, deliveries[0]
         return deliveries
@@ -138,8 +140,7 @@ class UnitOfWork:
             limit=limit,
             lanes=lanes,
             pooled=pooled,
-            actor=self.actor,
-            now=self.now,
+            **self.about,
         )
         self.note(deliveries)
         return deliveries
@@ -172,6 +173,11 @@ class UnitOfWork:
             raise TooMuchUncommitted("bytes", most)
         self.puts.append(message)
         self.put_bytes += message.size_bytes
+        self.watch()
+
+    def watch(self) -> None:
+        """Have a row made if it only puts and lasts."""
+        put_only.watch(self)
 
     def accept(self, delivery: Delivery) -> None:
         """Accept one delivery before the others."""
@@ -337,6 +343,8 @@ class UnitOfWork:
     def check_open(self) -> None:
         if self.ended:
             raise UnitOfWorkEnded(self.id)
+        if self.put_since_s is not None:
+            put_only.unwatch(self)
 
     def room(self) -> int:
         """The number of messages that still fit; raises an error if there is none."""

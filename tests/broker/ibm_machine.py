@@ -184,8 +184,7 @@ class IbmSteps(RuleBasedStateMachine):
     @rule(session=sessions)
     def put_an_answer(self, session: Session) -> None:
         assume(session.open)
-        session.work.put("answers")
-        session.answers += 1
+        session.put_answer(self.model.now)
 
     @rule(session=sessions)
     def commit(self, session: Session) -> None:
@@ -286,8 +285,7 @@ class IbmSteps(RuleBasedStateMachine):
     # What the machine asks.
 
     def opened(self) -> Session:
-        work = UnitOfWork(now=self.model.now)
-        return Session(next(self.model.numbers), work, self.model.now)
+        return self.model.opened(UnitOfWork(now=self.model.now))
 
     def take(self, session: Session, *, mark: bool = False) -> Delivery | None:
         """Get one; it must be the one that the model says."""
@@ -326,7 +324,7 @@ class IbmSteps(RuleBasedStateMachine):
 
     def refused(self, session: Session, call: Callable[[], object]) -> None:
         """For the end it has had, or for the answers, which are put first."""
-        if session.work.id is not None:
+        if session.work.id is not None or session.is_late:
             with pytest.raises((LockLost, BackedOut)), transaction.atomic():
                 call()
         session.work.ended = True

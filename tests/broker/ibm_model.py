@@ -16,6 +16,7 @@ from broker.errors.mq_codes import Report
 from broker.models import Message
 from broker.transactions.scope import UnitOfWork
 from tests.broker.model import Model, Place, Unit
+from tests.make import minutes
 
 NEVER = 10**9  # attempts: the broker itself moves nothing
 
@@ -43,6 +44,19 @@ class Session(Unit):
         self.marked = False
         self.removing: list[int] = []
         self.answers = 0  # puts that wait for the commit
+        self.put_at: datetime | None = None  # the first of them
+        self.is_late = False  # it only put, and then took too long
+
+    def put_answer(self, now: datetime) -> None:
+        self.work.now = now
+        self.work.put("answers")
+        self.answers += 1
+        self.put_at = self.put_at or now
+
+    def wait(self, now: datetime) -> None:
+        if self.open and self.work.id is None and self.put_at is not None:
+            self.is_late = now - self.put_at >= minutes(5)
+            self.open = not self.is_late
 
 
 class IbmModel(Model):
@@ -56,8 +70,13 @@ class IbmModel(Model):
         self.room = room
         self.wishes: dict[int, Sent] = {}
         self.bin: set[int] = set()
+        self.sessions: list[Session] = []
 
     # What the model does.
+
+    def opened(self, work: UnitOfWork) -> Session:
+        self.sessions.append(Session(next(self.numbers), work, self.now))
+        return self.sessions[-1]
 
     def commit(self, session: Session) -> None:
         """What was to be removed is moved, in order; the rest has ended."""
@@ -132,6 +151,8 @@ class IbmModel(Model):
 
     def wait(self, span: timedelta) -> None:
         self.now += span
+        for session in self.sessions:
+            session.wait(self.now)
 
 
 def report_of(wish: Sent) -> int:

@@ -88,6 +88,7 @@ SWITCHES = {
     "few": 1000,
     "pages": 16,
     "lease_for": timedelta(minutes=1),
+    "age": timedelta(seconds=1),
     "asker": "user 1",
     "key": "1",
     "digest": b"x",

@@ -51,6 +51,11 @@ def handled(*, join: bool = False, limit: int = 1, fails: bool = False) -> None:
         pass
 
 
+def only_put() -> None:
+    with unit_of_work() as work:
+        work.put("orders", b"1")
+
+
 def got_and_put_on() -> None:
     with unit_of_work() as work:
         assert work.get("orders")
@@ -94,6 +99,7 @@ TABLE: dict[Callable[[], None], int] = {
     put_many_in_a_transaction: 3,
     handled: 2,
     hundred: 2,
+    only_put: 3,
     got_and_put_on: 5,
     joined: 2,
     joined_with_a_row: 5,  # one is the row's own, two begin and commit

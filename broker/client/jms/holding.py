@@ -9,6 +9,7 @@ from datetime import datetime
 from broker.errors import LockLost
 from broker.models import UnitOfWork as UnitRow
 from broker.queueing.get import Delivery
+from broker.queueing.put import NewMessage
 from broker.queueing.selective_get import Search
 from broker.security.authorities import Principal
 from broker.settlement import settle
@@ -29,8 +30,7 @@ class Holding:
         self.actor = actor
         self.user = user
         self.now = now
-        # Id of a lost unit of work that was not reported yet.
-        self.lost: int | None = None
+        self.lost: LockLost | None = None  # it was not reported yet
         self.work = self.begin()
 
     def begin(self) -> UnitOfWork:
@@ -50,13 +50,32 @@ class Holding:
         Raises:
             LockLost: the unit of work was lost; the next one has begun.
         """
-        self.work.now = self.now()
-        deliveries = self.work.get(queue, limit, mark=mark, search=search)
+        with self.renewing():
+            deliveries = self.work.get(queue, limit, mark=mark, search=search)
         if not deliveries and not is_open(self.work):
             work = self.take_leave()
             assert work.id is not None, "it was open once"
             raise LockLost(work.id)
         return deliveries
+
+    def send(self, message: NewMessage) -> None:
+        """As ``UnitOfWork.send``.
+
+        Raises:
+            LockLost: the unit of work was lost; the next one has begun.
+        """
+        with self.renewing():
+            self.work.send(message)
+
+    @contextmanager
+    def renewing(self) -> Iterator[None]:
+        """Begin the next unit of work if this one has ended, or was lost."""
+        self.work.now = self.now()
+        try:
+            yield
+        finally:
+            if self.work.ended:
+                self.work = self.begin()
 
     def has(self, delivery: Delivery) -> bool:
         return delivery.uow == self.work.id
@@ -140,20 +159,17 @@ class Holding:
         """As ``prepared.prepare``; it fails if an earlier part was lost unreported. If
         the unit of work ends, the next one begins."""
         self.check_not_lost()
-        self.work.now = self.now()
         self.work.coordinated = not self.work.marked
         try:
-            prepared.prepare(self.work, xid)
+            with self.renewing():
+                prepared.prepare(self.work, xid)
         finally:
             self.work.coordinated = False
-            if self.work.ended:
-                self.work = self.begin()
 
     def check_not_lost(self) -> None:
-        if self.lost is not None:
-            lost = self.lost
+        if (lost := self.lost) is not None:
             self.back_out(LOST)
-            raise LockLost(lost)
+            raise lost
 
     def back_out(self, error: str) -> None:
         """Back out for the application. A marked message stays, in the next unit of

@@ -48,7 +48,7 @@ class Listening:
                     notifications.wait_for_any(seen, longest_s=longest_s)
         except LockLost as error:
             # The next commit of the session reports it.
-            self.session.holding.lost = error.uow
+            self.session.holding.lost = error
             logger.warning("%s", error)
         except BrokerError as error:
             logger.error("A listener cannot go on: %s", error)

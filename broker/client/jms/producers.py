@@ -87,7 +87,7 @@ class Producer:
             message = self.message(body, {**self.options, **options})
             check([message])
             if self.session.is_transacted:
-                self.session.holding.work.send(message)
+                self.session.holding.send(message)
             else:
                 put_many(
                     [message], actor=message.producer, now=self.session.connection.now

@@ -1,5 +1,5 @@
--- List open units of work that hold entries or are prepared, with owner and times. A live
--- owner holds the advisory lock of its id.
+-- List open units of work that hold entries or have a deadline or an xid, with owner and
+-- times. A live owner holds the advisory lock of its id.
 --
 -- Order    the oldest first; from a cursor on.
 -- Locks    none: it only reads.
@@ -17,7 +17,7 @@ found AS MATERIALIZED (
             min(claimed_at) AS held_since, min(ids[1]) AS first
         FROM broker_claim WHERE uow = work.id OFFSET 0
     ) AS held
-    WHERE work.id >= %(first)s::bigint AND (entries > 0 OR work.xid IS NOT NULL)
+    WHERE work.id >= %(first)s::bigint AND (entries > 0 OR work.deadline IS NOT NULL OR work.xid IS NOT NULL)
       AND (%(within)s::integer[] IS NULL OR queue_ids && %(within)s::integer[])
     ORDER BY work.id
     LIMIT %(limit)s::bigint

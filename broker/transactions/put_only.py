@@ -1,0 +1,134 @@
+"""Units of work that only put: they get their row when they last longer than a second.
+
+A leased unit of work gets its row with its first get. One that has only puts has none,
+so that short ones cost nothing. A thread makes the row of those that last: then they
+are listed, and end at their deadline, like all others. The thread ends when none is
+left.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from datetime import datetime, timedelta
+from typing import Protocol
+from weakref import WeakSet
+
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import connection
+
+from broker.errors import LockLost
+from broker.queueing.put import NewMessage
+from broker.transactions.prefetch import begun
+
+logger = logging.getLogger(__name__)
+
+LISTED_AFTER_S = 1.0
+
+
+class PutOnly(Protocol):
+    """The part of a leased unit of work that is needed here."""
+
+    id: int | None
+    puts: list[NewMessage]
+    put_since_s: float | None  # time of the first put, by ``clock``
+    now: datetime | None
+    ended: bool
+
+
+def watch(work: PutOnly) -> None:
+    """Have a row made for a unit of work if it only puts, and lasts. In a transaction
+    of the caller, a row would be of no use."""
+    if work.id is not None or not work.puts:
+        return
+    if work.put_since_s is None:
+        work.put_since_s = clock(work.now)
+    if not connection.in_atomic_block:
+        here().add(work)
+
+
+def unwatch(work: PutOnly) -> None:
+    """Make no row from now on; end the unit of work if it has none and is late.
+
+    Raises:
+        LockLost: it had no row and was past its deadline; reason 2003.
+    """
+    here().remove(work)
+    if work.id is None and age_s(work) >= settings.BROKER_TRANSACTION_TIMEOUT_S:
+        work.ended = True
+        raise LockLost(None)
+
+
+class Watch:
+    """The units of work of this process that have puts and no row yet."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.lock = threading.Lock()
+        self.works: WeakSet[PutOnly] = WeakSet()
+        self.thread: threading.Thread | None = None
+
+    def add(self, work: PutOnly) -> None:
+        with self.lock:
+            self.works.add(work)
+            if self.thread is None:
+                self.thread = threading.Thread(
+                    target=self.run, name="put-only", daemon=True
+                )
+                self.thread.start()
+
+    def remove(self, work: PutOnly) -> None:
+        """After this, the thread does not touch the unit of work."""
+        with self.lock:
+            self.works.discard(work)
+
+    def run(self) -> None:
+        try:
+            while self.goes_on():
+                time.sleep(LISTED_AFTER_S)
+                try:
+                    self.make_rows()
+                except DatabaseError as error:
+                    logger.info("A unit of work is not listed yet: %s", error)
+                    connection.close()
+        finally:
+            connection.close()
+
+    def goes_on(self) -> bool:
+        with self.lock:
+            if not self.works:
+                self.thread = None
+            return self.thread is not None
+
+    def make_rows(self) -> None:
+        """Make the rows of those that have lasted long enough."""
+        with self.lock:
+            for work in list(self.works):
+                if age_s(work) >= LISTED_AFTER_S:
+                    timeout = timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S)
+                    age = timedelta(seconds=age_s(work))
+                    work.id = begun(work.now, age=age, timeout=timeout)
+                    self.works.discard(work)
+
+
+_watch = Watch()
+
+
+def here() -> Watch:
+    global _watch  # noqa: PLW0603
+    if _watch.pid != os.getpid():  # threads do not survive a fork
+        _watch = Watch()
+    return _watch
+
+
+def clock(now: datetime | None) -> float:
+    return time.monotonic() if now is None else now.timestamp()
+
+
+def age_s(work: PutOnly) -> float:
+    """Seconds since the first put."""
+    assert work.put_since_s is not None, "it has put something"
+    return clock(work.now) - work.put_since_s
