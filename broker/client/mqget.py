@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Self
 
 from django.db import transaction
@@ -19,7 +19,7 @@ from broker.client.matching_ids import IdSearch, Match, matching
 from broker.config.names import local_queue
 from broker.errors import LockLost
 from broker.errors.mq_codes import GetOptions
-from broker.errors.queues import GetInhibited
+from broker.errors.queues import GetInhibited, NoMessageUnderCursor
 from broker.errors.units_of_work import WrongOptions
 from broker.models import Queue
 from broker.models import UnitOfWork as UnitRow
@@ -29,13 +29,17 @@ from broker.queueing.get import Delivery, Lanes
 from broker.queueing.low_watermarks import FLOORS
 from broker.security import authorities
 from broker.security.authorities import Principal
+from broker.settlement import settle
+from broker.settlement.outcomes import Release
 from broker.sql import database_now
+from broker.transactions.prefetch import places_of
 from broker.transactions.scope import UnitOfWork
 
 __all__ = ["Match", "OpenQueue", "get_message"]
 
 Options = GetOptions
 BROWSE = Options.BROWSE_FIRST | Options.BROWSE_NEXT
+PLACES = BROWSE | Options.MSG_UNDER_CURSOR
 IN_UNIT = Options.SYNCPOINT | Options.SYNCPOINT_IF_PERSISTENT
 POINTS = IN_UNIT | Options.NO_SYNCPOINT
 BESIDE_UNLOCK = Options.UNLOCK | Options.NO_SYNCPOINT | Options.FAIL_IF_QUIESCING
@@ -46,7 +50,9 @@ RULES: dict[str, Rule] = {
     "a get is in the unit of work or outside": (
         lambda options, _: (options & POINTS).bit_count() > 1
     ),
-    "BROWSE_FIRST and BROWSE_NEXT are two places": lambda options, _: BROWSE in options,
+    "BROWSE_FIRST, BROWSE_NEXT and MSG_UNDER_CURSOR are different messages": (
+        lambda options, _: (options & PLACES).bit_count() > 1
+    ),
     "a browse is in no unit of work": (
         lambda options, _: bool(options & BROWSE and options & IN_UNIT)
     ),
@@ -81,7 +87,7 @@ def get_message(
     Args:
         queue: the queue's name, or an ``OpenQueue``, which browse and lock need.
         options: the options, combined.
-        match: the ids that the message must have.
+        match: the ids that the message must have; ignored with MSG_UNDER_CURSOR.
         work: the unit of work for SYNCPOINT.
         wait_s: the longest wait, with WAIT.
         user: the user whose authorities apply, if the queue is given by name.
@@ -93,6 +99,8 @@ def get_message(
         WrongOptions: the options contradict each other; reason 2046.
         SecondMark: the unit of work has a mark; 2062.
         MarkNotPossible: skipping a backout is not offered; 2274.
+        NoMessageUnderCursor: with MSG_UNDER_CURSOR, there is none, or it was taken;
+            2034. WAIT does not wait for it.
         GetInhibited: the queue is paused; 2016.
         NotAuthorized: the user may not get, or browse; 2035.
         LockLost: the system has backed the unit of work out; 2003.
@@ -109,21 +117,30 @@ def get_message(
     if Options.UNLOCK in options:
         queue.close()
         return None
-    search = None if match is None else IdSearch(queue.id, match)
-    once = (
-        partial(look, queue, match)
-        if options & BROWSE
-        else partial(take, queue, work, search)
-    )
     until = time.monotonic() + (wait_s if Options.WAIT in options else 0)
     while True:
         seen = notifications.version(queue.id)
         queue.check_gives()
-        delivery = once(options)
+        delivery = once(queue, options, match, work)
         left_s = until - time.monotonic()
         if delivery is not None or left_s <= 0:
             return delivery
         notifications.wait(queue.id, seen, longest_s=min(left_s, queue.until_due_s()))
+
+
+def once(
+    queue: OpenQueue,
+    options: GetOptions,
+    match: Match | None,
+    work: UnitOfWork | None,
+) -> Delivery | None:
+    """Get or browse one message without a wait."""
+    if options & BROWSE:
+        return look(queue, match, options)
+    if Options.MSG_UNDER_CURSOR in options:
+        return take_browsed(queue, work, options)
+    search = None if match is None else IdSearch(queue.id, match)
+    return take(queue, work, search, options)
 
 
 def check_options(options: GetOptions, *, has_unit: bool) -> None:
@@ -152,6 +169,7 @@ class OpenQueue:
         self.user = user
         self.now = now
         self.cursor = ""  # cursor after the last browsed entry
+        self.browsed: Delivery | None = None  # the message under the cursor
         self.lock: UnitOfWork | None = None
         self.locked: Delivery | None = None
 
@@ -191,10 +209,50 @@ class OpenQueue:
         self.close()
 
 
+def take_browsed(
+    queue: OpenQueue, work: UnitOfWork | None, options: GetOptions
+) -> Delivery:
+    """Get the message under the browse cursor; its lock ends with that, together or not
+    at all.
+
+    Source:
+        IBM MQ, "MQGMO - Get-message options", MQGMO_MSG_UNDER_CURSOR.
+    """
+    if queue.browsed is None:
+        raise NoMessageUnderCursor(queue.name)
+    lock = queue.lock
+    with nullcontext() if lock is None else undone_together():
+        if lock is not None and lock.id is not None:
+            settle.end_if_held(lock.id, Release(), now=queue.now)
+        got = take(queue, work, Exactly(queue.browsed), options)
+        if got is None:
+            raise NoMessageUnderCursor(queue.name)
+    queue.lock = queue.locked = queue.browsed = None
+    return got
+
+
+@dataclass(frozen=True, slots=True)
+class Exactly:
+    """Gets of one message, wherever in its priority it is, as ``IdSearch``."""
+
+    browsed: Delivery
+
+    def get(
+        self,
+        take: Callable[[Lanes, int], list[Delivery]],
+        limit: int = 1,
+        *,
+        now: datetime | None = None,  # the get knows what has expired
+    ) -> list[Delivery]:
+        places = places_of({(self.browsed.priority, self.browsed.message_id)})
+        priorities, lows = zip(*places, strict=True)
+        return take(Lanes(list(priorities), list(lows), [low + 1 for low in lows]), 1)
+
+
 def take(
     queue: OpenQueue,
     work: UnitOfWork | None,
-    search: IdSearch | None,
+    search: IdSearch | Exactly | None,
     options: GetOptions,
 ) -> Delivery | None:
     if work is None or not options & IN_UNIT:
@@ -243,12 +301,13 @@ def look(queue: OpenQueue, match: Match | None, options: GetOptions) -> Delivery
     """
     queue.close()
     if Options.BROWSE_FIRST in options:
-        queue.cursor = ""
+        queue.cursor, queue.browsed = "", None
     now = queue.now or database_now()
     for entry in matching(queue.id, match, after=queue.cursor):
         queue.cursor = entry.cursor
         if entry.expires_at is not None and entry.expires_at <= now:
             continue
         if Options.LOCK not in options or queue.lock_one(entry):
-            return next(iter(whole(queue.id, [entry])), None)
-    return None
+            queue.browsed = next(iter(whole(queue.id, [entry])), None)
+            return queue.browsed
+    return None  # the cursor stays where it is

@@ -46,6 +46,26 @@ class GetInhibited(BrokerError):
         return f"Queue {self.queue!r} is paused. Resume it to get messages."
 
 
+class NoMessageUnderCursor(BrokerError):
+    """A get of the browsed message found none; nothing was got.
+
+    Source:
+        IBM MQ, "2034 (RC2034): MQRC_NO_MSG_UNDER_CURSOR".
+    """
+
+    code = "no-message-under-cursor"
+    reason = Reason.NO_MSG_UNDER_CURSOR
+
+    queue: str
+
+    def __str__(self) -> str:
+        return (
+            f"There is no message under the browse cursor of queue {self.queue!r}:"
+            " nothing was browsed yet, or the message was taken, or has expired. Browse"
+            " the next message; lock it (LOCK) to be sure to get it."
+        )
+
+
 class MessageTooBigForQueue(BrokerError):
     """A message with its headers is above its queue's limit; nothing was stored."""
 

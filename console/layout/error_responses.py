@@ -79,6 +79,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     queues.CauseRemains: 409,
     queues.DeliveryStopped: 409,
     queues.GetInhibited: 409,
+    queues.NoMessageUnderCursor: 409,
     queues.MessageTooBigForQueue: 413,
     queues.NoModelQueue: 409,
     queues.NoSuchQueueManager: 404,

@@ -14,7 +14,7 @@ NEVER = {  # nothing that a client of AMQP does can raise them
     "InvalidBatch",
     *("NotResubmittable", "OperationNotPlanned", "UnsafeServer"),
     *("CauseRemains", "WrongOptions", "NotCoordinated"),
-    *("WrongXid", "XidInUse", "NoSuchXid", "NotForced"),
+    *("WrongXid", "XidInUse", "NoSuchXid", "NotForced", "NoMessageUnderCursor"),
     *("InvalidFilter", "SearchTooLong"),
 }
 

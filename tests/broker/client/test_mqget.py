@@ -12,7 +12,7 @@ from broker.client import mqget
 from broker.client.mqget import OpenQueue, get_message
 from broker.errors import LockLost, NoSuchQueue
 from broker.errors.mq_codes import GetOptions
-from broker.errors.queues import GetInhibited, NotAuthorized
+from broker.errors.queues import GetInhibited, NoMessageUnderCursor, NotAuthorized
 from broker.errors.units_of_work import MarkNotPossible, SecondMark, WrongOptions
 from broker.models import Claim, Kind, Message, Queue, QueueAlias
 from broker.models import UnitOfWork as UnitRow
@@ -84,7 +84,7 @@ def test_outside_a_unit_of_work_there_is_no_syncpoint(options: GetOptions) -> No
 def test_every_mix_of_options_gets_or_is_refused(opened: OpenQueue) -> None:
     one_of = [
         [G.NONE, G.SYNCPOINT, G.NO_SYNCPOINT, G.SYNCPOINT_IF_PERSISTENT],
-        [G.NONE, G.BROWSE_FIRST, G.BROWSE_NEXT],
+        [G.NONE, G.BROWSE_FIRST, G.BROWSE_NEXT, G.MSG_UNDER_CURSOR],
         [G.NONE, G.MARK_SKIP_BACKOUT],
         [G.NONE, G.LOCK, G.UNLOCK],
         [G.NONE, G.FAIL_IF_QUIESCING],
@@ -93,10 +93,11 @@ def test_every_mix_of_options_gets_or_is_refused(opened: OpenQueue) -> None:
     for parts in product(*one_of):
         point, browse, mark, lock, quiescing = parts
         options = point | browse | mark | lock | quiescing
+        looks = bool(browse & mqget.BROWSE)
         fits = (
-            (not browse or point in (G.NONE, G.NO_SYNCPOINT))
-            and (not mark or (point == G.SYNCPOINT and not browse and not lock))
-            and (lock != G.LOCK or bool(browse))
+            (not browse & mqget.BROWSE or point in (G.NONE, G.NO_SYNCPOINT))
+            and (not mark or (point == G.SYNCPOINT and not looks and not lock))
+            and (lock != G.LOCK or looks)
             and (lock != G.UNLOCK or (not browse and not point & mqget.IN_UNIT))
         )
         allowed += fits
@@ -104,9 +105,12 @@ def test_every_mix_of_options_gets_or_is_refused(opened: OpenQueue) -> None:
             get_message(opened, options, work=begun())
         except WrongOptions:
             assert not fits, options
+        except NoMessageUnderCursor:
+            assert fits, options
+            assert browse is G.MSG_UNDER_CURSOR
         else:
             assert fits, options
-    assert allowed == 30
+    assert allowed == 40
 
 
 @pytest.mark.spec("SKIP-4")
