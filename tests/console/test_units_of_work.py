@@ -12,14 +12,14 @@ from broker.models import Act, Place, Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.queueing.browse import where_is
 from broker.queueing.put import put, put_many
-from broker.transactions.prefetch import Prefetched
+from broker.transactions.prefetch import Prefetched, begun
 from broker.transactions.prepared import prepare
 from broker.transactions.scope import UnitOfWork
 from tests.console.conftest import SignIn
 from tests.console.letters import make_places
 from tests.console.recorded import deeds
 from tests.console.test_messages import EVIL, words
-from tests.make import make_messages, make_queue, make_setting, make_user
+from tests.make import make_messages, make_queue, make_setting, make_user, minutes
 
 pytestmark = pytest.mark.django_db
 
@@ -174,6 +174,7 @@ def test_one_sees_only_what_one_may_inquire(client: Client) -> None:
     put("orders")
     put("bills")
     of_orders, of_bills = held(), held("bills")
+    only_puts = begun(None, timeout=minutes(5))
     user = make_user("vera", permissions=("broker.view_queue",), pattern="bills")
     client.force_login(user)
 
@@ -182,7 +183,8 @@ def test_one_sees_only_what_one_may_inquire(client: Client) -> None:
     assert str(of_bills) in said
     assert "shop.handle" in said
     assert "orders" not in said
-    assert client.get(reverse("console:unit", args=[of_orders])).status_code == 404
+    for uow in (of_orders, only_puts):
+        assert client.get(reverse("console:unit", args=[uow])).status_code == 404
 
 
 @pytest.mark.parametrize("uow", [0, 7, 2**63 - 1, 10**30])
@@ -217,6 +219,21 @@ def test_an_operator_backs_one_out_with_its_number_and_a_reason(
     assert (deed.act, deed.object_id) == (Act.BACK_OUT_UNIT, str(uow))
     assert "It hangs." in deed.reason
     assert deed.details == {"queues": ["orders"]}
+
+
+def test_one_that_only_puts_is_shown_to_who_sees_all_and_can_be_backed_out(
+    sign_in: SignIn,
+) -> None:
+    uow = begun(None, timeout=minutes(5))
+    client = sign_in("operator")
+
+    assert f"{uow} in progress" in shown(client, "units")
+    assert "0 messages" in shown(client, "unit", uow)
+    status, said = force(client, uow, number=uow, reason="It hangs.")
+
+    assert (status, deeds()[0].details) == (200, {"queues": []})
+    assert f"Unit of work {uow} is backed out." in said
+    assert not UnitRow.objects.exists()
 
 
 @pytest.mark.parametrize(
