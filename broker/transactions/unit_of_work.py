@@ -223,11 +223,7 @@ class UnitOfWork:
         """Move a message away at once, with or without a commit; see ``poison``."""
         self.check_open()
         removal = poison.take_away(
-            removing,
-            last=last,
-            signature=signature,
-            user=self.user,
-            **self.about,
+            removing, last=last, signature=signature, user=self.user, **self.about
         )
         if not (isinstance(removal, NoPlace) and last is poison.Last.STOP):
             self.forget(removing.delivery)
@@ -267,8 +263,7 @@ class UnitOfWork:
 
     def only_accepts(self) -> bool:
         """Whether one statement commits it, which needs no transaction."""
-        many = self.puts or self.removing or self.rejecting or self.to_confirm
-        return not many
+        return not (self.puts or self.removing or self.rejecting or self.to_confirm)
 
     @property
     def about(self) -> dict[str, Any]:
