@@ -26,6 +26,7 @@ from broker.models.links import (
     SeenMessage,
 )
 from broker.models.messages import (
+    Annotations,
     Claim,
     DeadLetter,
     Delayed,
@@ -55,6 +56,7 @@ __all__ = [
     "Act",
     "Address",
     "AddressSetting",
+    "Annotations",
     "Approval",
     "AuditCheck",
     "AuditRecord",

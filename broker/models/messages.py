@@ -206,6 +206,20 @@ class DeadLetter(models.Model):
         db_table = "broker_dead_letter"
 
 
+class Annotations(models.Model):
+    """What AMQP's outcome ``modified`` added to an entry; kept until the message is
+    deleted."""
+
+    pk = models.CompositePrimaryKey("message_id", "queue_id")
+    message_id = models.BigIntegerField()
+    queue_id = models.IntegerField()
+    annotations = models.JSONField()  # hex of each encoded value, by name
+
+    class Meta:
+        managed = False
+        db_table = "broker_annotations"
+
+
 class Discarded(models.Model):
     """An entry in the discard bin: no longer on a queue, restorable for a while."""
 

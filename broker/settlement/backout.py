@@ -17,6 +17,7 @@ from broker.formats.error_fingerprint import readable
 from broker.models import AddressSetting, DeadLetter, Kind, Queue
 from broker.queueing import mentions
 from broker.queueing.transfer import Copy, Record, TakenEntry, copy, end, put_back
+from broker.settlement.annotations import annotate
 from broker.settlement.discards import discard
 from broker.settlement.expiry import end_expired
 from broker.settlement.outcomes import (
@@ -63,6 +64,8 @@ def settle_as(
         The disposition of each entry that was backed out or rejected, without the
         expired ones.
     """
+    if isinstance(outcome, Release | BackOut) and outcome.annotations and held:
+        annotate(held, outcome.annotations)
     match outcome:
         case Accept():
             end(held, replace(record, kind=Kind.ACCEPT))

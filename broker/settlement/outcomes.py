@@ -11,6 +11,9 @@ from datetime import timedelta
 
 from broker.errors import units_of_work
 
+# For the next deliveries of the entry: name and encoded value of each.
+Annotations = tuple[tuple[str, bytes], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Accept:
@@ -23,6 +26,7 @@ class Release:
 
     delay: timedelta | None = None  # delay that the consumer wants; None: at once
     why: str = ""  # reason why the consumer cannot process it, for the operator
+    annotations: Annotations = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ class BackOut:
     at_once: bool = False  # a redelivered entry waits for no delay
     # Random part of the delay, -1 to 1 (``redelivery_delay``); None: drawn by entry.
     spread: float | None = None
+    annotations: Annotations = ()
 
 
 @dataclass(frozen=True, slots=True)

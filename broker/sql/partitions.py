@@ -136,6 +136,12 @@ def drop_messages(child: str, low: int) -> None:
                 " WHERE message_id >= {low} AND message_id < {high}",
                 names,
             )
+        run(
+            "DELETE FROM broker_annotations AS said"
+            " WHERE message_id >= {low} AND message_id < {high} AND NOT EXISTS"
+            " (SELECT FROM broker_message WHERE id = said.message_id)",
+            names,
+        )
 
 
 NEEDED = """id IN (

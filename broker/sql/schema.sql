@@ -160,6 +160,14 @@ CREATE INDEX broker_dead_letter_fingerprint
 CREATE INDEX broker_dead_letter_late ON broker_dead_letter (message_id, queue_id)
     WHERE cause IN ('BACKOUT_THRESHOLD', 'MALFORMED', 'UNWANTED', 'REPORT');
 
+-- Annotations of AMQP's outcome ``modified``, for the next deliveries of an entry.
+CREATE TABLE broker_annotations (
+    message_id bigint NOT NULL,
+    queue_id integer NOT NULL,
+    annotations jsonb NOT NULL,  -- hex of each encoded value, by name
+    PRIMARY KEY (message_id, queue_id)
+);
+
 -- The discard bin.
 CREATE TABLE broker_discarded (
     message_id bigint NOT NULL,

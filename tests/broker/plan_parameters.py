@@ -148,6 +148,7 @@ ONE_ITEM = {
     "hours": 24,
 }
 ONE_PART = {"fields": ["{}"], "most_bytes": 1000}
+ONE_NOTE = {"annotations": "{}", "most": 1000}
 ONE_REPAIR = {
     "columns": ["{}"],
     "added": ["{}"],
@@ -174,6 +175,7 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
         | ONE_ENDPOINT
         | ONE_REPAIR
         | ONE_PART
+        | ONE_NOTE
         | arrays
     )
 

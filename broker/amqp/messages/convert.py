@@ -9,7 +9,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
@@ -56,6 +56,7 @@ from broker.amqp.protocol.sections import (
     split,
 )
 from broker.amqp.protocol.types.decoding import decode
+from broker.amqp.protocol.types.types import Symbol
 from broker.queueing.get import Delivery
 from broker.queueing.store import NewMessage
 
@@ -65,6 +66,7 @@ HIGHEST = 9  # highest priority
 SHORT = 200  # bytes of annotations up to which ``is_silent`` is cached
 LONGEST_TTL_MS = 2**32 - 1
 NOTHING = (None,) * len(PLACES)
+NONE: Mapping[Symbol, Any] = {}
 
 
 def to_put(  # noqa: PLR0913  # each is named where it is used
@@ -208,6 +210,7 @@ def to_send(
     now: datetime,
     from_topic: bool = False,
     as_azure: bool = False,
+    annotations: Mapping[Symbol, Any] = NONE,
 ) -> bytes:
     """Encode all sections of a message for its consumer.
 
@@ -218,22 +221,25 @@ def to_send(
             into messages that were put without AMQP.
         as_azure: whether its consumer is a client of Azure Service Bus, which needs a
             message id and the end of the lock.
+        annotations: annotations that earlier consumers added.
     """
     header = header_of(delivery, now)
     stored = delivery.envelope
     if stored is None:
-        more = added_annotations(delivery, is_copy=True)
+        more = {**annotations, **added_annotations(delivery, is_copy=True)}
         if as_azure:
             more[LOCKED_UNTIL] = FOREVER
         return header + made(delivery, more, from_topic=from_topic)
     if (
         as_azure
+        or annotations
         or stored[0]
         or delivery.descriptor
         or delivery.headers
         or not OURS.isdisjoint(delivery.properties)
     ):
-        return header + rewritten(delivery, opened(stored), as_azure=as_azure)
+        kept = opened(stored)
+        return header + rewritten(delivery, kept, annotations, as_azure=as_azure)
     end: int = START + LENGTH.unpack_from(stored, 1)[0]
     return b"".join((header, stored[START:end], delivery.body, stored[end:]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -27,10 +28,17 @@ LOCKED_UNTIL = Symbol("x-opt-locked-until")
 FOREVER = Timestamp(LAST_MS)
 
 
-def rewritten(delivery: Delivery, kept: Envelope, *, as_azure: bool = False) -> bytes:
+def rewritten(
+    delivery: Delivery,
+    kept: Envelope,
+    annotations: Mapping[Symbol, Any],
+    *,
+    as_azure: bool,
+) -> bytes:
     """Encode all sections but the header.
 
-    IBM MQ's fields become annotations. A dead letter gets properties and annotations
+    Annotations of earlier consumers are added, but do not replace the broker's own. IBM
+    MQ's fields become annotations. A dead letter gets properties and annotations
     that tell its origin. An expiry time that is no longer valid, as that of a dead
     letter, is removed from the properties: clients would drop the message for it. A
     client of Azure Service Bus gets the end of the lock, and a message id if there is
@@ -38,7 +46,7 @@ def rewritten(delivery: Delivery, kept: Envelope, *, as_azure: bool = False) -> 
     """
     sections = sections_of(delivery, kept)
     copied = is_copy(delivery, sections)
-    added = added_annotations(delivery, is_copy=copied)
+    added = {**annotations, **added_annotations(delivery, is_copy=copied)}
     properties, application = sections.properties, sections.application_properties
     if kept.expires_ms not in (None, milliseconds(delivery.expires_at)):
         was = properties_of(properties).absolute_expiry_time
@@ -53,11 +61,11 @@ def rewritten(delivery: Delivery, kept: Envelope, *, as_azure: bool = False) -> 
         application = with_pairs(
             APPLICATION_PROPERTIES, application, ours, death_annotations.OURS
         )
-    annotations = sections.annotations
+    annotated = sections.annotations
     if added:
-        annotations = with_pairs(ANNOTATIONS, annotations, added)
+        annotated = with_pairs(ANNOTATIONS, annotated, added)
     return b"".join(
-        (annotations, properties, application, sections.body, sections.footer)
+        (annotated, properties, application, sections.body, sections.footer)
     )
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from broker import sql
-from broker.amqp.messages.convert import to_send
+from broker.amqp.messages.convert import NONE, to_send
+from broker.amqp.messages.modified_annotations import Annotated, added_to
 from broker.formats.selectors import Selector
 from broker.models import Queue
 from broker.queueing.browse import Browsed, browsed, whole
@@ -59,7 +60,11 @@ class Viewer:
             for one in whole(self.queue.pk, entries)
             if one.expires_at is None or one.expires_at > now
         ]
-        encoded = [(one.message_id, self.encoded(one, now)) for one in there]
+        added = added_to(there)
+        encoded = [
+            (one.message_id, self.encoded(one, now, added.get(one.message_id, NONE)))
+            for one in there
+        ]
         return View([(key, sent) for key, sent in encoded if sent], at_end)
 
     def all(self, limit: int) -> tuple[list[Browsed], bool]:
@@ -104,9 +109,11 @@ class Viewer:
             level = 9 - PRIORITIES[lane]
             self.lows[level] = min(max(self.lows[level], pos + 1), HIGHEST)
 
-    def encoded(self, delivery: Delivery, now: datetime) -> bytes | None:
+    def encoded(
+        self, delivery: Delivery, now: datetime, added: Annotated
+    ) -> bytes | None:
         try:
-            payload = to_send(delivery, now=now)
+            payload = to_send(delivery, now=now, annotations=added)
         except Exception:
             logger.exception(UNREADABLE, delivery.message_id, self.queue.name)
             return None

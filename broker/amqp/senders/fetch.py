@@ -7,13 +7,14 @@ client, is given back uncounted, and this Sender does not fetch it again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
 
-from broker.amqp.messages.convert import to_send
+from broker.amqp.messages.convert import NONE, to_send
+from broker.amqp.messages.modified_annotations import Annotated, added_to
 from broker.amqp.senders.in_flight import InFlightEntry
 from broker.errors import LockLost
 from broker.models import AddressSetting, Queue
@@ -84,10 +85,11 @@ class Taker:
         own: list[Delivery] = []
         unfit: list[Delivery] = []
         entries: list[InFlightEntry] = []
+        annotations = added_to(got)
         for one in got:
             if one.producer == self.wishes.not_from:
                 own.append(one)
-            elif (entry := self.encoded(one, now)) is None:
+            elif (entry := self.encoded(one, now, annotations)) is None:
                 unfit.append(one)
             else:
                 entries.append(entry)
@@ -99,10 +101,13 @@ class Taker:
         self.stranded = []
         return Taken(entries, len(got), unfit)
 
-    def encoded(self, got: Delivery, now: datetime) -> InFlightEntry | None:
+    def encoded(
+        self, got: Delivery, now: datetime, annotations: Mapping[int, Annotated]
+    ) -> InFlightEntry | None:
         """An encoded entry; None if it cannot be sent."""
+        added, is_azure = annotations.get(got.message_id, NONE), self.wishes.is_azure
         try:
-            payload = to_send(got, now=now, as_azure=self.wishes.is_azure)
+            payload = to_send(got, now=now, as_azure=is_azure, annotations=added)
         except Exception:
             # An error in one message must not stop the messages behind it.
             logger.exception(UNREADABLE, got.message_id, self.queue.name)

@@ -22,7 +22,8 @@ settled without an outcome           the source's default outcome; without one, 
 A message that all consumers of its queue have refused as undeliverable waits for
 others, or becomes a dead letter when its delivery attempts are used up. A rejected dead
 letter stays on its dead letter queue, and is not offered to the same Sender again. An
-expired entry follows the expiry rule.
+expired entry follows the expiry rule. Annotations of ``modified`` are stored for the
+next delivery, whatever the entry becomes.
 
 Source: AMQP 1.0, part 3, section 3.4. That rejected messages become dead letters, and
 that ``released`` is not counted, is as in ActiveMQ Artemis and RabbitMQ.
@@ -31,10 +32,11 @@ that ``released`` is not counted, is as in ActiveMQ Artemis and RabbitMQ.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from broker.amqp.messages.modified_annotations import kept
 from broker.amqp.protocol import performatives as p
 from broker.settlement.outcomes import Accept, BackOut, Outcome, Reject, Release
 
@@ -100,7 +102,7 @@ def given(state: p.DeliveryState | None, about: Circumstances) -> Verdict | None
         case p.Released():
             return Verdict(release(about))
         case p.Modified():
-            return modify(state, about)
+            return annotated(modify(state, about), state)
     return None
 
 
@@ -120,6 +122,14 @@ def modify(state: p.Modified, about: Circumstances) -> Verdict:
     if state.undeliverable_here:
         return Verdict(BackOut(UNDELIVERABLE, delay=delay), hides=True)
     return Verdict(BackOut(FAILED, delay=delay))
+
+
+def annotated(verdict: Verdict, state: p.Modified) -> Verdict:
+    """The same verdict with the annotations for the next delivery."""
+    outcome, said = verdict.outcome, kept(state.message_annotations or {})
+    if not said or not isinstance(outcome, Release | BackOut):
+        return verdict
+    return replace(verdict, outcome=replace(outcome, annotations=said))
 
 
 def release(

@@ -20,6 +20,10 @@ SELECT * FROM (
     WHERE NOT EXISTS (
         SELECT FROM broker_unit_of_work WHERE broker_unit_of_work.id = broker_claim.uow)
     UNION ALL
+    SELECT 'an annotation without its message', message_id FROM broker_annotations
+    WHERE NOT EXISTS (
+        SELECT FROM broker_message WHERE broker_message.id = broker_annotations.message_id)
+    UNION ALL
     SELECT 'a copy that the journal names and nobody put', id FROM (
         SELECT jsonb_array_elements_text(detail -> 'copies')::bigint AS id
         FROM broker_event WHERE detail ? 'copies'

@@ -10,7 +10,7 @@
 --
 -- Order    copies are numbered in the order of the arrays.
 -- Locks    none; the caller has locked the target queues.
--- Index    broker_message_pkey
+-- Index    broker_message_pkey, broker_annotations_pkey
 -- Returns  for each entry, in order: its id, its copy's id, the queues that took it.
 WITH own AS MATERIALIZED (
     SELECT at, cause, %(as_ibm)s::boolean AS as_ibm, pg_current_xact_id(),
@@ -75,6 +75,12 @@ stored AS (
             '_BRK_RESUBMIT_COUNT', resubmits) ELSE '{}' END,
         body, envelope
     FROM entry JOIN broker_message AS message ON message.id = entry.id
+),
+annotated AS (
+    INSERT INTO broker_annotations (message_id, queue_id, annotations)
+    SELECT new_id, unnest(takers), annotations
+    FROM entry JOIN broker_annotations AS said
+        ON said.message_id = entry.id AND said.queue_id = entry.queue_id
 ),
 arrived AS (
     INSERT INTO broker_ready (queue_id, priority, pos, id, expires_at)

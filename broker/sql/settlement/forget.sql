@@ -2,7 +2,7 @@
 --
 -- Locks    the messages.
 -- Index    broker_message_pkey, broker_ready_pkey, broker_delayed_pkey,
---          broker_discarded_pkey
+--          broker_discarded_pkey, broker_annotations_pkey
 -- Returns  the number of deleted messages.
 WITH forgotten AS (
     DELETE FROM broker_message AS message
@@ -17,5 +17,9 @@ WITH forgotten AS (
       AND NOT EXISTS (
           SELECT FROM broker_discarded WHERE broker_discarded.message_id = message.id)
     RETURNING id
+),
+annotations AS (
+    DELETE FROM broker_annotations AS said USING forgotten
+    WHERE said.message_id = forgotten.id
 )
 SELECT count(*) FROM forgotten;

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from datetime import timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from django.db.models.functions import Now
 
 from broker.models import Delayed
-from tests.amqp.clients.protons import connected, proton
+from tests.amqp.clients.protons import connected, proton, reactor
 from tests.amqp.listening import Listening, listener
 from tests.console.until import until
 from tests.make import make_setting
@@ -103,6 +104,43 @@ def test_the_consumer_chooses_when_it_is_redelivered(here: Listening) -> None:
         receiver.flow(1)
         again = client.get(receiver).message
         assert (again.body, again.delivery_count) == ("later", 1)
+
+
+@pytest.mark.case(5)
+def test_annotations_of_a_modified_message_come_with_it_until_it_is_accepted(
+    here: Listening,
+) -> None:
+    make_setting("orders", max_delivery_attempts=3, dead_letter_address="DLA")
+    said = {"x-opt-by": "sender", "x-opt-kept": proton.ulong(7)}
+    with connected(here) as client:
+        client.put("annotated", "plain", annotations=symbolic(said))
+        receiver = client.receiver(credit=2)
+
+        first, other = client.get(receiver), client.get(receiver)
+        other.modify(failed=True)
+        forged = {"x-opt-ibm-user-identifier": "root"}
+        note = {"x-opt-by": "one", "x-opt-tries": [proton.ubyte(1), None]} | forged
+        first.modify(annotations=symbolic(note))
+        receiver.flow(2)
+        again = {one.message.body: one for one in (client.get(receiver) for _ in "ab")}
+        again["plain"].accept()
+        receiver.flow(1)
+        again["annotated"].modify(failed=True, annotations=symbolic({"x-opt-by": "2"}))
+        third = client.get(receiver)
+
+        assert again["plain"].message.annotations == said
+        kept = {"x-opt-by": "one", "x-opt-kept": 7, "x-opt-tries": [1, None]}
+        assert again["annotated"].message.annotations == kept
+        assert third.message.annotations == kept | {"x-opt-by": "2"}
+        tries = third.message.annotations["x-opt-tries"]
+        assert type(tries[0]) is proton.ubyte
+        third.settle(REJECTED)
+        letters = client.receiver("DLQ", reactor.Copy(), credit=1)
+        letter = client.get(letters).message.annotations
+        assert letter.items() >= (kept | {"x-opt-by": "2"}).items()
+        assert letter["x-opt-death-reason"] == "REJECTED"
+        (taken,) = client.all("DLQ")
+        assert taken.annotations == letter
 
 
 @pytest.mark.case(6)
@@ -242,3 +280,7 @@ def test_a_lost_connection_gives_all_back_and_counts(transactional_db: None) -> 
 
             assert [one.body for one in again] == list(range(5))
             assert [one.delivery_count for one in again] == [1, 1, 1, 0, 0]
+
+
+def symbolic(annotations: dict[str, Any]) -> dict[Any, Any]:
+    return {proton.symbol(name): value for name, value in annotations.items()}

@@ -147,6 +147,11 @@ DAMAGES = [
         {"no-orphans"},
     ),
     (
+        "an annotation without its message",
+        "INSERT INTO broker_annotations VALUES (1000000, 1, '{}')",
+        {"no-orphans"},
+    ),
+    (
         "an entry in the bin that is on its queue",
         "INSERT INTO broker_discarded SELECT id, queue_id, '', now(), now(), NULL, '',"
         " 4, 0, 0 FROM broker_delayed",

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from broker.amqp.messages.modified_annotations import added_to
 from broker.models import (
     Claim,
     DeadLetter,
@@ -18,6 +19,7 @@ from broker.models import (
 )
 from broker.queueing import delayed, journal
 from broker.queueing.put import put_many
+from broker.settlement.annotations import MOST_BYTES, annotations_of
 from broker.settlement.batch import settle
 from broker.settlement.outcomes import Accept, BackOut, Reject, Release
 from broker.transactions.prefetch import Prefetched
@@ -28,6 +30,7 @@ from tests.broker.taking_ahead import (
     kinds,
     of,
 )
+from tests.broker.wire import counted
 from tests.make import NOON, make_messages, minutes, seconds
 
 SPEC = pytest.mark.spec
@@ -258,3 +261,39 @@ def test_a_claim_keeps_what_it_knows_of_the_entries_that_stay() -> None:
     }
     expiry = {got[1].message_id: None, again[1].message_id: later}
     assert held == {one: (*before[one], expiry[one]) for one in expiry}
+
+
+@DB
+def test_annotations_are_combined_and_not_beyond_what_is_kept(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ground()
+    client, (one, two, three) = consumer()
+    noted = Release(annotations=(("x-a", b"1"), ("x-b", b"1")))
+    huge = Release(annotations=(("x", bytes(MOST_BYTES // 2)),))
+
+    settle([of(noted, one, two)], now=NOON)
+    assert not caplog.messages
+    again = client.get(2, now=NOON)
+    failed = BackOut(WHY, annotations=(("x-a", b"2"),))
+    settle([of(failed, again[0]), of(huge, again[1]), of(huge, three)], now=NOON)
+
+    kept = annotations_of(one.queue_id, [one.message_id, two.message_id, 1])
+    assert {key: dict(said) for key, said in kept.items()} == {
+        one.message_id: {"x-a": b"2", "x-b": b"1"},
+        two.message_id: {"x-a": b"1", "x-b": b"1"},
+    }
+    (found,) = caplog.messages
+    assert f"{three.message_id} (" in found
+    assert found.endswith("of 'orders'.")
+
+
+@DB
+def test_nothing_is_asked_for_the_annotations_of_a_first_delivery() -> None:
+    ground()
+    _, got = consumer()
+
+    with counted() as sent:
+        assert added_to(got) == {}
+
+    assert sent.round_trips == 0

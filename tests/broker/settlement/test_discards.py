@@ -10,6 +10,7 @@ import pytest
 from broker.errors.mq_codes import Reason, Report
 from broker.models import (
     AddressSetting,
+    Annotations,
     Discarded,
     Message,
     Queue,
@@ -151,15 +152,17 @@ def test_what_came_back_is_found_where_it_stands(lossy: Queue) -> None:
 def test_the_bin_is_emptied_when_its_time_is_over(db: None) -> None:
     make_lossy(discard_retention_s=600)
     early, late = throw_away(), throw_away(at=5)
+    for one in (early, late):
+        Annotations.objects.create(message_id=one, queue_id=1, annotations={})
 
     assert discards.empty_due(limit=10, now=NOON + minutes(9)) == 0
     assert discards.empty_due(limit=10, now=NOON + minutes(10)) == 1
 
     assert binned() == [late]
     assert list(Message.objects.values_list("pk", flat=True)) == [late]
+    assert Annotations.objects.get().message_id == late
     assert fsck.violations() == []
     assert discards.empty_due(limit=1, now=NOON + minutes(60)) == 1
-    assert early
     assert not Message.objects.exists()
 
 
