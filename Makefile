@@ -7,7 +7,7 @@ PY := .venv/bin/python
 # Python keeps bytecode of what it loads; that of all packages at once takes longer than
 # they do.
 PIP := $(PY) -W ignore -m pip install --quiet --disable-pip-version-check --no-compile \
-  --only-binary :all: --no-binary pyspark,python-qpid-proton --use-pep517
+  --require-hashes --only-binary :all: --no-binary pyspark,python-qpid-proton --use-pep517
 # Tests and measurements have servers of their own, beside those of `make run`.
 OWN_VAR = BACKOUT_VAR=$(or $(BACKOUT_VAR),var)/$@
 # Tests run in two processes, each with servers of its own: what looks at the whole of a

@@ -10,7 +10,6 @@ import pytest
 
 TREE = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*TREE.glob("*.md"), *TREE.glob("docs/**/*.md")])
-NEEDED_BY_OTHERS = "# What those need"  # from here on: not our choice
 FOLDERS = "broker|console|dashboards|docs|static|templates|tests"
 
 
@@ -18,16 +17,19 @@ def read(path: str) -> str:
     return (TREE / path).read_text()
 
 
+def pins(*files: str) -> set[tuple[str, str]]:
+    """Name and version of each package that these files pin."""
+    found = (path.read_text() for one in files for path in TREE.glob(one))
+    return set(re.findall(r"^([\w.\-\[\],]+)==(\S+)", "\n".join(found), re.M))
+
+
 def direct_packages() -> set[str]:
     """What the project itself chose: Python's packages and the browser's."""
-    chosen = read("requirements.txt").partition(NEEDED_BY_OTHERS)[0]
-    pins = chosen + read("requirements-dev.txt")
-    pins += read("requirements-compiled.txt")
     frontend = json.loads(read("frontend/package.json"))
     clients = json.loads(read("tests/amqp/clients/rhea/package.json"))
     browser = json.loads(read("tests/tools/chromium/package.json"))
     return {
-        *re.findall(r"^([\w.\-\[\]]+)==", pins, re.M),
+        *(name for name, _ in pins("requirements*.in", "requirements-compiled.txt")),
         *frontend["dependencies"],
         *frontend["devDependencies"],
         *clients["dependencies"],
@@ -36,8 +38,28 @@ def direct_packages() -> set[str]:
 
 
 def test_each_direct_dependency_has_its_reason() -> None:
-    explained = re.findall(r"\*\*([\w.\-\[\]@/]+)\*\*", read("docs/dependencies.md"))
+    explained = re.findall(r"\*\*([\w.\-\[\],@/]+)\*\*", read("docs/dependencies.md"))
     assert sorted(explained) == sorted(direct_packages())
+
+
+def test_what_is_installed_has_the_versions_we_chose_and_a_hash_for_each() -> None:
+    assert plain(pins("requirements*.in")) <= plain(pins("requirements*.txt"))
+    for path in TREE.glob("requirements*.txt"):
+        lines = re.sub(r"\s*\\\n\s*", " ", path.read_text()).splitlines()
+        packages = [
+            line for line in lines if line and not line.lstrip().startswith("#")
+        ]
+        assert packages
+        hashed = r"[\w.\-\[\],]+==\S+( ; [^#]+)?( --hash=sha256:[0-9a-f]{64})+"
+        assert [line for line in packages if not re.fullmatch(hashed, line)] == []
+
+
+def plain(pinned: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Names as the index compares them, without extras."""
+    return {
+        (re.sub(r"[-_.]+", "-", name.partition("[")[0]).lower(), version)
+        for name, version in pinned
+    }
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
