@@ -176,7 +176,9 @@ def foreseen(
     queue, rule = known.queues.get(entry.queue_id), known.rules.get(entry.queue_id)
     name = name_of(entry, known)
     if entry.expired:
-        to = expiry_target(queue, rule) if queue and rule else ""
+        to = ""
+        if queue and rule:
+            to = expiry_target(queue.address.name, queue.backout_threshold, rule)
         return Foreseen(entry, name, Expire(to), attempts=entry.backout_count)
     shortest, outcome, longest = (
         decide(entry.counted(), rule, spread) for spread in (-1, 0, 1)

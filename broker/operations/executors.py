@@ -170,7 +170,7 @@ def expire(batch: ItemBatch) -> None:
                     prefix=batch.rule.expiry_queue_prefix or "",
                     suffix=batch.rule.expiry_queue_suffix or "",
                 )
-            drop = partial(drop_all, {batch.queue.pk: batch.queue}, record)
+            drop = partial(drop_all, {batch.queue.pk: batch.queue.name}, record)
             cause = DeadLetter.Cause.EXPIRED
             copies = copy(entries, batch.address, record, cause=cause, untaken=drop)
         else:

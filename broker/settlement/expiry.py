@@ -10,11 +10,11 @@ from __future__ import annotations
 import logging
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
 from django.conf import settings
 from django.db import transaction
@@ -101,6 +101,18 @@ class Ending:
 DISCARDED = Ending()
 
 
+class Origin(NamedTuple):
+    """A queue on which entries expired."""
+
+    pk: int
+    name: str
+    backout_threshold: int
+    address: str
+
+
+ORIGIN = ("pk", "name", "backout_threshold", "address__name")
+
+
 def end_expired(
     entries: Sequence[TakenEntry],
     came_from: Place | None,
@@ -120,9 +132,7 @@ def end_expired(
     """
     if not entries:
         return
-    ids = {entry.queue_id for entry in entries}
-    fields = Queue.objects.only("name", "backout_threshold", "address__name")
-    queues = fields.select_related("address").in_bulk(ids)
+    queues = origins_of({entry.queue_id for entry in entries})
     endings = endings_of(queues)
     by_ending: dict[Ending, list[TakenEntry]] = defaultdict(list)
     for entry in entries:  # its queue may be deleted
@@ -133,16 +143,22 @@ def end_expired(
     report_expiry(entries, now=now)
 
 
-def endings_of(queues: Mapping[int, Queue]) -> dict[int, Ending]:
+def origins_of(queue_ids: Collection[int]) -> dict[int, Origin]:
+    """Some queues, by id. One query, without models: there may be hundreds."""
+    rows = Queue.objects.filter(pk__in=queue_ids).values_list(*ORIGIN)
+    return {row[0]: Origin(*row) for row in rows}
+
+
+def endings_of(queues: Mapping[int, Origin]) -> dict[int, Ending]:
     """The ending on each of some queues, by id. One query."""
     every = list(AddressSetting.objects.all())
     rules: dict[tuple[int, ...], AddressSetting] = {}  # merged, by what was merged
     endings = {}
     for queue_id, queue in queues.items():
-        matching = by_specificity(queue.address.name, every)
+        matching = by_specificity(queue.address, every)
         key = tuple(one.pk for one in matching)
         if key not in rules:
-            rules[key] = merge(queue.address.name, matching)
+            rules[key] = merge(queue.address, matching)
         rule = rules[key]
         to = expiry_address_of(queue, rule)
         made = rule.expiry_queue_prefix or "", rule.expiry_queue_suffix or ""
@@ -163,7 +179,7 @@ def tell_of_expiry(entries: Sequence[TakenEntry], *, now: datetime | None) -> No
 
 def end_as(
     ending: Ending,
-    queues: Mapping[int, Queue],
+    queues: Mapping[int, Origin],
     entries: Sequence[TakenEntry],
     record: Record,
 ) -> None:
@@ -175,7 +191,8 @@ def end_as(
     if ending.made is not None:
         prefix, suffix = ending.made
         make_resources(entries, ending.to, prefix=prefix, suffix=suffix)
-    drop = partial(drop_all, queues, record)
+    names = {one.pk: one.name for one in queues.values()}
+    drop = partial(drop_all, names, record)
     copy(entries, ending.to, record, cause=DeadLetter.Cause.EXPIRED, untaken=drop)
 
 
@@ -190,7 +207,7 @@ def report_expiry(entries: Sequence[TakenEntry], *, now: datetime | None) -> Non
         tell_of_expiry(expired, now=now)
 
 
-def expiry_address_of(queue: Queue, rule: AddressSetting) -> str:
+def expiry_address_of(queue: Origin, rule: AddressSetting) -> str:
     """The expiry address of a queue; empty if expired messages are discarded. A warning
     is logged unless the poison policy says that they are discarded.
 
@@ -198,40 +215,39 @@ def expiry_address_of(queue: Queue, rule: AddressSetting) -> str:
         IBM MQ, "Expiry": an expired message is discarded, never dead-lettered. Queues
         with IBM MQ's poison policy do the same.
     """
-    to = expiry_target(queue, rule)
+    to = expiry_target(queue.address, queue.backout_threshold, rule)
     if not to and policy_of(rule, queue.backout_threshold) is not Policy.IBM:
         unset = not rule.expiry_address
-        warn_once(
-            queue, "no expiry address is set" if unset else "it is the expiry address"
-        )
+        why = "no expiry address is set" if unset else "it is the expiry address"
+        warn_once(queue.pk, queue.name, why)
     return to
 
 
-def expiry_target(queue: Queue, rule: AddressSetting) -> str:
-    """Like ``expiry_address_of``, but without a warning."""
-    if policy_of(rule, queue.backout_threshold) is Policy.IBM:
+def expiry_target(address: str, backout_threshold: int, rule: AddressSetting) -> str:
+    """Like ``expiry_address_of``, but without a warning; for a queue of an address."""
+    if policy_of(rule, backout_threshold) is Policy.IBM:
         return ""
     to = rule.expiry_address or ""
-    return "" if to == queue.address.name else to
+    return "" if to == address else to
 
 
 def drop_all(
-    queues: Mapping[int, Queue],
+    names: Mapping[int, str],
     record: Record,
     entries: Sequence[TakenEntry],
     why: str,
 ) -> None:
     """Discard entries that no queue of the expiry address takes."""
     for queue_id in dict.fromkeys(entry.queue_id for entry in entries):
-        warn_once(queues[queue_id], why)
+        warn_once(queue_id, names[queue_id], why)
     end(entries, record)
 
 
-def warn_once(queue: Queue, why: str) -> None:
+def warn_once(queue_id: int, name: str, why: str) -> None:
     """Warn that expired messages of a queue are discarded; once in each process."""
-    if queue.pk not in WARNED:
-        WARNED.add(queue.pk)
-        logger.warning("Expired messages of %s are dropped: %s.", queue.name, why)
+    if queue_id not in WARNED:
+        WARNED.add(queue_id)
+        logger.warning("Expired messages of %s are dropped: %s.", name, why)
 
 
 def make_resources(

@@ -133,12 +133,19 @@ def sums(
     every: list[QueueDepth],
     *,
     held: authorities.GrantedAuthorities = authorities.EVERYTHING,
+    groups: int | None = None,
 ) -> str:
-    """Totals over all queues."""
+    """Totals over all queues.
+
+    Args:
+        every: the queues.
+        held: the user's authorities.
+        groups: dead-letter groups that need attention, if the caller has counted them.
+    """
     context = {
         "totals": totals(every),
         "stopped": [queue.name for queue in every if queue.stopped],
-        "groups": attention.count(held),
+        "groups": attention.count(held) if groups is None else groups,
         "failed": link_status.failed(held),
     }
     return render_to_string("dashboards/_sums.html", context)

@@ -46,7 +46,8 @@ def publish(now: datetime | None = None) -> None:
     trends.remember(counts, now)
     link_status.remember(now)
     rows = {str(queue.queue_id): json.dumps(values_of(queue)) for queue in every}
-    rows["groups"] = str(attention.count())
+    groups = attention.count()
+    rows["groups"] = str(groups)
     rows["links"] = json.dumps(link_status.renew())
     before = json.loads(samples.memory().get(PUBLISHED) or "{}")
     owed = set(json.loads(samples.memory().get(OWED) or "[]"))
@@ -61,7 +62,7 @@ def publish(now: datetime | None = None) -> None:
     later = [queue.queue_id for queue in changed[MOST:]]
     # stored before the send, because pages may read it then
     samples.memory().mset({PUBLISHED: json.dumps(rows), OWED: json.dumps(later)})
-    send(depths.sums(every), depths.parts(changed[:MOST]))
+    send(depths.sums(every, groups=groups), depths.parts(changed[:MOST]))
 
 
 def part(held: authorities.GrantedAuthorities, shown: Collection[int]) -> str:

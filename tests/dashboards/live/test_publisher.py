@@ -14,7 +14,7 @@ from broker.monitoring import dead_letter_queues
 from broker.queueing import journal
 from broker.queueing.journal import Depth
 from broker.queueing.put import put
-from dashboards.live import depths, publisher, samples
+from dashboards.live import attention, depths, publisher, samples
 from dashboards.tasks import publish_depths
 from tests.make import NOON, make_queue, seconds
 
@@ -87,8 +87,12 @@ class Page:
 
 
 @pytest.mark.usefixtures("redis")
-def test_what_changed_is_published_and_nothing_twice(orders: Queue) -> None:
+def test_what_changed_is_published_and_nothing_twice(
+    orders: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
     invoices, page = make_queue("invoices"), Page()
+    groups = [7, 7, 8]  # counted once each time: it is slow
+    monkeypatch.setattr(attention, "count", lambda: groups.pop(0))
 
     publisher.publish(now=NOON)
     publisher.publish(now=NOON)  # nothing changed: nothing is sent
@@ -99,6 +103,10 @@ def test_what_changed_is_published_and_nothing_twice(orders: Queue) -> None:
     assert f"q{invoices.pk}-ready" in everything
     assert f'data-slot="q{orders.pk}-ready" value="1"' in difference
     assert f"q{invoices.pk}-ready" not in difference
+    assert re.findall(r'slot="groups".*value="(\d)"', everything + difference) == [
+        "7",
+        "8",
+    ]
 
 
 @pytest.mark.usefixtures("redis")
