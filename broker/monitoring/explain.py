@@ -310,10 +310,10 @@ def unwanted(entry: EntryLocation, handlers: Sequence[Consumer]) -> Explanation:
 def by_refusal(
     entry: EntryLocation, events: Sequence[LifelineEvent]
 ) -> Iterator[Explanation]:
-    """The last consumer released the entry with an error, and none took it since."""
+    """The last consumer gave the entry back for others, and none took it since."""
     here = [one for one in events if one.queue_id == entry.queue_id]
     last = next((one for one in reversed(here) if one.kind != Kind.WAKE), None)
-    if last is None or last.kind != Kind.RELEASE or "error" not in last.detail:
+    if last is None or not last.detail.get("hidden"):
         return
     yield entry.say(
         "undeliverable-here",

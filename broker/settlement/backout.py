@@ -66,16 +66,19 @@ def settle_as(
     """
     if isinstance(outcome, Release | BackOut) and outcome.annotations and held:
         annotate(held, outcome.annotations)
+    detail: dict[str, Any] = {}
+    if isinstance(outcome, Release | BackOut) and outcome.hidden:
+        detail["hidden"] = True
     match outcome:
         case Accept():
             end(held, replace(record, kind=Kind.ACCEPT))
         case Release(delay, why):
             delay_ms = 0 if delay is None else milliseconds(delay)
-            detail = {"error": readable(why)} if why else {}
+            detail |= {"error": readable(why)} if why else {}
             record = replace(record, kind=Kind.RELEASE, detail=detail)
             put_back(held, [delay_ms] * len(held), record)
         case BackOut() | Reject():
-            detail = {"error": readable(outcome.error)}
+            detail["error"] = readable(outcome.error)
             record = replace(record, kind=Kind.BACK_OUT, detail=detail)
             return back_out(outcome, held, record)
     return []

@@ -27,6 +27,7 @@ class Release:
     delay: timedelta | None = None  # delay that the consumer wants; None: at once
     why: str = ""  # reason why the consumer cannot process it, for the operator
     annotations: Annotations = ()
+    hidden: bool = False  # this consumer is not offered it again
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class BackOut:
     # Random part of the delay, -1 to 1 (``redelivery_delay``); None: drawn by entry.
     spread: float | None = None
     annotations: Annotations = ()
+    hidden: bool = False  # this consumer is not offered it again
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from broker.amqp.protocol.sections import map_of, split
 from broker.amqp.protocol.types.types import Symbol, Timestamp
 from broker.amqp.senders.outcomes import FREE_RELEASES, MOST_RELEASES
 from broker.models import Claim, DeadLetter, Delayed, Place, Queue, Ready
+from broker.monitoring.explain import explain
 from broker.queueing.browse import browse
 from broker.queueing.put import put, put_many
 from broker.sql import database_now
@@ -200,6 +201,8 @@ def test_a_message_that_all_refuse_waits_and_dies_of_its_last_attempt() -> None:
     with listener() as here:
         first, second = getting(here), getting(here)
         said(here, first, refusal)
+        (reason,) = explain(Ready.objects.get().id)
+        assert reason.code == "undeliverable-here"
         for client in (first, second):
             client.grant(1, drain=True)
         assert first.drained() == []

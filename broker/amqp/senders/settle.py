@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
@@ -157,6 +157,8 @@ class Settling:
     ) -> Settlement:
         ids = [entry.got.message_id for entry in entries]
         outcome, actor = verdict.outcome, self.client.actor
+        if verdict.hides and isinstance(outcome, Release | BackOut):
+            outcome = replace(outcome, hidden=True)
         asks = bool(places_of(entry.got for entry in entries))
         return Settlement(uow, self.gets.queue_id, ids, outcome, actor, asks)
 

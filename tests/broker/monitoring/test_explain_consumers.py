@@ -14,7 +14,7 @@ from broker.models import (
 from broker.monitoring.explain import explain
 from broker.queueing import delayed, processes
 from broker.settlement.batch import settle
-from broker.settlement.outcomes import Release
+from broker.settlement.outcomes import BackOut, Release
 from broker.transactions.prefetch import Prefetched
 from broker.transactions.scope import UnitOfWork
 from tests.broker.elsewhere import Elsewhere
@@ -79,12 +79,18 @@ def test_who_holds_a_message_of_the_queue_or_subscribes_is_known(
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    "refuses",
+    [
+        Release(minutes(1), "It has no van.", hidden=True),
+        BackOut("It has no van.", minutes(1), hidden=True),
+    ],
+)
 def test_what_its_consumer_cannot_deliver_says_so_until_another_takes_it(
-    orders: Queue,
+    orders: Queue, refuses: Release | BackOut
 ) -> None:
     consumer(orders)
     message_id = sent(now=NOON)
-    refuses = Release(minutes(1), "It has no van.")
     (got,) = Prefetched(orders, actor="shop").get(1, now=NOON)
 
     settle([of(refuses, got, actor="shop")], now=NOON)
@@ -105,7 +111,7 @@ def test_what_was_merely_given_back_stands_in_nobody_s_way(orders: Queue) -> Non
     message_id = sent()
     (got,) = Prefetched(orders).get(1)
 
-    settle([of(Release(), got)])
+    settle([of(Release(why="Its process ended."), got)])
 
     assert codes(explain(message_id)) == ["next"]
 
