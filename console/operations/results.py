@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db.models import Count
@@ -16,6 +16,7 @@ from django.utils import timezone
 from broker import operations as orders
 from broker.models import Operation, OperationItem, Queue
 from broker.operations import OperationPreview
+from broker.operations.previews import FINAL
 from console.operations.wording import Said, Words, places, words_of
 
 State, Status = Operation.State, OperationItem.Status
@@ -165,6 +166,7 @@ class OperationRow:
     operation: Operation
     counts: Counter[str]  # numbers of items by status
     undo: Counter[str] | None  # the same numbers of the operation that undoes it
+    leaves_any: bool = True  # not all copies are known to be processed or expired
 
     @property
     def words(self) -> Words:
@@ -195,15 +197,20 @@ class OperationRow:
 
     @property
     def undo_until(self) -> datetime | None:
-        return undo_until(self.operation, self.done)
+        return undo_until(self.operation, self.done) if self.leaves_any else None
 
 
 def rows_of(operations: Sequence[Operation]) -> list[OperationRow]:
-    """Operations with the counts of their items. One query."""
+    """Operations with the counts of their items. Two queries."""
     undoing = [one for one in map(undoing_of, operations) if one]
     counts = counts_of({one.pk for one in (*operations, *undoing)})
     undos = {one.undoes_id: counts[one.pk] for one in undoing}
-    return [OperationRow(one, counts[one.pk], undos.get(one.pk)) for one in operations]
+    rows = [OperationRow(one, counts[one.pk], undos.get(one.pk)) for one in operations]
+    undoable = [row.operation.pk for row in rows if row.undo_until]
+    items = OperationItem.objects.filter(operation__in=undoable, status=Status.DONE)
+    left = items.exclude(fate__in=FINAL).values_list("operation_id", flat=True)
+    leave_any = set(left.order_by().distinct())
+    return [replace(row, leaves_any=row.operation.pk in leave_any) for row in rows]
 
 
 def row_of(operation: Operation, ledger: Ledger) -> OperationRow:

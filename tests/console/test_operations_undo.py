@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from broker import operations
 from broker.models import Authority, Operation, Place, Queue, Ready
 from broker.monitoring import dead_letters
 from broker.queueing.browse import browse
@@ -111,6 +112,9 @@ def test_where_nothing_can_be_put_back_the_pages_say_so_without_a_button(
     assert BANNER not in words(page)
     assert "Undo until" not in words(page)
     assert f'action="{url("undo", done)}"' not in page
+    assert " s left" in said(client, LIST), "the outcome was not looked up yet"
+    operations.settle(done.pk)
+    assert " s left" not in said(client, LIST)
 
 
 def test_the_button_has_the_number_of_its_plan(sign_in: SignIn, orders: Queue) -> None:
