@@ -18,7 +18,7 @@ from broker.security import authorities
 from broker.sql import database_now
 from dashboards.live import cache
 
-KEY = "dashboards.attention.groups"
+KEY = "dashboards.attention"
 KEPT_S = 15
 
 
