@@ -48,6 +48,9 @@ class Message(models.Model):
     descriptor = models.JSONField(null=True)
     headers = models.BinaryField(null=True)  # IBM MQ's chained headers before the body
     envelope = models.BinaryField(null=True)  # other AMQP sections of the message
+    # The id of the first original of a copy, over copies of copies: the number of the
+    # message for people. Null: the message is no copy, and its own id is that number.
+    first_id = models.BigIntegerField(null=True)
 
     class Meta:
         managed = False

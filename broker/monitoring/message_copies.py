@@ -1,13 +1,7 @@
-"""A message and its copies: the number that all of them share, and the messages with
-the same sender's message id.
-
-A dead letter, a resubmit or a repair makes a copy with a new number. The *public
-number* of a message is that of its first original: it is the same for all copies.
-"""
+"""The messages with the same sender's message id."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from broker import sql
@@ -24,13 +18,6 @@ class Incarnations:
 
     message_ids: list[int]  # ids of the messages, the newest first
     goes_on: int  # the next search must read below this id; 0: the search is complete
-
-
-def public_numbers(message_ids: Iterable[int]) -> dict[int, int]:
-    """The public number of each message. One query."""
-    ids = set(message_ids)
-    found = sql.run("originals", {"ids": sorted(ids)}) if ids else []
-    return {one: one for one in ids} | dict(found)
 
 
 def incarnations(client_message_id: str, *, before: int | None = None) -> Incarnations:

@@ -94,7 +94,7 @@ def end(event: LifelineEvent, queue: str) -> Explanation:
         code, word = "moved", "was moved"
     sentence = f"It {word} on {queue or f'queue {event.queue_id} (gone)'}"
     if copy:
-        sentence += f" and became message {copy}"
+        sentence += " and continues as a copy"
     elif why:
         sentence += f": {why.rstrip('.')}"
     told = {
@@ -103,7 +103,7 @@ def end(event: LifelineEvent, queue: str) -> Explanation:
         "became": copy,
         "error": event.detail.get("error") or None,
     }
-    remedy = f"See message {copy}." if copy else AFTERWARDS.get(code, NOTHING)
+    remedy = "See its newest copy." if copy else AFTERWARDS.get(code, NOTHING)
     details = {name: value for name, value in told.items() if value is not None}
     return Explanation(queue, code, f"{sentence}.", remedy, details)
 

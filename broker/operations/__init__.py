@@ -42,7 +42,15 @@ from broker.operations.patching import (
     subjects_of,
     waiting,
 )
-from broker.operations.planning import PlanCount, foresee, narrow, plan, take_in
+from broker.operations.planning import (
+    PlanCount,
+    foresee,
+    narrow,
+    on_queues,
+    plan,
+    present,
+    take_in,
+)
 from broker.operations.previews import (
     OperationPreview,
     PreviewPart,
@@ -78,12 +86,14 @@ __all__ = [
     "leaves_any",
     "look",
     "narrow",
+    "on_queues",
     "paced",
     "pause",
     "plan",
     "plan_edit",
     "plan_rest",
     "plan_undo",
+    "present",
     "preview",
     "running",
     "set_pace",

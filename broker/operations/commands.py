@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from broker.formats.filters import KEYS, Filter, Term
+from broker.formats.filters import COPY, Filter, Term
 from broker.formats.filters.values import Is
 from broker.models import Operation, Place
 from broker.monitoring.dead_letters import Selection
@@ -76,9 +76,9 @@ class Sought:
 
     @classmethod
     def numbered(cls, message_ids: Iterable[int], names: Mapping[int, str]) -> Self:
-        """The selection of messages with these ids, on the given queues."""
+        """The selection of the copies with exactly these ids, on the given queues."""
         ids = tuple(map(Is, sorted(set(message_ids))))
-        return cls(Filter((Term(KEYS["id"], ids),)), names)
+        return cls(Filter((Term(COPY, ids),)), names)
 
     def keeps(self, entry: Entry) -> bool:
         return self.only is None or entry in self.only

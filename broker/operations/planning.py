@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,6 +18,7 @@ from broker.formats.selectors import Selector, parse
 from broker.models import Act, Operation, OperationItem, Place, Queue
 from broker.monitoring import search
 from broker.monitoring.dead_letters import Selection
+from broker.monitoring.numbers import copies_of
 from broker.operations import approvals
 from broker.operations.auditing import note
 from broker.operations.commands import (
@@ -233,6 +235,35 @@ def foresee(sought: Sought, now: datetime | None = None) -> PlanCount:
     if not seen.messages:
         raise NothingChosen(str(sought.filter))
     return seen
+
+
+def present(message_ids: Iterable[int], within: Mapping[int, str]) -> tuple[int, ...]:
+    """The ids of the entries that any ids of messages mean: an id itself if an entry
+    has it, otherwise the copies of its message that are on a queue.
+
+    Args:
+        message_ids: the ids.
+        within: the queues to look at: their names, by id.
+
+    Raises:
+        SearchTooLong: the database took too long for one step.
+    """
+    copies = copies_of(message_ids)
+    there = on_queues(set().union(*copies.values()), within)
+    meant = {
+        copy
+        for one, all_ids in copies.items()
+        for copy in ({one} if one in there else all_ids & there or {one})
+    }
+    return tuple(sorted(meant))
+
+
+def on_queues(message_ids: Iterable[int], within: Mapping[int, str]) -> set[int]:
+    """Those of the ids that entries on these queues have, in any state."""
+    wanted = Sought.numbered(message_ids, within)
+    with search.patiently(search.PATIENCE):
+        steps = search.keys(wanted.filter, within=within)
+        return {message_id for found in steps for message_id, _ in found}
 
 
 def choosable(sought: Sought) -> Filter:

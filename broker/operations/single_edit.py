@@ -15,6 +15,7 @@ from broker.errors.patches import NotRepaired
 from broker.formats import patches
 from broker.formats.patches import HeaderOperation, Patch
 from broker.models import DeadLetter, Operation, OperationItem, OperationPatch
+from broker.monitoring.numbers import public_number
 from broker.operations.commands import Chosen, Order
 from broker.operations.lifecycle import start
 from broker.operations.planning import plan, queue_id_of
@@ -68,7 +69,7 @@ def plan_edit(  # each is named where it is used
         else Order(Operation.Kind.MOVE, to or queue)
     )
     chosen = Chosen(queue=queue, ids=(message_id,))
-    scope = f"message {message_id} on {queue}, edited"
+    scope = f"message {public_number(message_id)} on {queue}, edited"
     operation = plan(user, order, chosen, scope=scope, reason=reason)
     headers = patches.written(Patch(tuple(edit.headers))) if edit.headers else ""
     OperationPatch.objects.create(
@@ -92,5 +93,5 @@ def start_edit(operation_id: int) -> int:
     start(operation_id)
     item = OperationItem.objects.get(operation_id=operation_id)
     if item.status != Status.DONE or item.copy_id is None:
-        raise NotRepaired(item.message_id, item.note)
+        raise NotRepaired(public_number(item.message_id), item.note)
     return item.copy_id

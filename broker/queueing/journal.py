@@ -116,7 +116,7 @@ def lifeline(message_id: int) -> list[LifelineEvent]:
     first, and forward to all copies.
     """
     events: list[LifelineEvent] = []
-    waiting, seen = [first_life(message_id)], set[int]()
+    waiting, seen = [first_life(message_id), message_id], set[int]()
     while waiting and len(seen) < LONGEST_CHAIN:
         one = waiting.pop(0)
         if one in seen:
@@ -141,13 +141,8 @@ def last_error(queue_id: int, message_id: int) -> str:
 
 
 def first_life(message_id: int) -> int:
-    for _ in range(LONGEST_CHAIN):
-        rows = Message.objects.filter(pk=message_id).values_list("copied_from")
-        earlier = next(iter(rows), (None,))[0]
-        if earlier is None:
-            return message_id
-        message_id = earlier
-    return message_id
+    rows = Message.objects.filter(pk=message_id).values_list("first_id", flat=True)
+    return rows.first() or message_id
 
 
 def sources(message_id: int, events: Iterable[LifelineEvent]) -> list[int]:

@@ -35,8 +35,11 @@ CREATE TABLE broker_message (
     descriptor jsonb,  -- fields of IBM MQ's MQMD that differ from their defaults
     headers bytea,  -- IBM MQ's chained headers before the body
     envelope bytea,  -- other sections of the AMQP message
+    first_id bigint,  -- the first original of a copy, over copies of copies
     CONSTRAINT priorities_are_0_to_9 CHECK (priority BETWEEN 0 AND 9)
 ) PARTITION BY RANGE (id);
+CREATE INDEX broker_message_first_id ON broker_message (first_id)
+    WHERE first_id IS NOT NULL;
 CREATE TABLE broker_message_default PARTITION OF broker_message DEFAULT;
 
 -- Ready entries. Rows are inserted and deleted, not updated, except by a restart. An entry

@@ -27,7 +27,7 @@ from console.api.operations import OperationState, seen, state_of, told
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.requests import RequestBody
 from console.messages import search_form
-from console.messages.dead_letter_query import in_words, names_for
+from console.messages.dead_letter_query import in_words, names_for, one_in_words
 from console.operations import approvals, results
 from console.operations.permissions import (
     require_sight,
@@ -52,8 +52,11 @@ class NewOperation(RequestBody):
     priority: int | None = Field(default=None, ge=0, le=9)  # the new priority
     filter: list[str] | None = Field(default=None, min_length=1, max_length=32)
     letters: Which | None = None
+    # each by its number or by the id of a copy; a copy that is on no queue any more
+    # means those copies of its message that are
     messages: list[int] | None = Field(default=None, min_length=1, max_length=500)
-    # of a resubmit: only the queue where each message died, and no other of its address
+    # of a resubmit: only the queue that each message was dead-lettered from, and no
+    # other of its address
     only_queue: bool = False
     # plan only the first messages, at most this many
     first: int | None = Field(default=None, ge=1)
@@ -135,7 +138,7 @@ def plan_operation(request: HttpRequest, wanted: NewOperation) -> dict[str, Any]
         usual = wanted.canary is None
         canary = orders.usual_canary(plan) if usual else wanted.canary or 0
         orders.arrange(plan.pk, pace=wanted.pace, canary=canary)
-    return state_of(plan.pk)
+    return state_of(request, plan.pk)
 
 
 @router.post(
@@ -160,7 +163,7 @@ def start_operation(
         planned = Operation.objects.filter(pk=found.pk, state=Operation.State.PLANNED)
         planned.update(reason=reason)
         orders.start(found.pk)
-    return state_of(found.pk)
+    return state_of(request, found.pk)
 
 
 @router.post(
@@ -178,7 +181,7 @@ def cancel_operation(
     with transaction.atomic():
         found, _ = seen(request, operation_id)
         orders.cancel(found.pk)
-    return state_of(found.pk)
+    return state_of(request, found.pk)
 
 
 @router.post(
@@ -195,7 +198,7 @@ def undo_operation(
         found, _ = seen(request, operation_id)
         plan = orders.plan_undo(request.user, found.pk)
         require_ways(request.user, plan, results.ledger_of(plan))
-    return state_of(plan.pk)
+    return state_of(request, plan.pk)
 
 
 def order_of(wanted: NewOperation) -> Order:
@@ -230,5 +233,7 @@ def chosen_by(
         meant = selection_of(wanted.letters, names)
         return Chosen(letters=meant), in_words(replace(meant, within=None), names)
     ids = tuple(one for one in wanted.messages or () if 0 < one <= NEWEST)
-    scope = f"message {ids[0]}" if len(ids) == 1 else f"{len(ids)} chosen messages"
-    return Sought.numbered(ids, names_for(request.user)), scope
+    names = names_for(request.user)
+    few = one_in_words(ids[0], names) if len(ids) == 1 else ""
+    scope = few or f"{len(ids)} chosen messages"
+    return Sought.numbered(orders.present(ids, names), names), scope

@@ -60,7 +60,7 @@ def take_in(
     with transaction.atomic():
         operations.take_in(planned.pk, why.reason)
         require_ways(request.user, planned, results.ledger_of(planned))
-        return state_of(planned.pk)
+        return state_of(request, planned.pk)
 
 
 @router.post(
@@ -111,4 +111,4 @@ def steered(
     require(request, permissions.CHANGE)
     found, _ = seen(request, operation_id)
     change(found.pk)
-    return state_of(found.pk)
+    return state_of(request, found.pk)

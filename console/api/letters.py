@@ -16,6 +16,7 @@ from broker.monitoring.dead_letters import Letter, Selection
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.requests import RequestBody
 from console.messages.dead_letter_query import names_for
+from console.messages.documents import Numbered, numbered
 
 router = Router(tags=["dead letters"])
 
@@ -38,10 +39,9 @@ class LettersPage(Which):
     limit: int = Field(default=50, ge=1, le=500)
 
 
-class LetterState(Schema):
+class LetterState(Numbered):
     """One dead letter."""
 
-    message_id: int
     queue: str  # the queue that the dead letter is on
     cause: str
     error: str
@@ -73,7 +73,7 @@ def list_letters(request: HttpRequest, page: Query[LettersPage]) -> dict[str, An
     rows = dead_letters.letters(wanted, before=page.before, limit=page.limit + 1)
     part = rows[: page.limit]
     return {
-        "letters": [letter_told(one, names) for one in part],
+        "letters": numbered([letter_told(one, names) for one in part]),
         "next": part[-1].message_id if len(rows) > page.limit else None,
     }
 
@@ -93,5 +93,5 @@ def selection_of(which: Which, names: dict[int, str]) -> Selection:
 
 
 def letter_told(one: Letter, names: dict[int, str]) -> dict[str, Any]:
-    plain = set(LetterState.model_fields) - {"queue"}
+    plain = set(LetterState.model_fields) - {"queue", "number"}
     return {name: getattr(one, name) for name in plain} | {"queue": names[one.queue_id]}

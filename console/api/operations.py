@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Literal
 
@@ -14,9 +15,11 @@ from broker.models import Approval, Course, Operation, OperationItem
 from broker.operations import copy_outcomes
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.requests import RequestBody
+from console.messages.documents import Numbered, numbered
 from console.operations import approvals, results
 from console.operations import course as courses
 from console.operations.permissions import require_sight
+from console.operations.siblings import siblings_in
 
 router = Router(tags=["operations"])
 Fate = OperationItem.Fate
@@ -69,6 +72,16 @@ class Consent(RequestBody):
     reason: str = Field(default="", max_length=500, pattern=NO_NUL)
 
 
+class Sibling(Schema):
+    """Another queue of an address that a resubmit reaches: one of its messages was on
+    the queue that is named as the address."""
+
+    of: str  # the queue that is named as its address
+    queue: str  # the other queue; empty: the caller may not inquire it
+    messages: int  # at most so many copies
+    is_anycast: bool  # one of the anycast queues of the address gets each message
+
+
 class OperationState(Schema):
     """An operation and its progress."""
 
@@ -91,18 +104,19 @@ class OperationState(Schema):
     course: CourseState
     # null in lists, and for operations whose messages are not followed
     fates: Fates | None
+    # null in lists; empty: the messages reach only the queues that they were on
+    siblings: list[Sibling] | None
 
 
-class Item(Schema):
+class Item(Numbered):
     """One entry of the frozen set and its result."""
 
     id: int
     queue: str  # empty after the queue is deleted
-    message_id: int
     target: str
     status: str
     note: str  # why the item was skipped
-    copy_id: int | None  # the new message that the operation put
+    copy_id: int | None  # the id of the copy that the operation put
     fate: str  # the outcome of the copy; empty: not known yet
 
 
@@ -129,7 +143,7 @@ class ItemQuery(Schema):
 def read_operation(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     """An operation: kind, person, and progress."""
     found, _ = seen(request, operation_id)
-    return state_of(found.pk)
+    return state_of(request, found.pk)
 
 
 @router.post(
@@ -146,10 +160,10 @@ def approve_operation(
     require(request, approvals.MAY)
     found, _ = seen(request, operation_id)
     approvals.agree(request, found, body.seal, body.reason)
-    return state_of(found.pk)
+    return state_of(request, found.pk)
 
 
-def state_of(operation_id: int) -> dict[str, Any]:
+def state_of(request: HttpRequest, operation_id: int) -> dict[str, Any]:
     """The present state of an operation."""
     about = ("created_by", "course", "approval__approved_by")
     found = Operation.objects.select_related(*about).get(pk=operation_id)
@@ -161,11 +175,15 @@ def state_of(operation_id: int) -> dict[str, Any]:
         left_out=ledger.left_out,
     )
     ends = fates_of(ledger) if copy_outcomes.follows(found) else None
-    return told(found, counts) | {"fates": ends}
+    siblings = siblings_in(found, ledger, request.user)
+    return told(found, counts) | {
+        "fates": ends,
+        "siblings": list(map(asdict, siblings)),
+    }
 
 
 def told(found: Operation, counts: Counter[str]) -> dict[str, Any]:
-    """An operation as JSON, without the outcomes of its messages.
+    """An operation as JSON, without the outcomes and ways of its messages.
 
     Args:
         found: with its course and its approval.
@@ -183,6 +201,7 @@ def told(found: Operation, counts: Counter[str]) -> dict[str, Any]:
         "approval": approval_told(getattr(found, "approval", None)),
         "course": told_of(courses.course_of(found)),
         "fates": None,
+        "siblings": None,
     }
 
 
@@ -232,20 +251,19 @@ def read_items(
     rows = list(items[: page.limit + 1])
     part = rows[: page.limit]
     return {
-        "items": [
-            {
-                "id": one.pk,
-                "queue": ledger.names.get(one.queue_id, ""),
-                "message_id": one.message_id,
-                "target": one.target,
-                "status": one.status,
-                "note": one.note,
-                "copy_id": one.copy_id,
-                "fate": "" if one.fate is None else Fate(one.fate).name.lower(),
-            }
-            for one in part
-        ],
+        "items": numbered([item_told(one, ledger) for one in part]),
         "next": part[-1].pk if len(rows) > page.limit else None,
+    }
+
+
+def item_told(one: OperationItem, ledger: results.Ledger) -> dict[str, Any]:
+    """An item as JSON, without the number of its message."""
+    plain = ("message_id", "target", "status", "note", "copy_id")
+    return {
+        **{name: getattr(one, name) for name in plain},
+        "id": one.pk,
+        "queue": ledger.names.get(one.queue_id, ""),
+        "fate": "" if one.fate is None else Fate(one.fate).name.lower(),
     }
 
 

@@ -29,7 +29,7 @@ from console.cli import people, works
 from console.cli.people import USAGE
 from console.messages import documents, search_form
 from console.messages.dead_letter_query import matches, names_for
-from console.messages.documents import PLACES, BrowsedMessage, FoundMessage
+from console.messages.documents import PLACES, FoundMessage
 from dashboards.live import depths
 
 LEASE = timedelta(minutes=1)  # far longer than one transaction takes
@@ -80,7 +80,8 @@ def get(
         authorities.require(user, "browse", queue)
         return whole_of(user, found, entries, why)
     redaction.require_clear(user, [one.message_id for one in entries])
-    return [brief(documents.told(one)) for one in taken(user, found, limit)]
+    told = [documents.told(one) for one in taken(user, found, limit)]
+    return list(map(brief, documents.numbered(told)))
 
 
 def taken(user: User | None, queue: Queue, limit: int) -> list[Delivery]:
@@ -107,12 +108,13 @@ def whole_of(
     found = looking.whole(queue.pk, entries)
     sight = masking.sight_for(user, why, audit.Thing.of(queue))
     veils = sight.veils(one.message_id for one in found)
-    return [brief(documents.told(one, veils[one.message_id])) for one in found]
+    told = [documents.told(one, veils[one.message_id]) for one in found]
+    return list(map(brief, documents.numbered(told)))
 
 
 def brief(told: dict[str, Any]) -> dict[str, Any]:
     """The fields of a message, the most important first."""
-    first = ("message_id", "put_at", "content_type", "encoding", "body")
+    first = ("message_id", "number", "put_at", "content_type", "encoding", "body")
     rest = {name: value for name, value in told.items() if name not in first}
     return {name: told[name] for name in first} | rest
 
@@ -138,18 +140,16 @@ def browse(  # noqa: PLR0913  # the subcommand's options
         raise CommandError(f"--after: {error}", returncode=USAGE) from None
     if whole:
         return whole_of(user, found, entries, why)
-    return [
-        {name: getattr(one, name) for name in BrowsedMessage.model_fields}
-        | {"after": one.cursor}
-        for one in entries
-    ]
+    return documents.numbered(
+        [documents.brief(one) | {"after": one.cursor} for one in entries]
+    )
 
 
 def find(user: User | None, filters: Sequence[str], limit: int) -> list[dict[str, Any]]:
     people.require(user, "broker.view_queue")
     search = search_form.search(user, filters)
     page = finding.find(search.filter, within=search.within, limit=limit)
-    shown = ("message_id", "state", "priority", "tries", "put_at", "error")
+    shown = ("message_id", "number", "state", "priority", "tries", "put_at", "error")
     return [
         {"queue": search.within[one.queue_id]}
         | {name: getattr(one, name) for name in shown}

@@ -33,6 +33,14 @@ Only = Annotated[
     list[str] | None,
     Option("-f", "--filter", help="Only these of it, as under Search."),
 ]
+OnlyQueue = Annotated[
+    bool,
+    Option(
+        "--only-queue",
+        help="Only the queue that each was dead-lettered from, and no other queue of"
+        " its address.",
+    ),
+]
 Reason = Annotated[str, Option("--reason", help="Why, for the record.")]
 
 Unmask = Annotated[

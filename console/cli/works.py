@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TextIO
 
 from django.contrib.auth.models import User
@@ -17,6 +17,7 @@ from console.cli import people
 from console.cli.telling import progress
 from console.operations import results
 from console.operations.permissions import require_sight, require_ways
+from console.operations.siblings import siblings_in
 
 STEP = 500
 
@@ -49,8 +50,9 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
         require_sight(user, ledger)
         require_ways(user, plan, ledger)
         if not does:
+            foreseen = told(user, plan, ledger, state="not planned")
             transaction.set_rollback(True)
-            return told(plan, ledger, state="not planned")
+            return foreseen
     with transaction.atomic():
         operations.start(plan.pk, limit=STEP)
     with progress(errors, work.scope, ledger.total) as bar:
@@ -58,10 +60,12 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
             counts = results.counts_of([plan.pk])[plan.pk]
             bar.update(bar.task_ids[0], completed=counts["done"] + counts["skipped"])
     plan.refresh_from_db()
-    return told(plan, results.ledger_of(plan), state=plan.state)
+    return told(user, plan, results.ledger_of(plan), state=plan.state)
 
 
-def told(operation: Operation, ledger: results.Ledger, *, state: str) -> dict[str, Any]:
+def told(
+    user: User, operation: Operation, ledger: results.Ledger, *, state: str
+) -> dict[str, Any]:
     return {
         "operation": None if state == "not planned" else operation.pk,
         "kind": operation.kind,
@@ -74,6 +78,7 @@ def told(operation: Operation, ledger: results.Ledger, *, state: str) -> dict[st
             {"on": one.on, "to": one.to, "messages": one.messages}
             for one in ledger.ways
         ],
+        "siblings": list(map(asdict, siblings_in(operation, ledger, user))),
         "why_skipped": skips(ledger.why_skipped),
     }
 

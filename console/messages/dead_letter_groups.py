@@ -68,7 +68,7 @@ class Hours:
     @property
     def words(self) -> str:
         if not self.trend.total:
-            return "none died in 24 hours"
+            return "none in 24 hours"
         return (
             f"{self.trend.last_hour:,} in the last hour, {self.trend.total:,} in 24"
             f" hours, at most {max(self.trend.hours):,} an hour"
@@ -121,6 +121,7 @@ class Sums:
     first: datetime | None
     last: datetime | None
     most_resubmits: int
+    origins: frozenset[str]  # the queues that the messages were dead-lettered from
 
 
 def rows_of(
@@ -202,6 +203,7 @@ def sums_of(chosen: Sequence[DeadLetterCount]) -> Sums:
         min((group.first_died_at for group in chosen), default=None),
         max((group.last_died_at for group in chosen), default=None),
         max((group.most_resubmits for group in chosen), default=0),
+        frozenset(group.origin_queue for group in chosen),
     )
 
 

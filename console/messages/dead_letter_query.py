@@ -9,9 +9,11 @@ from dataclasses import replace
 
 from django import forms
 
+from broker import operations
 from broker.models import DeadLetter, Queue
 from broker.monitoring import dead_letter_groups
 from broker.monitoring.dead_letters import NEWEST, DeadLetterCount, Selection
+from broker.monitoring.numbers import public_number
 from broker.security import authorities
 
 LARGEST = 2**31 - 1  # the largest id of a queue
@@ -49,6 +51,7 @@ class PlanForm(SelectionForm):
     """The dead letters to resubmit: one message, or a selection."""
 
     message = forms.IntegerField(min_value=1, max_value=NEWEST, required=False)
+    only_queue = forms.BooleanField(required=False)
 
 
 def names_for(user: authorities.Principal) -> dict[int, str]:
@@ -87,6 +90,18 @@ def matches(group: DeadLetterCount, selection: Selection) -> bool:
             (selection.queue_id, group.queue_id),
         )
     )
+
+
+def one_in_words(message_id: int, names: Mapping[int, str]) -> str:
+    """A description of one message: by its number, if an entry is on one of the queues
+    that the user may see; otherwise by the id as given.
+
+    Args:
+        message_id: the id as given.
+        names: of these queues, by id.
+    """
+    is_seen = message_id in operations.on_queues([message_id], names)
+    return f"message {public_number(message_id) if is_seen else message_id}"
 
 
 def in_words(selection: Selection, names: Mapping[int, str]) -> str:

@@ -1,11 +1,12 @@
 """The facts of one message: what was sent, its history, where it is now.
 
-A message is shown where its newest copy is: a resubmitted dead letter is found by its
-old number and shown under its new one.
+A message has one number, that of its first original. It is shown where its newest copy
+is; each copy can be shown by its own id.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +24,7 @@ from broker.models import (
     Place,
     Queue,
 )
-from broker.monitoring.message_copies import public_numbers
+from broker.monitoring.numbers import copies_of, public_numbers
 from broker.queueing import journal
 from broker.queueing.browse import Whereabouts, where_is
 from console.messages.timeline import Life, Road, lives
@@ -73,8 +74,9 @@ class Now:
 class Story:
     """A message, its origin copy, and its copies."""
 
-    message_id: int
-    number: int  # the public number: that of the first original
+    message_id: int  # the id of the copy that is shown
+    number: int  # the number that all copies share
+    names: Mapping[int, str]  # what each copy is called, by id
     # None: the message is past its retention; its journal is kept longer
     message: Message | None
     lives: list[Life]
@@ -124,33 +126,65 @@ class Story:
         return next((now.letter for now in self.here if now.letter), None)
 
 
-def story_of(message_id: int) -> Story | None:
+def story_of(message_id: int, *, newest: bool = False) -> Story | None:
     """The story of a message; None if it is unknown.
 
     Eight queries, and one more for each copy.
+
+    Args:
+        message_id: the id of a copy.
+        newest: show the newest copy instead, if this one is on no queue any more and
+            there is only one newest.
     """
-    message = messages().filter(pk=message_id).first()
     events = journal.lifeline(message_id)
-    if message is None and not events:
-        return None
     roads = roads_of({event.queue_id for event in events})
     told = lives(events, roads)
     by_id = {life.message_id: life for life in told}
     here = by_id.get(message_id) or Life(message_id, None)
+    numbers = public_numbers({message_id, *by_id})
+    last = [
+        life for life in told if not (life.goes_on or life.is_undone or life is here)
+    ]
+    own = [one for one in last if numbers[one.message_id] == numbers[message_id]]
+    if newest and here.goes_on and last == own[:1] and not where_is(message_id):
+        here, message_id, last = own[0], own[0].message_id, []
+    message = messages().filter(pk=message_id).first()
+    if message is None and not events:
+        copies = copies_of([message_id])[message_id] - {message_id}
+        return story_of(max(copies)) if copies else None
     letters = letters_of({message_id, *by_id})
-    newest = [life for life in told if not life.goes_on and life is not here]
     return Story(
         message_id,
-        public_numbers([message_id])[message_id],
+        numbers[message_id],
+        names_of(told, numbers, numbers[message_id]),
         message,
         told,
         whereabouts(here, roads, letters),
         [
             now
-            for life in (newest[-NEWEST:] if here.goes_on else [])
+            for life in (last[-NEWEST:] if here.goes_on else [])
             for now in whereabouts(life, roads, letters)
         ],
     )
+
+
+def names_of(
+    told: Iterable[Life], numbers: Mapping[int, int], number: int
+) -> dict[int, str]:
+    """What each life is called, by id: copies in the order in which they were made.
+
+    A link between two queues of this broker carries a message on under another number.
+    """
+    copies: Counter[int] = Counter()
+    names = {}
+    for life in told:
+        own = numbers[life.message_id]
+        names[life.message_id] = f"message {own}"
+        if own != life.message_id:
+            copies[own] += 1
+            of = "" if own == number else f" of message {own}"
+            names[life.message_id] = f"copy {copies[own]}{of}"
+    return names | ({number: "the original"} if copies[number] else {})
 
 
 def messages() -> QuerySet[Message]:

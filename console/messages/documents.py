@@ -9,6 +9,8 @@ from typing import Any, Literal
 from ninja import Schema
 
 from broker.models import Place
+from broker.monitoring.numbers import public_numbers
+from broker.queueing.browse import Browsed
 from broker.queueing.get import Delivery
 from broker.security.redaction import CLEAR, Veil
 
@@ -24,10 +26,23 @@ PLACES = {
 }
 
 
-class FullMessage(Schema):
+class Numbered(Schema):
+    """The two numbers of a message. URLs, filters and operations accept both; a
+    settlement names the copies that it holds, by ``message_id``."""
+
+    message_id: int  # the id of this copy: a dead letter or a resubmit has another
+    number: int  # the number that pages show, which all copies of the message share
+
+
+def numbered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows with a ``message_id``, and the number of each message. One query."""
+    numbers = public_numbers(row["message_id"] for row in rows)
+    return [row | {"number": numbers[row["message_id"]]} for row in rows]
+
+
+class FullMessage(Numbered):
     """A complete message."""
 
-    message_id: int  # the broker's number
     address: str
     body: str
     encoding: Literal["text", "base64"]  # how the body is encoded
@@ -83,10 +98,9 @@ def told(one: Delivery, veil: Veil = CLEAR) -> dict[str, Any]:
     }
 
 
-class BrowsedMessage(Schema):
+class BrowsedMessage(Numbered):
     """A message on a queue."""
 
-    message_id: int
     priority: int
     backout_count: int
     until: datetime | None  # when its delay or its unit of work's time ends
@@ -98,10 +112,15 @@ class BrowsedMessage(Schema):
     size_bytes: int
 
 
-class FoundMessage(Schema):
+def brief(one: Browsed) -> dict[str, Any]:
+    """An entry as JSON, without the number of its message."""
+    plain = (name for name in BrowsedMessage.model_fields if name != "number")
+    return {name: getattr(one, name) for name in plain}
+
+
+class FoundMessage(Numbered):
     """One message on one queue."""
 
-    message_id: int
     queue: str
     state: str  # ready, delayed, in-flight, dead, discarded
     priority: int

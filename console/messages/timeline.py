@@ -134,6 +134,11 @@ class Life:
                 goes_on = True
         return goes_on
 
+    @property
+    def is_undone(self) -> bool:
+        """Whether an undo removed the message; then its original is back."""
+        return self.last is not None and self.last.kind == Kind.UNDO
+
     def since(self, queue_id: int) -> datetime | None:
         """When the message last moved on a queue."""
         times = (s.ended_at for s in self.steps if s.road.queue_id == queue_id)

@@ -8,10 +8,10 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
-from broker.models import Operation, Place
+from broker.models import Operation, Place, Queue
 from broker.monitoring.dead_letters import NEWEST
 from broker.operations import ONLY_ITS_QUEUE, Chosen, Order
-from console.messages.dead_letter_query import LARGEST
+from console.messages.dead_letter_query import LARGEST, one_in_words
 from console.messages.dead_letter_query import WORDS as LONGEST_QUOTE
 from console.operations.wording import WORDS
 
@@ -67,10 +67,11 @@ class ChosenForm(forms.Form):
     def chosen(self, queue: str, selector: str) -> Chosen:
         return Chosen(queue=queue, place=self.in_place, selector=selector, ids=self.ids)
 
-    def in_words(self, queue: str) -> str:
+    def in_words(self, queue: Queue) -> str:
         """The description of the set, before a selector narrows it."""
         if len(self.ids) == 1:
-            return f"message {self.ids[0]} on {queue}"
+            one = one_in_words(self.ids[0], {queue.pk: queue.name})
+            return f"{one} on {queue}"
         if self.ids:
             return f"{len(self.ids)} chosen messages on {queue}"
         where = f"{place} " if (place := self.cleaned_data["place"]) else ""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
 
 from django.db.models import Count
 
-from broker.models import Kind, Operation, Queue, RoutingType
+from broker.models import Kind, Operation, Queue
 from broker.operations import OperationPreview, error_history
 from broker.operations.error_history import Cause
 from broker.queueing import journal
+from broker.security import authorities
 from broker.settlement.discards import retentions_s
 from console.operations.results import Ledger
+from console.operations.siblings import Sibling, siblings_in
 from console.operations.wording import ADDRESSES, dropped, messages, words_of
 from dashboards.live import cache
 
@@ -21,7 +23,10 @@ KEPT_S = 15  # the causes of a large plan's messages
 
 
 def warnings_of(
-    operation: Operation, ledger: Ledger, seen: OperationPreview | None
+    operation: Operation,
+    ledger: Ledger,
+    seen: OperationPreview | None,
+    user: authorities.Principal,
 ) -> Iterator[str]:
     """The warnings for a plan.
 
@@ -29,11 +34,11 @@ def warnings_of(
         operation: the plan.
         ledger: its items.
         seen: the expected result, if known.
+        user: who reads them.
     """
     if seen is not None:
         yield from warnings_of_outlook(operation, seen)
-    if operation.kind == Operation.Kind.RESUBMIT and not operation.argument:
-        yield from warnings_of_siblings(ledger)
+    yield from warnings_of_siblings(siblings_in(operation, ledger, user))
     if operation.kind == Operation.Kind.DEAD_LETTER and seen is not None:
         yield from warnings_of_guards({part.target for part in seen.parts})
     if words_of(operation).is_followed:
@@ -67,34 +72,23 @@ def warnings_of_outlook(operation: Operation, seen: OperationPreview) -> Iterato
         )
 
 
-def warnings_of_siblings(ledger: Ledger) -> Iterator[str]:
-    """Count the messages that other queues of an address get, too: those of a queue
-    that is named as its address."""
-    sent: Counter[str] = Counter()
-    for way in ledger.ways:
-        sent[way.to] += way.messages
-    every = Queue.objects.filter(address__name__in=sent).order_by("name")
-    siblings = list(every.select_related("address"))
-    wholes = {one.name for one in siblings if one.name == one.address.name}
-    for name in sorted(wholes):
-        others = [
-            reach_of(one, sent[name])
-            for one in siblings
-            if one.address.name == name and one.name != name
-        ]
-        if others and sent[name]:
-            yield (
-                f"{name} is named as its address, so all queues of the address are"
-                f" reached, beside {name}: {', '.join(others)}. To reach only the queue"
-                " where each message died, choose that when you choose to resubmit."
-            )
+def warnings_of_siblings(siblings: Iterable[Sibling]) -> Iterator[str]:
+    """Name the other queues of an address that get copies, too."""
+    for name, some in groupby(siblings, key=lambda one: one.of):
+        yield (
+            f"{name} is named as its address, so all queues of the address are"
+            f" reached, beside {name}: {', '.join(map(reach_of, some))}. To reach only"
+            " the queue where each message was dead-lettered, choose that when you"
+            " choose to resubmit."
+        )
 
 
-def reach_of(queue: Queue, count: int) -> str:
+def reach_of(one: Sibling) -> str:
     """How many copies a queue of an address gets."""
-    if queue.routing_type == RoutingType.ANYCAST:
-        return f"{queue.name} (one of the anycast queues gets each message)"
-    return f"up to {messages(count)} to {queue.name}"
+    queue = one.queue or "a queue that you may not see"
+    if one.is_anycast:
+        return f"{queue} (one of the anycast queues gets each message)"
+    return f"up to {messages(one.messages)} to {queue}"
 
 
 def warnings_of_guards(addresses: Collection[str]) -> Iterator[str]:
@@ -144,14 +138,14 @@ def warnings_of_causes(found: Sequence[Cause]) -> Iterator[str]:
     if again:
         were = "was" if again == 1 else "were"
         yield (
-            f"{again:,} of them {were} resubmitted before and died again. Has the cause"
-            " been fixed?"
+            f"{again:,} of them {were} resubmitted before and dead-lettered again. Has"
+            " the cause been fixed?"
         )
     for one in found:
         if one.since is not None:
             yield (
-                f"Of {messages(one.attempts)} that died of “{one.pattern or NO_TEXT}”"
-                f" and {'was' if one.attempts == 1 else 'were'} resubmitted since"
+                f"Of {messages(one.attempts)} dead-lettered with"
+                f" “{one.pattern or NO_TEXT}” and resubmitted since"
                 f" {one.since:%Y-%m-%d %H:%M} UTC, {one.processed:,}"
                 f" {'was' if one.processed == 1 else 'were'} processed."
             )

@@ -30,7 +30,6 @@ class Words:
     plan: str  # the plan, in a sentence
     nothing: str  # the participle in “nothing has been … yet”
     goes: str = "To"  # heading of the target column; empty without targets
-    becomes: str = "became"  # text before the number of the new message
     hint: str = ""  # help text
     icon: str = "operations"
     takes: Authority | None = "get"  # authorities needed at the source
@@ -51,7 +50,7 @@ WORDS: dict[str, Words] = {
         " anew.",
         nothing="sent",
         goes="Back to",
-        hint="back to the queue where it died, with all its attempts anew",
+        hint="back to the queue it was dead-lettered from, with all its attempts anew",
         icon="redelivery",
         gives="put",
         asks="reach",
@@ -79,7 +78,6 @@ WORDS: dict[str, Words] = {
         tab="Copied",
         plan="{n} will be copied to {to}. The messages on {on} do not change.",
         nothing="copied",
-        becomes="the copy is",
         hint="to another queue; the original stays here",
         icon="queues",
         takes="browse",

@@ -6,6 +6,7 @@ Absolute times come first, relative ones second, so that they can be found in lo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from django import template
@@ -52,6 +53,17 @@ def chip(state: str, word: str = "") -> SafeString:
         icon(state),
         word or WORDS[state],
     )
+
+
+@register.filter
+def as_in(message_id: int, numbers: Mapping[int, int]) -> int:
+    """The number of the message of which this is the id, or the id of a copy.
+
+    Args:
+        message_id: the id.
+        numbers: by id, from ``broker.monitoring.numbers``.
+    """
+    return numbers[message_id]
 
 
 @register.filter

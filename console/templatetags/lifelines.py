@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from console.layout.navigation import url_of
 from console.layout.times import duration, in_zone
+from console.messages.detail import Story
 from console.templatetags.console import in_every_zone
 
 register = template.Library()
@@ -35,6 +36,12 @@ def later(span: timedelta | None) -> str:
     """The time since the previous step; empty if immediate."""
     at_once = span is None or span < timedelta(milliseconds=1)
     return "" if at_once else f"+{duration(span)}"
+
+
+@register.filter
+def called(message_id: int, story: Story) -> str:
+    """What a copy of a message is called on the page of the message."""
+    return story.names.get(message_id) or f"message {message_id}"
 
 
 @register.filter

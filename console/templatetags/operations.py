@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from django import template
@@ -11,6 +12,7 @@ from django.utils.safestring import SafeString
 
 from console.layout.times import duration
 from console.messages.timeline import TimelineStep
+from console.operations.siblings import Sibling, reached
 from console.operations.wording import DEEDS
 
 register = template.Library()
@@ -28,6 +30,13 @@ def countdown(until: datetime, now: datetime | None = None) -> SafeString:
         f"{at:%Y-%m-%d %H:%M:%S}",
         duration(timedelta(seconds=seconds)),
     )
+
+
+@register.filter
+def reached_with(queues: str | Iterable[str], siblings: Iterable[Sibling]) -> int:
+    """How many queues may get what is sent back to one queue or to several; zero if no
+    other queue does."""
+    return reached([queues] if isinstance(queues, str) else queues, siblings)
 
 
 @register.filter

@@ -26,7 +26,12 @@ from broker.security import authorities
 from console.accounts import permissions
 from console.bridge_pages import letters, live, rows, sight, steps, words
 from console.layout.navigation import url_of
-from console.messages.dead_letter_query import PlanForm, in_words, names_for
+from console.messages.dead_letter_query import (
+    PlanForm,
+    in_words,
+    names_for,
+    one_in_words,
+)
 from console.views.operations.order import planned
 
 RECORDS = 5
@@ -190,7 +195,7 @@ def plan(request: HttpRequest, one: Link, form: PlanForm) -> HttpResponse:
     if selection is None:
         raise NothingChosen(scope)
     if number:
-        scope = f"message {number}, a dead message of the link {one}"
+        scope = f"{one_in_words(number, names)}, a dead message of the link {one}"
     elif fingerprint:
         scope = in_words(selection, names).replace("all dead letters", scope, 1)
     chosen = Chosen(

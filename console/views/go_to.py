@@ -61,7 +61,7 @@ def ways_to(request: HttpRequest, wanted: str) -> Iterator[GoToTarget]:
             f"Message {number}",
             "by its number",
             "search",
-            f"{reverse('console:message', args=[number])}?newest",
+            reverse("console:message", args=[number]),
         )
         yield GoToTarget(
             f"Unit of work {number}",

@@ -176,7 +176,7 @@ def known(
     message = Message.objects.get(pk=message_id)
     values = {
         "queue": queue,
-        "id": message_id,
+        "id": original_of(message_id),
         "priority": entry.priority,
         "tries": entry.backout_count,
         "expires": entry.expires_at,
@@ -209,6 +209,12 @@ def known(
     return Known(message_id, queue_id, state, values, message.properties, body)
 
 
+def original_of(message_id: int) -> int:
+    """The first original of a copy; the id itself if it is no copy."""
+    (before,) = Message.objects.filter(pk=message_id).values_list("copied_from")[0]
+    return original_of(before) if before else message_id
+
+
 def meets(one: Known, wanted: Filter) -> bool:
     return all(is_met(one, term) for term in wanted.terms)
 
@@ -231,6 +237,8 @@ def has(one: Known, term: Term, asked: Alternative) -> bool:
         return any(within(asked, text.lower()) for text in texts if text) or any(
             alike(asked, text) for text in ids if text
         )
+    if key == "id" and isinstance(asked, Is) and isinstance(asked.value, int):
+        asked = Is(original_of(asked.value))
     value = one.values.get(key)
     return value is not None and measures(value, asked)
 

@@ -32,6 +32,7 @@ from tests.make import NOON, make_queue, minutes
 
 PARTITIONED = {  # in a plan, the index of a partition
     "broker_message_pkey": r"broker_message_\w+_pkey",
+    "broker_message_first_id": r"broker_message_\w+_first_id_idx",
     "broker_event_xid": r"broker_event_\w+_xid_idx",
     "broker_event_ids": r"broker_event_\w+_ids",
 }

@@ -19,7 +19,7 @@ def url(name: str, operation: Operation) -> str:
 
 
 def said(client: Client, address: str, **query: str) -> str:
-    answer = client.get(address, query)
+    answer = client.get(address, query, follow=True)
     assert answer.status_code == 200
     return words(answer.content.decode())
 

@@ -36,7 +36,7 @@ def link(db: None) -> Link:
 
 
 def said(client: Client, path: str) -> str:
-    answer = client.get(path)
+    answer = client.get(path, follow=True)
     assert answer.status_code == 200
     return words(answer.content.decode())
 

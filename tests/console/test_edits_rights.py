@@ -29,7 +29,9 @@ def test_what_another_may_not_browse_is_not_in_the_difference(client: Client) ->
     )
     client.force_login(vera)
 
-    page = client.get(reverse("console:message", args=[child])).content.decode()
+    page = client.get(
+        reverse("console:message", args=[child]), follow=True
+    ).content.decode()
 
     assert "EUR" in page
     assert "XBT" not in page

@@ -51,7 +51,7 @@ def test_each_of_them_is_there_with_one_heading(client: Client) -> None:
     paths = [path for paths in fill(user).values() for path in paths]
     client.force_login(user)
     for path in (*paths, *settings_paths()):
-        answer = client.get(path)
+        answer = client.get(path, follow=True)
         assert (path, answer.status_code) == (path, 200)
         assert answer["Content-Type"].startswith("text/html")
         assert (path, answer.content.count(b"<h1")) == (path, 1)

@@ -30,7 +30,7 @@ def orders(db: None) -> Queue:
 
 def read(client: Client, url: str) -> str:
     """What one reads of a page, on one line."""
-    answer = client.get(url)
+    answer = client.get(url, follow=True)
     assert answer.status_code == 200
     html = answer.content.decode()
     main = html[html.index("<main") : html.index("</main")]
@@ -126,12 +126,13 @@ def test_an_end_is_told_once_and_leads_to_the_message_it_became(
     letter = die(attempts=3)
     client = sign_in("operator")
     url = reverse("console:message", args=[letter.origin_id])
+    url += f"?copy={letter.origin_id}"
 
     before, after = read(client, url), why(client, letter.message_id)
 
-    assert why(client, letter.origin_id) == ""
-    assert before.count("This message has ended on orders: dead-lettered") == 1
-    assert f"It continues as message {letter.message_id}" in before
+    assert QUESTION not in before
+    assert before.count("The original has ended on orders: dead-lettered") == 1
+    assert "It continues as copy 1" in before
     assert "is a dead letter on DLQ" in after
     html = client.get(url).content
     assert reverse("console:message", args=[letter.message_id]).encode() in html
@@ -186,12 +187,13 @@ def test_a_dead_letter_is_shown_under_dead_letters(
     letter = die(attempts=3)
     client = sign_in("operator")
 
-    assert here(client, letter.message_id) == "Dead letters"
-    assert here(client, letter.origin_id) == "Queues"
+    assert here(client, letter.origin_id) == "Dead letters"
+    assert here(client, letter.origin_id, copy=letter.origin_id) == "Queues"
 
 
-def here(client: Client, message_id: int) -> str:
-    html = client.get(reverse("console:message", args=[message_id])).content.decode()
+def here(client: Client, message_id: int, **query: int) -> str:
+    url = reverse("console:message", args=[message_id])
+    html = client.get(url, query).content.decode()
     nav = html[html.index("<nav") :]
     marked = re.search(r'<a[^>]*aria-current="page"[^>]*>(.*?)</a>', nav, re.S)
     assert marked

@@ -216,7 +216,7 @@ def test_more_like_this_leads_from_a_message_to_its_group(
 ) -> None:
     html = (
         sign_in("viewer")
-        .get(reverse("console:message", args=[letter.message_id]))
+        .get(reverse("console:message", args=[letter.message_id]), follow=True)
         .content.decode()
     )
     assert f'<a href="{url(letter)}">More like this</a>' in html

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from broker.models import Message
 from broker.monitoring import message_copies
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import unit_of_work
@@ -43,14 +44,19 @@ def test_messages_that_were_accepted_are_found_too(sign_in: SignIn) -> None:
 
 def test_among_several_one_chooses(sign_in: SignIn) -> None:
     (letter,) = make_dead_letters(1, message_id="ID:1")
+    first = Message.objects.get(pk=letter).first_id
+    client = sign_in("viewer")
+    assert client.get(url("ID:1"))["Location"] == f"/messages/{first}/"
+    other = put("orders", message_id="ID:1").message_id
 
-    html = sign_in("viewer").get(url("ID:1")).content.decode()
+    html = client.get(url("ID:1")).content.decode()
 
     seen = words(html)
     assert "Messages with the id ID:1" in seen
     assert "dead letter on DLQ" in seen
-    assert "dead-lettered from orders" in seen
-    assert links(html, str(letter)) == [f"/messages/{letter}/"]
+    assert "ready on orders" in seen
+    assert links(html, str(first)) == [f"/messages/{first}/"]
+    assert links(html, str(other)) == [f"/messages/{other}/"]
 
 
 def test_what_is_not_stored_is_said(sign_in: SignIn) -> None:
@@ -110,5 +116,6 @@ def test_many_are_told_some_at_a_time(
 
 def test_a_page_of_a_message_leads_to_all_with_its_id(sign_in: SignIn) -> None:
     (letter,) = make_dead_letters(1, message_id="a/b")
-    html = sign_in("viewer").get(f"/messages/{letter}/").content.decode()
+    answer = sign_in("viewer").get(f"/messages/{letter}/", follow=True)
+    html = answer.content.decode()
     assert links(html, "All with this id") == ["/m/a/b/"]

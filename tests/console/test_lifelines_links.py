@@ -104,7 +104,7 @@ def test_the_pages_of_both_messages_lead_to_each_other(sign_in: SignIn) -> None:
         " after its put"
     ) in words(at_source)
     assert f'<a href="/messages/{copy}/">message {copy}</a> here' in at_source
-    assert "This message has ended on orders: carried" in words(at_source)
+    assert f"Message {source} has ended on orders: carried" in words(at_source)
     assert "Put on shipped Came by" in words(at_target)
     assert (f"Came by link {LINK} from {old(source)} (message {source} here)") in words(
         at_target
@@ -199,7 +199,7 @@ def test_the_page_of_what_a_link_took_leads_to_the_link_or_to_its_copy(
     assert "How it ended" not in text
     assert f"What to do: Nothing: it is at the target now. {LINK}" in text
     text = words(page(client, near))
-    assert "This message has ended on orders: carried" in text
+    assert " has ended on orders: carried" in text
     assert f"It continues as message {copy}." in text
 
 

@@ -95,7 +95,7 @@ def test_a_dead_letter_that_was_brought_back_is_one_again(
     started(client, operation)
     copy = operation.items.get().copy_id
     assert copy is not None
-    assert "continues as message" in story(client, letter.message_id)
+    assert "continues as copy 2" in story(client, letter.message_id)
 
     undone(client, operation)
 
@@ -105,7 +105,8 @@ def test_a_dead_letter_that_was_brought_back_is_one_again(
     assert "Put back on DLQ" in seen
     ended = story(client, copy)
     assert "It was taken back from orders" in ended
-    assert f"It is message {letter.message_id} again." in ended
+    assert "It is copy 1 again." in ended
+    assert "It is a dead letter on DLQ" in story(client, letter.origin_id)
 
 
 def test_an_order_is_no_attempt(sign_in: SignIn, orders: Queue) -> None:

@@ -8,8 +8,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from broker import operations
-from broker.models import Operation, Place, Queue, RoutingType
+from broker.models import Operation, Place, Queue
 from broker.monitoring import dead_letters
 from broker.queueing.browse import browse
 from broker.queueing.put import put
@@ -17,7 +16,7 @@ from console.operations import history
 from console.operations.wording import WORDS
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, attempt, die, make_places
-from tests.console.ordering import order, plan, said, started, url
+from tests.console.ordering import order, said, started, url
 from tests.console.test_messages import words
 from tests.make import make_queue
 
@@ -35,26 +34,6 @@ def here(queue: str, place: Place = Place.READY) -> list[int]:
     """The messages in one place on a queue, as consumers get them."""
     found = Queue.objects.get(name=queue)
     return [entry.message_id for entry in browse(found.pk, place)]
-
-
-def test_a_resubmit_counts_the_other_queues_of_the_address_by_name(
-    sign_in: SignIn,
-) -> None:
-    orders = make_places()
-    Queue.objects.filter(pk=orders.pk).update(routing_type=RoutingType.MULTICAST)
-    make_queue("audit", address="orders", routing_type=RoutingType.MULTICAST)
-    client = sign_in("operator")
-    die()
-    die()
-    form = client.get(reverse("console:order", args=["DLQ"]), {"which": "all"})
-    assert "Only the queue it died on" in words(form.content.decode())
-
-    reaching = said(client, url("operation", plan(client)))
-    alone = order(client, Kind.RESUBMIT, queue="DLQ", only_queue="1")
-
-    assert "reached, beside orders: up to 2 messages to audit." in reaching
-    assert alone.argument == operations.ONLY_ITS_QUEUE
-    assert "beside orders" not in said(client, url("operation", alone))
 
 
 def later() -> int:

@@ -101,7 +101,9 @@ def test_every_list_leads_to_what_can_be_done(sign_in: SignIn, orders: Queue) ->
     page = client.get(reverse("console:queue", args=["orders"])).content.decode()
     assert f'<form id="order" class="toolbar" action="{FORM}">' in page
     assert f'form="order" name="message" value="{one}"' in page
-    message = client.get(reverse("console:message", args=[one])).content.decode()
+    message = client.get(
+        reverse("console:message", args=[one]), follow=True
+    ).content.decode()
     assert f'href="{FORM}?which=ticked&amp;message={one}"' in message
     group = reverse("console:dead_letter_group", args=[letter.fingerprint])
     letters = reverse("console:order_letters")

@@ -61,7 +61,7 @@ def test_the_page_of_a_message_masks_bodies_and_properties(
 ) -> None:
     url = reverse("console:message", args=[letter.message_id])
 
-    page = content(omar.get(url, {"as": as_}, headers=headers))
+    page = content(omar.get(url, {"as": as_}, headers=headers, follow=True))
 
     assert_masked(page)
     said = words(page)
@@ -76,7 +76,7 @@ def test_who_may_unmask_is_shown_nothing_either_until_they_say_why(
 ) -> None:
     url = reverse("console:message", args=[letter.message_id])
     unmask = reverse("console:unmask", args=[letter.message_id])
-    assert_masked(content(ada.get(url)))
+    assert_masked(content(ada.get(url, follow=True)))
     assert ada.post(unmask, {"reason": " "}).status_code == 400
     assert unmasked() == []
 
@@ -89,7 +89,7 @@ def test_who_may_unmask_is_shown_nothing_either_until_they_say_why(
     assert (record.actor, record.reason) == ("administrator", WHY)
     assert record.object_id == str(letter.message_id)
     assert record.details == {"rules": ["PII-1", "PII-2"]}
-    assert_masked(content(ada.get(url)))
+    assert_masked(content(ada.get(url, follow=True)))
     file = ada.post(unmask, {"reason": WHY, "file": "1"})
     assert file.content == BODY
     assert file["Cache-Control"] == "private, no-store"
@@ -125,7 +125,7 @@ def test_rules_go_with_a_message_through_all_of_its_lives(
     assert moved.address == "parking"
     Message.objects.filter(pk=moved.pk).update(properties=FIELDS["properties"])
 
-    page = content(omar.get(reverse("console:message", args=[moved.pk])))
+    page = content(omar.get(reverse("console:message", args=[moved.pk]), follow=True))
 
     assert_masked(page)
 
@@ -135,7 +135,7 @@ def test_a_queue_without_rules_is_as_it_was(omar: Client) -> None:
     make_queue()
     pk = put("orders", **FIELDS).message_id
 
-    page = content(omar.get(reverse("console:message", args=[pk])))
+    page = content(omar.get(reverse("console:message", args=[pk]), follow=True))
 
     assert SECRET in page
     assert "masked" not in page
@@ -146,7 +146,9 @@ def test_a_rule_that_is_switched_off_masks_nothing(
 ) -> None:
     RedactionRule.objects.update(is_active=False)
 
-    page = content(omar.get(reverse("console:message", args=[letter.message_id])))
+    page = content(
+        omar.get(reverse("console:message", args=[letter.message_id]), follow=True)
+    )
 
     assert SECRET in page
 
@@ -177,7 +179,7 @@ def test_what_cannot_be_read_shows_length_hash_and_type(omar: Client) -> None:
     make_rules()
     pk = put("orders", SECRET.encode(), content_type="application/json").message_id
 
-    page = content(omar.get(reverse("console:message", args=[pk])))
+    page = content(omar.get(reverse("console:message", args=[pk]), follow=True))
 
     assert_masked(page)
     assert re.search(
@@ -265,7 +267,9 @@ def test_what_was_repaired_is_not_compared_for_everybody(
     omar = sign_in("operator")
 
     for pk in (letter.message_id, child):
-        assert_masked(content(omar.get(reverse("console:message", args=[pk]))))
+        assert_masked(
+            content(omar.get(reverse("console:message", args=[pk]), follow=True))
+        )
 
 
 def test_roles_but_that_of_administrators_unmask_nothing() -> None:

@@ -34,7 +34,7 @@ def test_the_path_of_a_poison_message_can_be_read(sign_in: SignIn) -> None:
             assert f"Attempt {attempt_} of 3: backed out after 12 ms" in said
         assert (
             "Moved to backout queue payments.BOQ: backout threshold reached after 3"
-            f" backouts. It became message {moved}"
+            " backouts. It became copy 1"
         ) in said
         assert "by bank.handle" in said
         assert "Attempt 4" not in said

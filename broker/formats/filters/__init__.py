@@ -25,11 +25,12 @@ Nothing here knows a table. ``str`` of a filter is its normal form. What the sig
 
 from __future__ import annotations
 
-from broker.formats.filters.keys import KEYS, PROPERTY, WORD, Key, KeyKind
+from broker.formats.filters.keys import COPY, KEYS, PROPERTY, WORD, Key, KeyKind
 from broker.formats.filters.parsing import parse
 from broker.formats.filters.terms import Filter, Term, equal
 
 __all__ = [
+    "COPY",
     "KEYS",
     "PROPERTY",
     "WORD",

@@ -51,7 +51,7 @@ KEYS = {
         Key("state", KeyKind.CHOICE, "where it is", STATES),
         Key("queue", KeyKind.TEXT, "the queue it is on"),
         Key("address", KeyKind.TEXT, "what it was sent to"),
-        Key("id", KeyKind.NUMBER, "the broker's number"),
+        Key("id", KeyKind.NUMBER, "its number, or an id of a copy"),
         Key("message-id", KeyKind.TEXT, "the sender's id of it"),
         Key("correlation", KeyKind.TEXT, "the correlation id"),
         Key("type", KeyKind.TEXT, "its type, or subject"),
@@ -83,6 +83,7 @@ KEYS = {
     )
 }
 PROPERTY = Key("h", KeyKind.PROPERTY, "a property of the application")
+COPY = Key("copy", KeyKind.NUMBER, "the id of one copy")  # only programs use it
 WORD = Key("", KeyKind.WORDS, "its error, type or ids")
 ALIASES = {
     "is": "state",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from broker.formats.filters.keys import KEYS, PROPERTY, WORD, Key, KeyKind
+from broker.formats.filters.keys import COPY, KEYS, PROPERTY, WORD, Key, KeyKind
 from broker.formats.filters.values import Alternative, Is, Text, quoted
 
 MANY = (KeyKind.WORDS, KeyKind.NUMBER, KeyKind.SIZE, KeyKind.MOMENT, KeyKind.SPAN)
@@ -26,7 +26,7 @@ class Term:
             return sign + ",".join(word_written(one) for one in self.alternatives)
         if self.key == PROPERTY:
             return f"{sign}h.{quoted(self.name)}:{values}"
-        return f"{sign}{self.key.name}:{values}"
+        return f"{sign}{'id' if self.key == COPY else self.key.name}:{values}"
 
     @property
     def has_one_value(self) -> bool:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from psycopg.sql import SQL, Composable, Placeholder
 
-from broker.formats.filters import PROPERTY, WORD, Filter, KeyKind, Term
+from broker.formats.filters import COPY, PROPERTY, WORD, Filter, KeyKind, Term
 from broker.formats.filters.values import (
     Alternative,
     Between,
@@ -24,12 +26,14 @@ from broker.formats.filters.values import (
     Text,
     Value,
 )
+from broker.monitoring.numbers import copies_of
 
 SEARCHED = 64 * 2**10  # bytes of a body that are searched
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?")
 COLUMNS: dict[str, SQL] = {
     "address": SQL("message.address"),
-    "id": SQL("seen.id"),
+    "id": SQL("coalesce(message.first_id, seen.id)"),
+    COPY.name: SQL("seen.id"),
     "message-id": SQL("message.message_id"),
     "correlation": SQL("message.correlation_id"),
     "type": SQL("message.subject"),
@@ -75,6 +79,35 @@ def reads_messages(wanted: Filter) -> bool:
 
 def reads_bodies(wanted: Filter) -> bool:
     return any(term.key.name == "body" for term in wanted.terms)
+
+
+def with_copies(wanted: Filter) -> Filter:
+    """The filter that finds a message by any id that it ever had."""
+    terms = [term for term in wanted.terms if term.key.name == "id"]
+    given = {one: number for term in terms for one, number in numbers_in(term)}
+    copies = copies_of(given.values())
+    found = {one: copies[number] for one, number in given.items()}
+    return Filter(tuple(found_by(term, found) for term in wanted.terms))
+
+
+def numbers_in(term: Term) -> Iterator[tuple[Alternative, int]]:
+    for one in term.alternatives:
+        if isinstance(one, Is) and isinstance(one.value, int):
+            yield one, one.value
+
+
+def found_by(term: Term, copies: Mapping[Alternative, set[int]]) -> Term:
+    """A term on a message's number, as a term on the ids of its copies if it has no
+    range. A range compares the number, which is the lowest of the ids."""
+    if term.key.name != "id":
+        return term
+    if all(one in copies for one in term.alternatives):
+        ids = sorted(set().union(*(copies[one] for one in term.alternatives)))
+        return replace(term, key=COPY, alternatives=tuple(map(Is, ids)))
+    numbers = (
+        Is(min(copies[one])) if one in copies else one for one in term.alternatives
+    )
+    return replace(term, alternatives=tuple(numbers))
 
 
 class Condition:

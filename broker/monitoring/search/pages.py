@@ -48,7 +48,7 @@ LISTED = Columns(
         " message.address, message.content_type, message.subject, message.message_id,"
         " message.correlation_id, message.producer, octet_length(message.body),"
         " found.cause, found.error, found.fingerprint, found.origin_queue,"
-        " found.resubmit_count, found.died_at"
+        " found.resubmit_count, found.died_at, coalesce(message.first_id, found.id)"
     ),
     SHOWN,
 )
@@ -90,6 +90,7 @@ class Found:
     origin_queue: str | None
     resubmit_count: int | None
     died_at: datetime | None
+    number: int  # the number that all copies of the message share
 
     @property
     def key(self) -> tuple[int, int]:

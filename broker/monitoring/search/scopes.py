@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from broker import sql
-from broker.formats.filters import Filter, Term
+from broker.formats.filters import COPY, Filter, Term
 from broker.formats.filters.keys import STATES
 from broker.formats.filters.values import (
     Alternative,
@@ -133,9 +133,13 @@ def fingerprints_of(wanted: Filter) -> tuple[str, ...]:
 def ranges_of(wanted: Filter) -> list[Range]:
     """The ranges of message numbers that the filter allows."""
     ranges: list[Range] = [(1, BEYOND)]
-    for term in terms_of(wanted, "id"):
-        if not term.is_negated:
-            ranges = overlaps(ranges, union(map(range_of, term.alternatives)))
+    for term in terms_of(wanted, "id", COPY.name):
+        if term.is_negated:
+            continue
+        found = union(map(range_of, term.alternatives))
+        if term.key != COPY:  # the ids of copies are above the number of the message
+            found = [(low, BEYOND) for low, _ in found[:1]]
+        ranges = overlaps(ranges, found)
     return ranges
 
 

@@ -18,7 +18,12 @@ from broker import sql
 from broker.errors.messages import SearchTooLong
 from broker.formats.filters import Filter
 from broker.models import DeadLetter
-from broker.monitoring.search.conditions import Condition, reads_bodies, reads_messages
+from broker.monitoring.search.conditions import (
+    Condition,
+    reads_bodies,
+    reads_messages,
+    with_copies,
+)
 from broker.monitoring.search.lanes import RETURNED, Lanes, LaneSegment
 from broker.monitoring.search.scopes import BEYOND, Scope, scope_of
 
@@ -116,6 +121,7 @@ class Walk:
             cursor.
         """
         at: datetime = now or sql.fetch_one("now")[0]
+        wanted = with_copies(wanted)
         self.scope: Scope = scope_of(wanted, queues, at)
         self.condition = Condition(wanted, at)
         self.columns = columns

@@ -57,11 +57,12 @@ entry AS MATERIALIZED (
     ) AS found
 ),
 stored AS (
-    INSERT INTO broker_message (id, put_at, copied_from, expires_at, descriptor, headers,
-        priority, routing_type, durable, address, content_type, producer, message_id,
-        correlation_id, reply_to, subject, group_id, properties, body, envelope)
+    INSERT INTO broker_message (id, put_at, copied_from, first_id, expires_at, descriptor,
+        headers, priority, routing_type, durable, address, content_type, producer,
+        message_id, correlation_id, reply_to, subject, group_id, properties, body, envelope)
     SELECT new_id, CASE WHEN as_ibm THEN message.put_at ELSE at END,
-        message.id, entry.expires_at, coalesce(entry.descriptor, message.descriptor),
+        message.id, coalesce(message.first_id, message.id), entry.expires_at,
+        coalesce(entry.descriptor, message.descriptor),
         nullif(coalesce(entry.headers, message.headers), ''), entry.priority,
         route_as, durable, %(address)s::text, content_type, producer, message_id,
         correlation_id, reply_to, subject, group_id,

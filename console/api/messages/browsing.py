@@ -17,7 +17,14 @@ from console.accounts import masking
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.queues import named
 from console.api.requests import RequestBody
-from console.messages.documents import PLACES, BrowsedMessage, FullMessage, told
+from console.messages.documents import (
+    PLACES,
+    BrowsedMessage,
+    FullMessage,
+    brief,
+    numbered,
+    told,
+)
 from dashboards.live import depths
 
 router = Router(tags=["queues"])
@@ -170,10 +177,7 @@ def browse_queue(
         raise ValidationError([{"loc": where, "msg": f"no cursor: {error}"}]) from error
     part = found[: page.limit]
     return {
-        "entries": [
-            {field: getattr(one, field) for field in BrowsedMessage.model_fields}
-            for one in part
-        ],
+        "entries": numbered([brief(one) for one in part]),
         "messages": whole(request, queue, part, page.unmask) if page.whole else None,
         "next": part[-1].cursor if len(found) > page.limit else None,
     }
@@ -185,4 +189,4 @@ def whole(
     found = browse.whole(queue.pk, entries)
     sight = masking.sight_for(request.user, why, audit.Thing.of(queue))
     veils = sight.veils(one.message_id for one in found)
-    return [told(one, veils[one.message_id]) for one in found]
+    return numbered([told(one, veils[one.message_id]) for one in found])

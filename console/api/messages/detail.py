@@ -11,12 +11,13 @@ from pydantic import Field
 from broker.models import Message
 from broker.monitoring import explain
 from broker.monitoring.dead_letters import NEWEST
+from broker.monitoring.numbers import copies_of
 from broker.queueing import browse
 from broker.security import authorities
 from console.accounts import masking
 from console.api.problems import NO_NUL, REFUSED, require
 from console.messages.detail import story_of
-from console.messages.documents import FullMessage, told
+from console.messages.documents import FullMessage, Numbered, numbered, told
 from console.messages.rights import require as require_story
 
 router = Router(tags=["messages"])
@@ -26,6 +27,12 @@ class Unmasking(Schema):
     """The reason for unmasking; needs the authority ``unmask``."""
 
     unmask: str = Field(default="", max_length=500, pattern=NO_NUL)
+
+
+class OneMessage(FullMessage):
+    """A copy of a message, and the ids of all copies."""
+
+    copies: list[int]  # the original first, the newest last
 
 
 class Explanation(Schema):
@@ -38,16 +45,15 @@ class Explanation(Schema):
     details: dict[str, Any]  # times, users and numbers, by name
 
 
-class Explanations(Schema):
+class Explanations(Numbered):
     """Why a message is not delivered; on each queue, the first obstacle first."""
 
-    message_id: int
     explanations: list[Explanation]
 
 
 @router.get(
     "/messages/{int:message_id}",
-    response={200: FullMessage, **REFUSED},
+    response={200: OneMessage, **REFUSED},
     tags=["queues"],
     summary="A message",
 )
@@ -57,6 +63,10 @@ def read_message(
     """The message with its properties and body, for callers who may browse a queue that
     it is or was on; also after it has ended, during its retention. Redaction rules mask
     parts of it; a caller with the authority ``unmask`` gives a reason to see them.
+
+    A dead letter, a resubmit, a move and a repair each make a copy with an id of its
+    own. The path takes the id of any copy and returns that copy; ``number`` is the same
+    for all, and ``copies`` has all ids.
     """
     require(request, "broker.browse_queue")
     story = story_of(message_id) if message_id <= NEWEST else None
@@ -73,7 +83,10 @@ def read_message(
         expires_at=row.expires_at,
         pos=0,
     )
-    return told(entry, masking.veil_for(request.user, message_id, why.unmask))
+    (found,) = numbered(
+        [told(entry, masking.veil_for(request.user, message_id, why.unmask))]
+    )
+    return found | {"copies": sorted(copies_of([message_id])[message_id])}
 
 
 @router.get(
@@ -100,4 +113,5 @@ def explain_message(request: HttpRequest, message_id: Path[int]) -> dict[str, An
         known = {one for one in queues if held.on("inquire", one)}
         lacks: authorities.Authority = "browse" if known else "inquire"
         raise authorities.refusal(request.user, lacks, min(known or queues))
-    return {"message_id": message_id, "explanations": seen}
+    (told_of,) = numbered([{"message_id": message_id, "explanations": seen}])
+    return told_of

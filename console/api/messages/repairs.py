@@ -5,6 +5,7 @@ A patch is the JSON described in ``docs/repair.md``. Numbers keep all their digi
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from django.db import transaction
@@ -24,7 +25,7 @@ from broker.operations import Chosen, Order, Outcome, Sought
 from broker.security import redaction
 from broker.security.authorities import Principal
 from console.accounts import permissions
-from console.api.operations import seen
+from console.api.operations import Sibling, seen
 from console.api.problems import REFUSED, require
 from console.api.requests import RequestBody
 from console.messages import search_form
@@ -33,6 +34,7 @@ from console.messages.search_form import BROWSE
 from console.operations import patch_changes, results
 from console.operations.patch_form import seen_of
 from console.operations.permissions import require_ways
+from console.operations.siblings import siblings_in
 
 router = Router(tags=["repairs"])
 
@@ -49,11 +51,14 @@ ANY_PATCH = {
 class Resubmit(RequestBody):
     """The messages to resubmit, and the patch. Either ``ids`` or ``f``."""
 
+    # each a message's number or the id of a copy
     ids: list[int] = Field(default=[], max_length=MOST_IDS)
     # filters, as for searching messages
     f: list[str] = Field(default=[], max_length=32)
     reason: str = Field(default="", max_length=500)
     patch: dict[str, Any] | None = None
+    # only the queue that each was dead-lettered from, and no other of its address
+    only_queue: bool = False
 
 
 class Left(Schema):
@@ -99,6 +104,8 @@ class Planned(Schema):
     operation_id: int
     messages: int
     preview: PatchPreview | None  # null: the plan has no patch
+    # other queues that get copies; empty: only the queues that the messages were on
+    siblings: list[Sibling]
 
 
 @router.post(
@@ -115,7 +122,8 @@ def plan_resubmit(request: HttpRequest, body: Resubmit) -> dict[str, Any]:
         why = "give either ids or f"
         raise ValidationError([{"loc": ("body", "body", "ids"), "msg": why}])
     which, scope = chosen(request, body)
-    order = Order(Operation.Kind.RESUBMIT)
+    only = operations.ONLY_ITS_QUEUE if body.only_queue else ""
+    order = Order(Operation.Kind.RESUBMIT, only)
     with transaction.atomic():
         plan = operations.plan(
             request.user, order, which, scope=scope, reason=body.reason
@@ -199,16 +207,20 @@ def chosen(request: HttpRequest, body: Resubmit) -> tuple[Chosen | Sought, str]:
     if body.f:
         search = search_form.search(request.user, ["state:dead", *body.f])
         return Sought(search.filter, search.within), str(search.filter)
-    letters = seen_by(Selection(), names_for(request.user))
+    names = names_for(request.user)
+    letters = seen_by(Selection(), names)
     ids = tuple(one for one in body.ids if 0 < one <= NEWEST)
+    ids = operations.present(ids, names)
     return Chosen(letters=letters, ids=ids), f"{len(ids)} dead letters by their ids"
 
 
 def planned(user: Principal, plan: Operation) -> dict[str, Any]:
+    ledger = results.ledger_of(plan)
     return {
         "operation_id": plan.pk,
-        "messages": results.ledger_of(plan).total,
+        "messages": ledger.total,
         "preview": preview_of(user, plan),
+        "siblings": list(map(asdict, siblings_in(plan, ledger, user))),
     }
 
 

@@ -33,7 +33,7 @@ from console.api.messages.sending import MOST, built
 from console.api.problems import NO_NUL, REFUSED
 from console.api.queues import named
 from console.api.requests import RequestBody
-from console.messages.documents import FullMessage, told
+from console.messages.documents import FullMessage, numbered, told
 
 router = Router(tags=["messages"])
 
@@ -114,10 +114,12 @@ def get_messages(request: HttpRequest, name: Path[str], wanted: Get) -> dict[str
     if lease is None:
         return {"messages": [], "settlement": None, "until": None}
     return {
-        "messages": [
-            told(one, veil)
-            for one, veil in masking.seen_by_taker(request.user, lease.deliveries)
-        ],
+        "messages": numbered(
+            [
+                told(one, veil)
+                for one, veil in masking.seen_by_taker(request.user, lease.deliveries)
+            ]
+        ),
         "settlement": signing.dumps(
             [lease.uow, lease.queue_id, authentication.asker(request)], salt=SALT
         ),

@@ -14,7 +14,7 @@ from typer import Argument, Option
 from broker.checks import BROKER
 from broker.config.documents import LARGEST_BYTES
 from broker.models import DeadLetter, Operation
-from broker.operations import Order
+from broker.operations import ONLY_ITS_QUEUE, Order
 from broker.sql import database_now
 from console.cli import deeds, exchange, people, telling
 from console.cli.bridges import BridgeCommands
@@ -23,6 +23,7 @@ from console.cli.options import (
     Json,
     Limit,
     Only,
+    OnlyQueue,
     Reason,
     Unmask,
     User,
@@ -217,12 +218,13 @@ class Command(BridgeCommands):
         self,
         filters: Filters,
         reason: Reason = "",
+        only_queue: OnlyQueue = False,  # noqa: FBT002
         user: User = None,
         yes: Yes = False,  # noqa: FBT002
         json: Json = False,  # noqa: FBT002
     ) -> None:
         """Resubmit dead letters to the queues they came from."""
-        order = Order(Kind.RESUBMIT)
+        order = Order(Kind.RESUBMIT, ONLY_ITS_QUEUE if only_queue else "")
         self.work(order, filters, reason, user, does=yes, as_json=json)
 
     @command()

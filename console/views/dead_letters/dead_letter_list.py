@@ -18,7 +18,8 @@ from broker.models import Operation
 from broker.monitoring import dead_letter_groups
 from broker.monitoring import dead_letters as triage
 from broker.monitoring.dead_letters import DeadLetterCount
-from broker.monitoring.message_copies import public_numbers
+from broker.monitoring.numbers import public_numbers
+from broker.security import authorities
 from broker.sql import database_now
 from console.layout import pagination
 from console.messages.dead_letter_groups import (
@@ -36,6 +37,7 @@ from console.messages.dead_letter_query import (
     matches,
     names_for,
 )
+from console.operations.siblings import Sibling, siblings_of
 from dashboards.live import attention
 
 PAGE = 50
@@ -66,6 +68,7 @@ def dead_letters(request: HttpRequest) -> HttpResponse:
     by = form.cleaned_data["by"] or "fingerprint"
     context = {
         "rows": rows,
+        "siblings": siblings(request, chosen),
         "as_of": seen.at,
         "by": by,
         "keys": KEYS,
@@ -124,6 +127,7 @@ def shown(
         "as_of": seen.at,
         "pattern": pattern,
         "sums": sums_of(chosen),
+        "siblings": siblings(request, chosen),
         "fields": fields_of(form.selection),
         "lie_on": names.get(form.selection.queue_id or 0, ""),
         "letters": [(one, numbers[one.message_id]) for one in letters[:PAGE]],
@@ -165,6 +169,12 @@ def about(
         "last_operation": operation,
         "people": User.objects.filter(is_active=True).order_by("username"),
     }
+
+
+def siblings(request: HttpRequest, groups: Iterable[DeadLetterCount]) -> list[Sibling]:
+    """The other queues that a resubmit of groups reaches."""
+    origins = {group.origin_queue for group in groups}
+    return siblings_of(origins, authorities.held_by(request.user))
 
 
 def counted(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:

@@ -21,6 +21,7 @@ from broker.errors.messages import SearchTooLong
 from broker.errors.rules import InvalidRules, RuleFault, RulesChanged
 from broker.models import Queue, RulePass, RuleTable
 from broker.monitoring.dead_letter_queues import takes_dead_letters
+from broker.monitoring.numbers import public_numbers
 from broker.operations import rules as standing
 from broker.operations.rules.parser import LENGTH
 from broker.security import authorities
@@ -168,8 +169,10 @@ def shown(
             faults = [in_its_line(text, one) for one in error.faults]
         except SearchTooLong as error:
             why_not = str(error)
+    samples = [id_ for one in preview.rules for id_ in one.sample] if preview else []
     context: dict[str, Any] = {
         "queue": queue,
+        "numbers": public_numbers(samples),
         "table": kept,
         "text": text,
         "is_kept": kept is not None and kept.text == text,

@@ -26,7 +26,7 @@ def by_client_id(request: HttpRequest, client_message_id: str) -> HttpResponse:
     found = incarnations(client_message_id, before=before)
     stories = seen(request, found)
     if len(stories) == 1 and before is None:
-        return redirect("console:message", stories[0].message_id)
+        return redirect("console:message", stories[0].number)
     context = {
         "client_message_id": client_message_id,
         "stories": stories,
@@ -37,7 +37,11 @@ def by_client_id(request: HttpRequest, client_message_id: str) -> HttpResponse:
 
 
 def seen(request: HttpRequest, found: Incarnations) -> list[Story]:
-    """The stories of the found messages that the user may see."""
+    """The stories of the found messages that the user may see: of each message, that of
+    its newest copy."""
     held = authorities.held_by(request.user)
-    stories = map(story_of, found.message_ids)
-    return [one for one in stories if one and covers(held, "inquire", one)]
+    stories: dict[int, Story] = {}
+    for one in map(story_of, found.message_ids):
+        if one and covers(held, "inquire", one):
+            stories.setdefault(one.number, one)
+    return list(stories.values())

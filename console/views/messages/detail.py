@@ -6,6 +6,7 @@ from django.contrib.auth.decorators import permission_required
 from django.db.models.functions import Substr
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST, require_safe
@@ -16,6 +17,7 @@ from broker.models import DeadLetter, Message
 from broker.models.bridge_names import LINK_PROPERTY
 from broker.monitoring.dead_letters import NEWEST
 from broker.monitoring.explain import explain
+from broker.monitoring.numbers import public_number
 from broker.monitoring.outcomes import Explanation
 from broker.security import authorities, redaction
 from broker.security.redaction import Veil
@@ -31,6 +33,7 @@ from console.messages.detail import Story, story_of
 from console.messages.properties import sorted_out
 from console.messages.repaired_pair import Kin, kin_of
 from console.messages.rights import covers, require
+from console.operations.siblings import siblings_of
 
 
 @require_safe
@@ -38,14 +41,42 @@ from console.messages.rights import covers, require
 def message(request: HttpRequest, message_id: int) -> HttpResponse:
     """All facts of a message; its body only for users who may read bodies.
 
-    With ``newest`` in the query it leads from any number that the message ever had to
-    its newest copy.
+    The page of a message's number shows its newest copy, or with ``copy`` in the query
+    the copy with this id. The page of a copy's id leads there.
     """
-    story = known(message_id)
+    number = public_number(message_id) if message_id <= NEWEST else 0
+    if number != message_id:
+        return redirect(url_of(request, known(message_id), number))
+    story = copy_of(request, number)
     held = require(request, "inquire", story)
-    if "newest" in request.GET and len(story.newest) == 1:
-        return redirect("console:message", story.newest[0].life.message_id)
-    return shown(request, story, held, masking.veil_for(request.user, message_id))
+    return shown(request, story, held, masking.veil_for(request.user, story.message_id))
+
+
+def copy_of(request: HttpRequest, number: int) -> Story:
+    """The copy of a message that the query means; without one, the newest if the user
+    may see it."""
+    said = request.GET.get("copy", "")
+    copy = int(said) if said.isdecimal() and len(said) < len(str(NEWEST)) else number
+    if copy != number:
+        story = known(copy)
+        if story.number != number:
+            raise Http404(f"copy {copy} of message {number}")
+        return story
+    story = known(number, newest=not said)
+    is_seen = covers(authorities.held_by(request.user), "inquire", story)
+    return story if is_seen else known(number)
+
+
+def url_of(request: HttpRequest, story: Story, number: int) -> str:
+    """The page of a copy, by the number of its message."""
+    require(request, "inquire", story)
+    newest = known(number, newest=True)
+    query = request.GET.copy()
+    query.pop("newest", None)
+    if newest.message_id != story.message_id:
+        query["copy"] = str(story.message_id)
+    url = reverse("console:message", args=[number])
+    return f"{url}?{query.urlencode()}" if query else url
 
 
 @require_POST
@@ -76,9 +107,12 @@ def shown(
     is_reader = request.user.has_perm("broker.browse_queue")
     may_browse = is_reader and covers(held, "browse", story)
     found = story.message
+    dead = [now.letter for now in story.verdicts if now.letter and now.place]
+    origins = {one.origin_queue for one in dead}
     heads = heads_of(story.message_id, veil) if found and may_browse else None
     context = {
         "story": story,
+        "copy": request.GET.get("copy", ""),
         "explanations": explanations(held, story),
         "properties": properties,
         "may_browse": may_browse,
@@ -87,6 +121,7 @@ def shown(
         "repairs": repairs_of(request, story, held, veil) if may_browse else [],
         "veil": veil,
         "why": why,
+        "siblings": siblings_of(origins, held) if origins else [],
         "carried": carried_of(request, story, properties.told if may_browse else {}),
     }
     if found and heads:
@@ -217,8 +252,8 @@ def attached(content: bytes, name: str) -> HttpResponse:
     )
 
 
-def known(message_id: int) -> Story:
-    story = story_of(message_id) if message_id <= NEWEST else None
+def known(message_id: int, *, newest: bool = False) -> Story:
+    story = story_of(message_id, newest=newest) if message_id <= NEWEST else None
     if story is None:
         raise Http404(f"message {message_id}")
     return story

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from broker.models import Discarded
 from broker.monitoring.dead_letters import NEWEST
+from broker.monitoring.numbers import public_numbers
 from broker.security import authorities
 from broker.settlement import discards as bin_of
 from broker.settlement.discards import Binned, Cursor, Entry, Restored
@@ -92,6 +93,7 @@ def discards(request: HttpRequest) -> HttpResponse:
     found = bin_of.discarded(**chosen, within=names, before=before, limit=PAGE + 1)
     context = {
         "rows": rows_of(request, held, found[:PAGE]),
+        "numbers": public_numbers(one.message_id for one in found),
         "chosen": chosen,
         "is_filtered": any(value is not None for value in chosen.values()),
         "queues": counted("queue", names),
@@ -118,7 +120,13 @@ def restore(request: HttpRequest) -> HttpResponse:
         )
         rows = rows_of(request, held, found)
         asked = len(rows) if group else len(entries)
-        context = {"rows": rows, "asked": asked, "group": group, "most": AT_ONCE}
+        context = {
+            "rows": rows,
+            "numbers": public_numbers(one.message_id for one in found),
+            "asked": asked,
+            "group": group,
+            "most": AT_ONCE,
+        }
         return render(request, "console/discards/restore.html", context)
     why = said.get("reason", "")[:500].strip()
     with transaction.atomic():

@@ -103,7 +103,7 @@ def typed(request: HttpRequest, page: dict[str, Any], form: EditForm) -> HttpRes
     except TOLD as error:
         form.add_error(None, str(error))
         return shown(request, page, status=409)
-    words = f"Message {message_id} was repaired, and sent as message {child}."
+    words = f"Message {page['story'].number} was repaired, and its copy was sent."
     messages.success(request, words)
     return redirect("console:message", child)
 

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from broker.models import AddressSetting, Queue
 from broker.monitoring import delayed
 from broker.monitoring.delayed import Scheduled
+from broker.monitoring.numbers import public_numbers
 from broker.security import authorities
 from broker.settlement.backout import rules_of
 from broker.settlement.redelivery_policy import redelivery_delay
@@ -67,6 +68,7 @@ def scheduled(request: HttpRequest) -> HttpResponse:
     shown = found[:PAGE]
     context = {
         "rows": rows_of(shown, names, timezone.now()),
+        "numbers": public_numbers(one.message_id for one in shown),
         "wanted": wanted,
         "page": page,
         "next": page.then(shown[-1].cursor) if len(found) > PAGE else None,

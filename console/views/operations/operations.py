@@ -19,6 +19,7 @@ from django_htmx.middleware import HtmxDetails
 
 from broker import operations as orders
 from broker.models import Course, Operation, OperationItem, OperationPatch
+from broker.monitoring.numbers import public_numbers
 from broker.operations import canary as canaries
 from broker.operations import copy_outcomes, rate_limit
 from console.accounts.permissions import CHANGE
@@ -275,7 +276,7 @@ def ahead_of(
         "said": results.said_of(found, ledger, seen),
         "has_nothing_left": bool(ledger.planned and seen and not seen.will_go),
         "outlook": None if seen is None else wording.outlook(found, seen),
-        "warnings": list(warnings.warnings_of(found, ledger, seen)),
+        "warnings": list(warnings.warnings_of(found, ledger, seen, request.user)),
         "left_out": courses.left_out(ledger),
         "may_try": copy_outcomes.follows(found),
         "most_canaries": canaries.WATCHED,
@@ -302,6 +303,7 @@ def items_of(
             )
             for item in part
         ],
+        "numbers": public_numbers(item.message_id for item in part),
         "status": said["status"],
         "page": pagination.Trail.of(request),
         "next": next_page,

@@ -30,6 +30,7 @@ from console.messages.dead_letter_query import (
     fields_of,
     in_words,
     names_for,
+    one_in_words,
     seen_by,
 )
 from console.operations import results, wording
@@ -99,7 +100,7 @@ def order(request: HttpRequest, name: str) -> HttpResponse:
         messages.error(request, str(sentence))
         return redirect(f"{back}?place={said.get('place', '')}")
     chosen = form.chosen(name, said.get("selector", "").strip())
-    title = form.in_words(name)
+    title = form.in_words(queue)
     subject = Subject(
         title=title,
         scope=narrowed(title, chosen.selector),
@@ -188,10 +189,11 @@ def plan_resubmit(request: HttpRequest) -> HttpResponse:
         raise BadRequest("This is no set of dead letters.")
     one = form.cleaned_data["message"]
     names = names_for(request.user)
-    scope = f"message {one}" if one else in_words(form.selection, names)
+    scope = one_in_words(one, names) if one else in_words(form.selection, names)
     letters = seen_by(form.selection, names)
     chosen = Chosen(letters=letters, ids=(one,) if one else ())
-    return planned(request, Order(Kind.RESUBMIT), chosen, scope)
+    only = operations.ONLY_ITS_QUEUE if form.cleaned_data["only_queue"] else ""
+    return planned(request, Order(Kind.RESUBMIT, only), chosen, scope)
 
 
 def ordered(

@@ -16,6 +16,7 @@ from broker.client.dispatch import stoppages
 from broker.config.names import local_queue
 from broker.errors.mq_codes import Reason
 from broker.models import ConnectionConsumer, Owner, Queue, Stoppage
+from broker.monitoring.numbers import public_numbers
 from broker.queueing.journal import Depth, depths
 from broker.security import authorities
 
@@ -81,6 +82,7 @@ def consumers(request: HttpRequest) -> HttpResponse:
         .select_related("queue", "cleared_by")
         .order_by("-cleared_at", "-pk")
     )
+    standing, ended = stoppages.standing(), over[:EARLIER]
     may_start = request.user.has_perm(START)
     context = {
         "stopped": [
@@ -89,7 +91,7 @@ def consumers(request: HttpRequest) -> HttpResponse:
                 counts.get(one.queue_id, Depth()).ready,
                 may_start and held.on("set", one.queue.name),
             )
-            for one in stoppages.standing()
+            for one in standing
             if held.on("inquire", one.queue.name)
         ],
         "running": [
@@ -97,7 +99,8 @@ def consumers(request: HttpRequest) -> HttpResponse:
             for one in rows
             if held.on("inquire", one.queue.name)
         ],
-        "over": [one for one in over[:EARLIER] if held.on("inquire", one.queue.name)],
+        "over": [one for one in ended if held.on("inquire", one.queue.name)],
+        "numbers": public_numbers(one.message_id for one in (*standing, *ended)),
         "dead_letter_queue": dead_letter_queue(held),
     }
     return render(request, "console/consumers/consumers.html", context)

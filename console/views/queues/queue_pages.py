@@ -17,7 +17,7 @@ from django.views.decorators.http import (
 )
 
 from broker.models import DeadLetter, Place, Queue
-from broker.monitoring.message_copies import public_numbers
+from broker.monitoring.numbers import public_numbers
 from broker.operations import queue_pause
 from broker.queueing.browse import Browsed, browse
 from broker.security import authorities

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from broker.models import Queue
 from broker.monitoring.backout_preview import Ending, rehearse
+from broker.monitoring.numbers import public_numbers
 from broker.security import authorities
 from broker.transactions import administration
 from broker.transactions.administration import Nature, OpenUnit
@@ -104,6 +105,7 @@ def unit(request: HttpRequest, uow: int) -> HttpResponse:
         "endings": [one.value for one in offered],
         "rows": list(zip(visible, known, strict=True)),
         "numbers": backout_preview.in_numbers(known),
+        "public": public_numbers(one.held.id for one in visible),
         "more": found.entries - len(entries),
         "hidden": len(entries) - len(visible),
         "can_force": can_force(found),

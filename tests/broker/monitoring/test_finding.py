@@ -84,6 +84,8 @@ def test_what_is_found_is_what_a_look_at_each_message_finds() -> None:
     numbers = sorted({one.message_id for one in entries})
     texts += [f"id:{numbers[0]},{numbers[-1]}", f"{numbers[3]}", f"id:>{numbers[5]}"]
     texts += [f"id:..{numbers[4]} -id:{numbers[1]}", f"id:{numbers[2]}..{numbers[6]}"]
+    first = Message.objects.filter(first_id__isnull=False).latest("pk").first_id
+    texts += [f"id:{first}", f"{first},{numbers[0]}", f"id:{first},>{numbers[7]}"]
     hits = 0
 
     for number, text in enumerate(texts):

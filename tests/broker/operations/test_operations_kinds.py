@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from broker import operations
@@ -277,6 +279,39 @@ def test_a_delayed_dead_letter_is_resubmitted_as_well() -> None:
     assert delayed_on("DLQ") == []
     (back,) = UnitOfWork(now=NOON).get("orders")
     assert (back.backout_count, back.delivery_count) == (0, 1)
+
+
+@pytest.mark.parametrize("kind", [Do.MOVE, Do.COPY])
+@pytest.mark.parametrize(
+    ("limit", "sent", "why"),
+    [
+        ({"max_depth": 2}, 2, Outcome.FULL),
+        ({"put_inhibited": True}, 0, Outcome.INHIBITED),
+    ],
+)
+def test_a_queue_takes_no_more_than_it_may_by_a_move_or_a_copy(
+    kind: Operation.Kind, limit: dict[str, Any], sent: int, why: Outcome
+) -> None:
+    make_queue("review", **limit)
+    make_orders(3)
+
+    operation = order(kind, "review")
+
+    assert notes(operation).count(why.sentence) == 3 - sent
+    assert len(on("review")) == sent
+    assert len(on("orders")) == (3 if kind == Do.COPY else 3 - sent)
+
+
+@pytest.mark.parametrize("limit", [{"max_depth": 0}, {"put_inhibited": True}])
+def test_dead_letters_have_no_other_place_and_obey_no_limit(
+    limit: dict[str, Any],
+) -> None:
+    make_queue("DLQ", address="DLA", **limit)
+    make_setting(dead_letter_address="DLA", max_delivery_attempts=1)
+    make_orders(2)
+    back_out("orders", limit=1)
+    order(Do.DEAD_LETTER)
+    assert len(on("DLQ")) == 2
 
 
 def test_what_has_expired_is_not_moved_but_can_be_removed() -> None:

@@ -1,0 +1,99 @@
+"""A resubmit to a queue that is named as its address reaches the other queues of the
+address: pages, the API and the command line say so before, and offer the choice."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from broker import operations
+from broker.models import Operation, Queue, RoutingType
+from broker.security import authorities
+from console.operations.siblings import siblings_of
+from tests.console.commanding import told
+from tests.console.conftest import SignIn
+from tests.console.letters import die, make_places
+from tests.console.ordering import order, plan, said, url
+from tests.console.test_api import ROOT
+from tests.console.test_messages import words
+from tests.make import make_queue, make_user
+
+Kind = Operation.Kind
+
+
+@pytest.fixture
+def orders(db: None) -> Queue:
+    return make_places()
+
+
+def test_a_resubmit_counts_the_other_queues_of_the_address_by_name(
+    sign_in: SignIn,
+) -> None:
+    orders = make_places()
+    Queue.objects.filter(pk=orders.pk).update(routing_type=RoutingType.MULTICAST)
+    make_queue("audit", address="orders", routing_type=RoutingType.MULTICAST)
+    client = sign_in("operator")
+    die()
+    die()
+    form = client.get(reverse("console:order", args=["DLQ"]), {"which": "all"})
+    assert "Only the queue it was dead-lettered from" in words(form.content.decode())
+
+    reaching = said(client, url("operation", plan(client)))
+    alone = order(client, Kind.RESUBMIT, queue="DLQ", only_queue="1")
+
+    assert "reached, beside orders: up to 2 messages to audit." in reaching
+    assert alone.argument == operations.ONLY_ITS_QUEUE
+    assert "beside orders" not in said(client, url("operation", alone))
+
+
+def test_one_click_says_how_many_queues_it_reaches_and_offers_only_the_first(
+    sign_in: SignIn, orders: Queue
+) -> None:
+    letter = die()
+    client = sign_in("operator")
+    pages = [
+        reverse("console:dead_letters"),
+        f"{reverse('console:dead_letters')}?by=queue",
+        reverse("console:dead_letter_group", args=[letter.fingerprint]),
+        reverse("console:message", args=[letter.origin_id]),
+    ]
+    for page in pages:
+        assert "queues…" not in said(client, page)
+        assert 'name="only_queue"' not in client.get(page).content.decode()
+    for name in ("audit", "billing.copies"):
+        make_queue(name, address="orders", routing_type=RoutingType.MULTICAST)
+
+    for page in pages:
+        assert " to 3 queues… Only the queue it was dead-lettered" in said(client, page)
+    assert plan(client, message=letter.message_id).argument == ""
+    alone = plan(client, message=letter.message_id, only_queue="1")
+    assert alone.argument == operations.ONLY_ITS_QUEUE
+
+
+def test_the_api_and_the_command_line_name_the_other_queues_too(
+    sign_in: SignIn, orders: Queue
+) -> None:
+    letter = die()
+    make_queue("audit", address="orders", routing_type=RoutingType.MULTICAST)
+    sibling = {"of": "orders", "queue": "audit", "messages": 1, "is_anycast": False}
+    client = sign_in("operator")
+
+    def sent(path: str, **body: object) -> list[object]:
+        answer = client.post(f"{ROOT}/{path}", body, "application/json").json()
+        found: list[object] = answer["siblings"]
+        return found
+
+    ids = [letter.message_id]
+    one: dict[str, object] = {"kind": "resubmit", "messages": ids}
+    assert sent("operations", **one) == [sibling]
+    assert sent("operations", **one, only_queue=True) == []
+    assert sent("resubmits", ids=ids) == [sibling]
+    assert sent("resubmits", ids=ids, only_queue=True) == []
+    command = ("resubmit", "-f", "state:dead", "--user", "operator")
+    assert told(*command)["siblings"] == [sibling]
+    assert told(*command, "--only-queue")["siblings"] == []
+    hidden = make_user(
+        permissions=("broker.view_queue",), granted=("inquire",), pattern="orders"
+    )
+    (unseen,) = siblings_of(["orders"], authorities.held_by(hidden))
+    assert unseen.queue == ""
