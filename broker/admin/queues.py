@@ -13,7 +13,7 @@ from broker.admin.advising import AdvisingAdmin
 from broker.admin.names import NamedForm
 from broker.errors.messages import InvalidSelector
 from broker.formats.selectors.parsing import parse
-from broker.models import ModelQueue, Queue, QueueAlias, Subscription
+from broker.models import Discarded, ModelQueue, Queue, QueueAlias, Subscription
 from broker.queueing import journal
 
 POISON = (
@@ -22,7 +22,7 @@ POISON = (
     " of the address, under Address settings."
 )
 THRESHOLD = ("backout_threshold", "backout_queue")
-ROOM = ("max_depth", "max_message_bytes")
+LIMITS = ("max_depth", "max_message_bytes")
 
 
 class QueueForm(NamedForm):
@@ -57,7 +57,7 @@ class QueueAdmin(AdvisingAdmin):
                 "fields": [*THRESHOLD, "harden_backout", "max_resubmits"],
             },
         ),
-        ("Room", {"fields": ROOM}),
+        ("Limits", {"fields": LIMITS}),
         (
             "Operations",
             {
@@ -76,9 +76,11 @@ class QueueAdmin(AdvisingAdmin):
     def get_deleted_objects(
         self, objs: Iterable[Queue], request: HttpRequest
     ) -> tuple[Any, Any, Any, list[str]]:
-        """Refuse to delete a queue that holds messages; they would be lost."""
+        """Refuse to delete a queue that holds messages; they would be lost. Tell of
+        those that could no longer be restored."""
         chosen = list(objs)
         found, counts, missing, kept = super().get_deleted_objects(chosen, request)
+        found = [*found, *in_the_bin(chosen)]
         return found, counts, missing, [*kept, *still_held(chosen)]
 
 
@@ -90,6 +92,19 @@ def still_held(queues: Iterable[Queue]) -> Iterator[str]:
             yield (
                 f"{queue} holds {held:,} {'message' if held == 1 else 'messages'}."
                 " Let its consumers take them, or move or discard them first."
+            )
+
+
+def in_the_bin(queues: Iterable[Queue]) -> Iterator[str]:
+    """Sentences on the discarded messages of queues: without its queue, none can be
+    restored."""
+    for queue in queues:
+        count = Discarded.objects.filter(queue_id=queue.pk).count()
+        if count:
+            yield (
+                f"{count:,} discarded {'message' if count == 1 else 'messages'} of"
+                f" {queue}: the discard bin cannot restore"
+                f" {'it' if count == 1 else 'them'} without the queue."
             )
 
 
@@ -108,7 +123,7 @@ class ModelQueueAdmin(AdvisingAdmin):
             },
         ),
         ("Poison messages", {"description": POISON, "fields": THRESHOLD}),
-        ("Room", {"fields": ROOM}),
+        ("Limits", {"fields": LIMITS}),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from broker.models import Queue, QueueAlias
+from broker.models import Address, Queue, QueueAlias
 from broker.queueing.put import put
 from tests.console.letters import attempt
 from tests.console.settings_forms import page_of, warnings
@@ -113,3 +113,24 @@ def test_a_queue_that_holds_messages_is_not_deleted(ada: Client, place: str) -> 
     assert Queue.objects.count() == 2
     ada.post(page_of(empty, "delete"), {"post": "yes"})
     assert list(Queue.objects.values_list("name", flat=True)) == ["orders"]
+
+
+def test_no_way_deletes_a_queue_unasked(ada: Client) -> None:
+    """The discard bin is told of before; an address goes last; the API deletes none."""
+    orders = make_queue()
+    make_setting(max_delivery_attempts=1)
+    put("orders")
+    attempt("no")  # without a dead letter address it is discarded
+    url = page_of(orders, "delete")
+
+    said = words(ada.get(url).content.decode())
+    assert "1 discarded message of orders: the discard bin cannot restore it" in said
+    ada.post(page_of(orders.address, "delete"), {"post": "yes"})
+    assert ada.delete("/api/v1/queues/orders").status_code == 405
+    ada.post(url)  # without the confirmation
+    assert Queue.objects.exists()
+
+    ada.post(url, {"post": "yes"})
+    assert not Queue.objects.exists()
+    ada.post(page_of(orders.address, "delete"), {"post": "yes"})
+    assert not Address.objects.exists()
