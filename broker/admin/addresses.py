@@ -202,7 +202,7 @@ class AddressSettingAdmin(ExchangingAdmin):
                 ],
             },
         ),
-        ("Automatic queues", {"fields": ["auto_delete_queues_delay_ms"]}),
+        ("Auto-created queues", {"fields": ["auto_delete_queues_delay_ms"]}),
         ("Discarded messages", {"fields": ["discard_retention_s"]}),
     ]
 

@@ -20,8 +20,10 @@ State, Trial = Operation.State, Course.Stage
 
 LATE = timedelta(seconds=10)  # an operation is late after this time without a worker
 HALTS: dict[StopReason, str] = {
-    StopReason.AGAIN: "{n} of {tried} died again, of the same as before: “{pattern}”.",
-    StopReason.NEW: "{n} of {tried} died of something new: “{pattern}”.",
+    StopReason.AGAIN: (
+        "{n} of {tried} dead-lettered again, with the same error: “{pattern}”."
+    ),
+    StopReason.NEW: "{n} of {tried} dead-lettered with a new error: “{pattern}”.",
     StopReason.EXPIRED: "{n} of {tried} expired before a consumer processed one.",
     StopReason.UNTAKEN: "No consumer has taken {n} of the {tried} that were tried.",
 }
@@ -37,7 +39,7 @@ REMEDIES: dict[StopReason, str] = {
         "Check whether a consumer runs. If you continue, the operation waits once more."
     ),
 }
-LANES = {"canary": "Tried first", "ramp": "Larger parts", "rest": "The rest"}
+LANES = {"canary": "Canary", "ramp": "Larger parts", "rest": "The rest"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ def waits_for_trial(course: Course, aftermath: Aftermath | None) -> Iterator[str
         if count
     ]
     if parts:
-        yield f"It waits for the messages tried first: {', '.join(parts)}."
+        yield f"It waits for the canary: {', '.join(parts)}."
     if aftermath.untouched and not aftermath.under_way and course.watched_since:
         until = course.watched_since + timedelta(
             seconds=settings.BROKER_CANARY_PATIENCE_S

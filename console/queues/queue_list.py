@@ -79,7 +79,7 @@ COLUMNS = [
     ),
     Column(
         "died",
-        "Died",
+        "Dead-lettered",
         "dead letters that came from here, on any queue; some seconds old",
         lambda row: row.died,
     ),

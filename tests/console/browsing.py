@@ -196,7 +196,7 @@ def opened(site: str, **context: Any) -> Iterator[Page]:
 def sign_in(page: Page, path: str = "/") -> None:
     """Omar signs in, and gets to where he wanted."""
     page.goto(path)
-    page.get_by_label("Name").fill("omar")
+    page.get_by_label("Username").fill("omar")
     page.get_by_label("Password").fill("correct horse")
     page.keyboard.press("Enter")
     page.wait_for_url(path)

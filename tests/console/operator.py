@@ -131,7 +131,7 @@ def repair(day: Day) -> None:
 def start(day: Day) -> None:
     hands, page = day.hands, day.hands.page
     with day.step("start, with ten first and at a pace"):
-        expect(page.get_by_label("Try first")).to_have_value("10")
+        expect(page.get_by_label("Canary")).to_have_value("10")
         hands.write("Pace", "500")
         hands.write("Reason", "their currency is mended")
         hands.press("start with 10$")

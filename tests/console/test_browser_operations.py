@@ -128,7 +128,7 @@ def test_a_few_go_first_and_the_operation_stops_itself(
     planned: Operation, page: Page
 ) -> None:
     sign_in(page, f"/operations/{planned.pk}/")
-    first = page.get_by_label("Try first")
+    first = page.get_by_label("Canary")
     first.fill("4")
     page.get_by_role("button", name="Resubmit 31 messages – start with 4").click()
     expect(page.locator(".steps [aria-current]")).to_contain_text("Canary")
@@ -147,7 +147,7 @@ def test_a_few_go_first_and_the_operation_stops_itself(
     Background(they_die).join()
 
     alarm = page.get_by_role("alert")
-    expect(alarm).to_contain_text("It stopped itself. 3 of 4 died again")
+    expect(alarm).to_contain_text("It stopped itself. 3 of 4 dead-lettered again")
     page.get_by_role("button", name="Stop here").click()
     expect(page.locator(".result")).to_contain_text("4 sent 27 not touched")
     page.get_by_role("button", name="Undo…").click()

@@ -56,7 +56,7 @@ def look(page: Page) -> list[str]:
 
 def give_password(page: Page) -> None:
     page.goto("/accounts/login/")
-    page.get_by_label("Name").fill("omar")
+    page.get_by_label("Username").fill("omar")
     page.get_by_label("Password").fill("correct horse")
     page.keyboard.press("Enter")
     arrive(page, "Second factor")

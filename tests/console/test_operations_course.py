@@ -14,6 +14,7 @@ from django.utils import timezone
 from broker import operations
 from broker.models import Course, Operation, OperationItem, Queue
 from broker.monitoring import dead_letters
+from broker.monitoring.numbers import public_number
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, attempt, die, make_places
 from tests.console.ordering import many, part_of, plan, said, url
@@ -73,12 +74,9 @@ def test_the_stages_are_gone_through_one_by_one(operator: Client) -> None:
     operation = begun(operator, canary=10)
     assert stages(operator, operation) == "Canary"
     seen = said(operator, url("operation", operation))
-    assert (
-        "It waits for the messages tried first: 10 that no consumer has had yet."
-        in seen
-    )
+    assert "It waits for the canary: 10 that no consumer has had yet." in seen
     assert "If no consumer takes them, it stops at" in seen
-    assert "Tried first 10 10 0 0 10 0" in seen
+    assert "Canary 10 10 0 0 10 0" in seen
 
     for sent in (30, 90, 20):
         attempt(limit=100)
@@ -115,7 +113,7 @@ def test_it_stops_itself_and_says_at_what(operator: Client) -> None:
 
     seen = said(operator, url("operation", operation))
 
-    assert "It stopped itself. 3 of 10 died again, of the same as before" in seen
+    assert "It stopped itself. 3 of 10 dead-lettered again, with the same error" in seen
     assert "“ValueError: row {n} is bad”" in seen
     assert "stopped itself" in said(operator, reverse("console:operations"))
 
@@ -130,7 +128,7 @@ def test_what_errors_say_is_shown_as_text(operator: Client) -> None:
     attempt(EVIL)
     operations.step(operation.pk)
 
-    assert "1 of 10 died of something new" in said(
+    assert "1 of 10 dead-lettered with a new error" in said(
         operator, url("operation", operation)
     )
     assert "<script>alert" not in part_of(operator, operation)
@@ -246,8 +244,9 @@ def test_what_is_above_the_ceiling_is_named_counted_and_taken_in(
     assert "Resubmit 1 message" in seen
     assert "1 message was left out: resubmitted as often as the queue allows" in seen
     rest = said(operator, url("operation", operation), status="left_out")
-    assert str(letter.message_id) in rest
-    assert str(fresh.message_id) not in rest.split("Left out")[-1]
+    number = public_number(letter.message_id)
+    assert str(number) in rest
+    assert str(fresh.origin_id) not in rest.split("Left out")[-1]
 
     assert operator.post(url("take_in", operation)).status_code == 400
     operator.post(url("take_in", operation), {"reason": "the consumer was mended"})
@@ -268,9 +267,9 @@ def test_a_plan_says_what_came_of_resubmitting_before(operator: Client) -> None:
 
     seen = said(operator, url("operation", plan(operator)))
 
-    assert "3 of them were resubmitted before and died again." in seen
+    assert "3 of them were resubmitted before and dead-lettered again." in seen
     assert re.search(
-        r"Of 4 messages that died of “ValueError: row \{n\} is bad” and were"
+        r"Of 4 messages dead-lettered with “ValueError: row \{n\} is bad” and"
         r" resubmitted since \S+ \S+ UTC, 1 was processed\.",
         seen,
     )

@@ -132,7 +132,7 @@ def test_a_queue_says_what_died_of_it_and_leads_there(
 
     client = sign_in("viewer")
 
-    died = re.search(r'"died"><a [^>]*href="([^"]*)">3</a>', page(client, ""))
+    died = re.search(r'"dead-lettered"><a [^>]*href="([^"]*)">3</a>', page(client, ""))
 
     assert died
     assert died[1] == reverse("console:dead_letters") + "?queue=orders%2Feu"
@@ -157,7 +157,7 @@ def test_who_may_not_inquire_where_they_lie_is_not_told_what_died(
     html = page(client, "")
 
     assert names(html) == ["orders"]
-    assert 'data-label="died"' not in html
+    assert 'data-label="dead-lettered"' not in html
 
 
 def test_it_says_how_long_the_first_waits(sign_in: SignIn, db: None) -> None:
