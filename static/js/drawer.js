@@ -11,7 +11,7 @@ drawer.className = "drawer";
 drawer.tabIndex = -1;
 drawer.hidden = true;
 document.body.append(drawer);
-let shown = null; // the number of the message
+let shown = null; // the id of the copy that is shown
 let asked = null; // the last request; an earlier one that is late is not shown
 
 document.addEventListener("click", (event) => {
@@ -44,8 +44,9 @@ async function follow() {
   const url = `/messages/${wanted}/`;
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(10_000) });
-    if (answer.redirected) {
-      location.assign(url); // to sign in
+    // A copy's id leads to the number of its message; all else leads to sign in.
+    if (!new URL(answer.url).pathname.startsWith("/messages/")) {
+      location.assign(url);
     } else if (asked === wanted) {
       open(wanted, url, await answer.text());
     }
@@ -120,6 +121,6 @@ function close() {
   drawer.hidden = true;
   drawer.replaceChildren();
   const links = [...document.querySelectorAll("[data-peeks] [data-row] th a")];
-  links.find((link) => link.textContent.trim() === shown)?.focus();
+  links.find((link) => link.pathname === `/messages/${shown}/`)?.focus();
   shown = null;
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from broker import operations
@@ -75,6 +76,19 @@ def test_the_page_of_an_earlier_copy_leads_to_where_the_message_is_now(
     assert "It is a dead letter on DLQ" in said
     assert "Resubmitted to orders: became copy 2" in said
     assert "has ended" not in words(client.get(url).content.decode())
+
+
+def test_who_may_not_see_the_newest_copy_sees_the_newest_that_they_may(
+    client: Client, copies: list[int]
+) -> None:
+    may_look = ("broker.view_queue",)
+    user = make_user(
+        "vera", permissions=may_look, granted=("inquire",), pattern="orders"
+    )
+    client.force_login(user)
+    url = reverse("console:message", args=[copies[0]])
+    assert client.get(url).context["story"].message_id == copies[2]
+    assert client.get(url, {"copy": copies[3]}).status_code == 404
 
 
 def test_lists_show_the_number_and_find_each_id(

@@ -17,7 +17,7 @@ from broker.models import DeadLetter, Message
 from broker.models.bridge_names import LINK_PROPERTY
 from broker.monitoring.dead_letters import NEWEST
 from broker.monitoring.explain import explain
-from broker.monitoring.numbers import public_number
+from broker.monitoring.numbers import public_number, public_numbers
 from broker.monitoring.outcomes import Explanation
 from broker.security import authorities, redaction
 from broker.security.redaction import Veil
@@ -53,8 +53,8 @@ def message(request: HttpRequest, message_id: int) -> HttpResponse:
 
 
 def copy_of(request: HttpRequest, number: int) -> Story:
-    """The copy of a message that the query means; without one, the newest if the user
-    may see it."""
+    """The copy of a message that the query means; without one, the newest that the user
+    may see."""
     said = request.GET.get("copy", "")
     copy = int(said) if said.isdecimal() and len(said) < len(str(NEWEST)) else number
     if copy != number:
@@ -63,8 +63,17 @@ def copy_of(request: HttpRequest, number: int) -> Story:
             raise Http404(f"copy {copy} of message {number}")
         return story
     story = known(number, newest=not said)
-    is_seen = covers(authorities.held_by(request.user), "inquire", story)
-    return story if is_seen else known(number)
+    held = authorities.held_by(request.user)
+    if said or covers(held, "inquire", story):
+        return story
+    numbers = public_numbers(life.message_id for life in story.lives)
+    seen = [
+        life.message_id
+        for life in story.lives
+        if numbers[life.message_id] == number
+        and any(held.on("inquire", step.road.queue) for step in life.steps)
+    ]
+    return known(seen[-1]) if seen else story
 
 
 def url_of(request: HttpRequest, story: Story, number: int) -> str:
