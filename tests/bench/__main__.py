@@ -10,6 +10,7 @@ from collections.abc import Callable
 from tests.bench import cells, ground, links, machine, pages, report
 from tests.bench.archive import measuring
 from tests.bench.clients import clients
+from tests.bench.handlers import measuring as measuring_handlers
 from tests.bench.many import FEW, Many
 from tests.bench.slices import FULL, QUICK, SHORT
 
@@ -22,6 +23,9 @@ def arguments() -> Namespace:
     parser.add_argument("--clients", type=int, default=1, help="that work at once")
     parser.add_argument("--pages", action="store_true", help="those of the console")
     parser.add_argument("--links", action="store_true", help="those of bridges")
+    parser.add_argument(
+        "--handlers", action="store_true", help="those of other task queues, too"
+    )
     parser.add_argument(
         "--reports",
         type=int,
@@ -46,6 +50,13 @@ def main() -> None:
     elif options.links:
         links.measure(
             say, count=6_000 if options.quick else 20_000, write=options.write
+        )
+    elif options.handlers:
+        measuring_handlers.measure(
+            say,
+            messages=1_000 if options.quick else 5_000,
+            rounds=2 if options.quick else 5,
+            write=options.write,
         )
     elif options.reports:
         measuring.measure(say, options.reports, write=options.write)

@@ -1,0 +1,22 @@
+"""Handlers of Backout's dispatcher."""
+
+from __future__ import annotations
+
+from broker.client import Delivery, UnitOfWork, consumes
+from tests.bench.handlers.work import note, write_a_row
+
+
+@consumes("joined")
+def joined(delivery: Delivery, work: UnitOfWork) -> None:
+    note(delivery.body)
+
+
+@consumes("joined_row")
+def joined_row(delivery: Delivery, work: UnitOfWork) -> None:
+    write_a_row(delivery.body)
+    note(delivery.body)
+
+
+@consumes("leased", join=False)
+def leased(delivery: Delivery, work: UnitOfWork) -> None:
+    note(delivery.body)
