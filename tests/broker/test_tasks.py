@@ -292,6 +292,7 @@ def test_what_must_be_on_time_has_a_queue_and_a_worker_of_its_own() -> None:
     assert served["deadlines"] == ["deadlines"]
     assert "--pool threads --concurrency 5" in told["deadlines"]
     assert "deadlines" not in served["worker"][0].split(",")
+    assert told["worker"].startswith("nice ")
 
 
 def test_a_beat_that_came_too_late_is_not_made_up_for(db: None) -> None:
