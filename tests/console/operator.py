@@ -148,7 +148,7 @@ def watch(day: Day) -> None:
         expect(more).not_to_have_text("0", timeout=WAITS_MS)
     with day.step("see it stop itself at a second cause"):
         alarm = page.locator("main").get_by_role("alert")
-        expect(alarm).to_contain_text("of something new", timeout=WAITS_MS)
+        expect(alarm).to_contain_text("with a new error", timeout=WAITS_MS)
         expect(alarm).to_contain_text(" the ledger of the shop is ")
 
 

@@ -53,7 +53,7 @@ def page(site: str, letter: Letter, request: pytest.FixtureRequest) -> Iterator[
 def test_a_dead_letter_is_resubmitted_and_that_is_undone(
     page: Page, letter: Letter
 ) -> None:
-    sign_in(page, f"/messages/{letter.message_id}/")
+    sign_in(page, f"/messages/{letter.origin_id}/")
     page.get_by_role("button", name="Resubmit…").click()
     page.get_by_role("button", name="Resubmit 1 message").click()
     expect(page.locator(".result")).to_contain_text("1 sent")
@@ -67,7 +67,7 @@ def test_a_dead_letter_is_resubmitted_and_that_is_undone(
     expect(page.locator(".outlook")).to_contain_text("1 can be put back")
     page.get_by_role("button", name="Put 1 message back").click()
     expect(page.locator(".result")).to_have_text("1 put back")
-    page.get_by_role("link", name=str(letter.message_id), exact=True).click()
+    page.get_by_role("link", name=str(letter.origin_id), exact=True).click()
 
     expect(page.locator(".verdict")).to_contain_text("It is a dead letter on DLQ")
 

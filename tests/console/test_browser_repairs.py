@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from django.contrib.auth.hashers import make_password
@@ -62,8 +63,9 @@ def page(
 
 
 def sent_body(page: Page) -> bytes:
-    """Of the message whose page this is."""
-    return page.request.get(f"{page.url}body/").body()
+    """Of the copy whose page this is."""
+    link = page.get_by_role("link", name="Download body").get_attribute("href")
+    return page.request.get(urljoin(page.url, link or "")).body()
 
 
 @pytest.fixture
@@ -77,7 +79,7 @@ def test_what_is_typed_is_sent_and_nothing_else_is_changed(
 ) -> None:
     """A browser writes all line ends alike; one of these is another."""
     letter = letters[0]
-    sign_in(page, f"/messages/{letter.message_id}/")
+    sign_in(page, f"/messages/{letter.origin_id}/")
     page.get_by_role("link", name="Repair…").click()
     body = page.get_by_role("textbox", name="Body")
     body.fill(body.input_value().replace("XBT", "EUR"))
@@ -87,10 +89,8 @@ def test_what_is_typed_is_sent_and_nothing_else_is_changed(
 
     page.get_by_role("button", name="Send it to orders").click()
 
-    expect(
-        page.get_by_text(f"Message {letter.message_id} was repaired")
-    ).to_be_visible()
-    repaired = page.get_by_role("heading", name="Repaired from message")
+    expect(page.get_by_text(f"Message {letter.origin_id} was repaired")).to_be_visible()
+    repaired = page.get_by_role("heading", name="Repaired from copy 1")
     expect(repaired).to_be_visible()
     assert sent_body(page) == BODY.replace(b"XBT", b"EUR")
 
@@ -98,10 +98,10 @@ def test_what_is_typed_is_sent_and_nothing_else_is_changed(
 def test_the_keyboard_alone_repairs_a_message(
     page: Page, letters: list[Letter]
 ) -> None:
-    sign_in(page, f"/messages/{letters[1].message_id}/")
+    sign_in(page, f"/messages/{letters[1].origin_id}/")
     walk_to(page, "Repair…")
     page.keyboard.press("Enter")
-    arrive(page, f"Repair message {letters[1].message_id}")
+    arrive(page, f"Repair message {letters[1].origin_id}")
     page.get_by_label("subject").focus()
     page.keyboard.type("corrected")
     walk_to(page, "Preview")
@@ -109,7 +109,7 @@ def test_the_keyboard_alone_repairs_a_message(
     expect(page.get_by_role("heading", name="What you changed")).to_be_visible()
     walk_to(page, "Send it to orders")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Repaired from message")).to_be_visible()
+    expect(page.get_by_role("heading", name="Repaired from copy 1")).to_be_visible()
     assert sent_body(page) == b'{"currency": "BTC"}'
 
 

@@ -247,9 +247,8 @@ def test_an_end_says_what_became_of_it(orders: Queue) -> None:
 
     letter = Ready.objects.get().id
     assert one.code == "dead-lettered"
-    assert (
-        one.sentence == f"It was dead-lettered on orders and became message {letter}."
-    )
+    assert one.sentence == "It was dead-lettered on orders and continues as a copy."
+    assert one.remedy == "See its newest copy."
     assert one.details["became"] == letter
     (one,) = explain(letter)
     assert one.code == "dead-letter"
