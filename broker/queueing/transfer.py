@@ -97,10 +97,24 @@ Untaken = Callable[[Sequence[TakenEntry], str], object]
 
 
 def put_back(
-    entries: Sequence[TakenEntry], delays_ms: Sequence[int], record: Record
+    entries: Sequence[TakenEntry],
+    delays_ms: Sequence[int],
+    record: Record,
+    *,
+    ends: int | None = None,
 ) -> None:
-    """Return entries to their queues, each after its delay; a delay of 0 means at
-    once."""
+    """Return entries to their queues, each after its delay; a delay of 0 means at once.
+
+    Args:
+        entries: entries that this transaction has taken.
+        delays_ms: the delay of each.
+        record: data for the journal rows.
+        ends: an open unit of work that holds these entries, and no others. It ends in
+            the same statement, so they were not taken before.
+
+    Raises:
+        DataError: it has ended, or holds other entries; nothing was changed.
+    """
     if not entries:
         return
     ready = sql.fetch(
@@ -111,6 +125,7 @@ def put_back(
         expiries=[entry.expires_at for entry in entries],
         delays_ms=list(delays_ms),
         most_records=settings.BROKER_MAX_REDELIVERY_RECORDS,
+        ended_uow=ends,
         **record.parameters(),
     )
     notifications.announce_on_commit(set(ready))

@@ -7,14 +7,14 @@ import logging
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from broker import sql
 from broker.config.address_settings import DEFAULTS, Policy, merge, policy_of
 from broker.config.auto_create import ensure
 from broker.formats.error_fingerprint import readable
-from broker.models import AddressSetting, DeadLetter, Kind, Queue
+from broker.models import AddressSetting, DeadLetter, Kind, Place, Queue
 from broker.queueing import mentions
 from broker.queueing.transfer import Copy, Record, TakenEntry, copy, end, put_back
 from broker.settlement.annotations import annotate
@@ -98,6 +98,51 @@ def back_out(
         cause, outcome = Cause.REJECTED, BackOut(outcome.error)
         for rule in filter(can_put_aside, rules.values()):
             rule.max_delivery_attempts = 1
+    dispositions = decide_all(counted, outcome, rules)
+    carry_out(counted, dispositions, record, rules, cause=cause)
+    return dispositions
+
+
+def redeliver_unit(
+    uow: int, outcome: Outcome, *, actor: str, now: datetime | None
+) -> list[Disposition] | None:
+    """Back out a unit of work whose entries are all redelivered, outside a transaction:
+    one statement reads it, another ends it.
+
+    Returns:
+        The disposition of each entry. None if it has ended, has another outcome, or has
+        an entry that expired or is not redelivered; then nothing was changed.
+
+    Raises:
+        DataError: it was changed between the two statements; they changed nothing.
+    """
+    if not isinstance(outcome, BackOut) or outcome.annotations or outcome.hidden:
+        return None
+    held: list[TakenEntry] = []
+    rules: dict[int, AddressSetting] = {}
+    for row in sql.run("look_unit", {"uow": uow, "now": now}):
+        entry, (queue_id, *policy) = TakenEntry(*row[:7]), row[8:]
+        held.append(entry.counted())
+        if queue_id is not None:
+            rules[queue_id] = rule_from(*policy)
+    dispositions = decide_all(held, outcome, rules)
+    delays_ms = [
+        milliseconds(one.after) for one in dispositions if isinstance(one, Redeliver)
+    ]
+    if not held or len(delays_ms) < len(held) or any(one.expired for one in held):
+        return None
+    detail = {"error": readable(outcome.error)}
+    record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, detail, now)
+    put_back(held, delays_ms, record, ends=uow)
+    return dispositions
+
+
+def decide_all(
+    counted: Sequence[TakenEntry],
+    outcome: BackOut,
+    rules: Mapping[int, AddressSetting],
+) -> list[Disposition]:
+    """The disposition of each entry of a failed delivery; see ``decide``."""
     if outcome.at_once:
         for rule in rules.values():
             rule.redelivery_delay_ms = 0
@@ -106,7 +151,6 @@ def back_out(
     ]
     if outcome.delay is not None:
         dispositions = [waiting(one, outcome.delay) for one in dispositions]
-    carry_out(counted, dispositions, record, rules, cause=cause)
     return dispositions
 
 
@@ -246,13 +290,20 @@ def rules_of(queue_ids: set[int]) -> dict[int, AddressSetting]:
     Source:
         ActiveMQ Artemis, QueueImpl.checkRedelivery: internal queues have no limit.
     """
-    rules: dict[int, AddressSetting] = {}
-    for queue_id, address, threshold, kind, rows in sql.run(
-        "rules", {"queue_ids": list(queue_ids)}
-    ):
-        rule = rules[queue_id] = merge(address, map(setting_of, rows))
-        rule.poison_policy = policy_of(rule, threshold)
-        limited = rule.poison_policy in (Policy.ARTEMIS, Policy.BOTH)
-        if not limited or kind == Queue.Kind.INTERNAL:
-            rule.max_delivery_attempts = -1
-    return rules
+    rows = sql.run("rules", {"queue_ids": list(queue_ids)})
+    return {queue_id: rule_from(*policy) for queue_id, *policy in rows}
+
+
+def rule_from(
+    address: str,
+    threshold: int,
+    kind: Queue.Kind,
+    rows: Sequence[Mapping[str, Any]],
+) -> AddressSetting:
+    """The policy of one queue, from a row of ``rules.sql``."""
+    rule = merge(address, map(setting_of, rows))
+    rule.poison_policy = policy_of(rule, threshold)
+    limited = rule.poison_policy in (Policy.ARTEMIS, Policy.BOTH)
+    if not limited or kind == Queue.Kind.INTERNAL:
+        rule.max_delivery_attempts = -1
+    return rule

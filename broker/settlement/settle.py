@@ -4,12 +4,13 @@ died."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import DataError, transaction
+from django.db import DataError, connection, transaction
 
 from broker import sql
 from broker.errors import LockLost
@@ -18,7 +19,7 @@ from broker.models import CountsWhenLost, Kind, Place, Queue
 from broker.queueing import processes
 from broker.queueing.get import Accepts, Delivery, get
 from broker.queueing.transfer import Record, TakenEntry
-from broker.settlement.backout import settle_as
+from broker.settlement.backout import redeliver_unit, settle_as
 from broker.settlement.confirmations import confirm
 from broker.settlement.outcomes import BackOut, Failure, Outcome, Reject, Release
 from broker.settlement.redelivery_policy import Disposition
@@ -179,11 +180,22 @@ def end(
     return dispositions
 
 
-@transaction.atomic(savepoint=False)
 def end_if_held(
     uow: int, outcome: Outcome, *, actor: str = "", now: datetime | None = None
 ) -> list[Disposition] | None:
     """As ``end``; None if the unit of work holds nothing, or has ended already."""
+    if not connection.in_atomic_block:
+        with suppress(DataError):  # it was changed meanwhile
+            ended = redeliver_unit(uow, outcome, actor=actor, now=now)
+            if ended is not None:
+                return ended
+    return end_by_entry(uow, outcome, actor=actor, now=now)
+
+
+@transaction.atomic(savepoint=False)
+def end_by_entry(
+    uow: int, outcome: Outcome, *, actor: str, now: datetime | None
+) -> list[Disposition] | None:
     held = sql.fetch("take_unit", TakenEntry, uow=uow, now=now)
     if not held:
         return None

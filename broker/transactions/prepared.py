@@ -11,6 +11,7 @@ Source:
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -107,7 +108,8 @@ def prepare(work: UnitOfWork, xid: str) -> None:
     except (BrokerError, DatabaseError) as error:
         if line is None or line.closed:
             raise  # it is unknown whether it was committed; the journal has the answer
-        work.back_out_if_held(describe(error))
+        with suppress(LockLost):  # it has ended already
+            work.back_out(describe(error), by_system=True)
         raise BackedOut(str(error)) from error
     work.id, work.ended = uow, True
 

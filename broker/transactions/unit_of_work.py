@@ -257,7 +257,8 @@ class UnitOfWork:
         except (BrokerError, DatabaseError) as error:
             if line is None or line.closed:
                 raise  # unknown whether it was committed; the journal has the answer
-            self.back_out_if_held(describe(error))
+            with suppress(LockLost):  # it has ended already
+                self.back_out(describe(error), by_system=True)
             raise BackedOut(str(error)) from error
         self.ended = True
 
@@ -289,7 +290,6 @@ class UnitOfWork:
         if self.to_confirm:
             confirmations.confirm(self.to_confirm, uow=self.id, **about)
 
-    @transaction.atomic
     def back_out(
         self, error: str | Failure, *, by_system: bool = False
     ) -> list[Disposition]:
@@ -310,12 +310,17 @@ class UnitOfWork:
         if self.id is None:
             return []
         outcome = BackOut(error) if isinstance(error, str) else error
-        if self.mark is not None and not by_system:
+        if self.mark is None or by_system:
+            return self.end_as(self.id, outcome)
+        with transaction.atomic():
             self.skipped = self.skip(self.mark, outcome.error)
+            return self.end_as(self.id, outcome)
+
+    def end_as(self, uow: int, outcome: Failure) -> list[Disposition]:
         if not self.held:  # all deliveries were settled one by one
-            settle.accept(self.id, expected=0, **self.about)
+            settle.accept(uow, expected=0, **self.about)
             return []
-        return settle.end(self.id, outcome, **self.about)
+        return settle.end(uow, outcome, **self.about)
 
     def skip(self, delivery: Delivery, error: str) -> UnitOfWork:
         """Move one delivery into a new unit of work.
@@ -329,11 +334,6 @@ class UnitOfWork:
         after.held = after.claims = 1
         self.forget(delivery)
         return skipped.watched(after)
-
-    def back_out_if_held(self, error: str) -> None:
-        """Back out by the system, unless the unit of work has ended already."""
-        with suppress(LockLost):
-            self.back_out(error, by_system=True)
 
     def check_open(self) -> None:
         if self.ended:

@@ -83,6 +83,7 @@ SWITCHES = {
     "pooled": False,
     "in_transaction": False,
     "accepted_uow": -1000,
+    "ended_uow": None,
     "most_records": 10,
     "tables": ["broker_ready"],
     "few": 1000,

@@ -103,9 +103,9 @@ TABLE: dict[Callable[[], None], int] = {
     got_and_put_on: 5,
     joined: 2,
     joined_with_a_row: 5,  # one is the row's own, two begin and commit
-    leased_fails: 6,
-    joined_fails: 6,
-    hundred_die: 8,
+    leased_fails: 3,
+    joined_fails: 3,
+    hundred_die: 9,
 }
 
 

@@ -1,4 +1,5 @@
--- Return entries to their queues: ready, before all new entries, or delayed.
+-- Return entries to their queues: ready, before all new entries, or delayed. They were taken
+-- by this transaction; or they are all that an open unit of work holds, which ends here.
 --
 -- The journal event of a backout has the number of records that outlive a restart of the
 -- broker: the count, and the end of a delay. There are none beyond a limit, and none of
@@ -6,10 +7,26 @@
 --
 -- Order    the position of a returned entry is its id less 2^62: before new entries, and
 --          in the original order among returned ones.
--- Locks    none.
--- Index    broker_message_pkey
--- Returns  the queues with entries that became ready.
-WITH entry AS MATERIALIZED (
+-- Locks    the unit of work that ends.
+-- Index    broker_message_pkey, broker_unit_of_work_pkey, broker_claim_pkey
+-- Returns  the queues with entries that became ready. If the unit of work has ended, or
+--          holds other entries, the statement fails with a division by zero.
+WITH ended AS (
+    DELETE FROM broker_unit_of_work WHERE id = %(ended_uow)s::bigint RETURNING id
+),
+left_claims AS (
+    DELETE FROM broker_claim
+    WHERE uow = %(ended_uow)s::bigint AND EXISTS (SELECT FROM ended)
+    RETURNING queue_id, ids, delivery_counts
+),
+held AS (
+    SELECT 1 / (%(ended_uow)s::bigint IS NULL OR count(*) = cardinality(%(ids)b::bigint[])
+        AND count(*) = count(back.id))::integer AS are_these
+    FROM left_claims CROSS JOIN unnest(ids, delivery_counts) AS was (id, delivery_count)
+    LEFT JOIN unnest(%(queue_ids)b::integer[], %(ids)b::bigint[], %(delivery_counts)b::integer[])
+        AS back (queue_id, id, delivery_count) USING (queue_id, id, delivery_count)
+),
+entry AS MATERIALIZED (
     SELECT back.*, own.at,
         own.at + nullif(back.delay_ms, 0) * interval '1 millisecond' AS due_at,
         CASE WHEN %(kind)s::smallint <> 4 THEN NULL
@@ -21,6 +38,7 @@ WITH entry AS MATERIALIZED (
             %(backout_counts)b::integer[], %(delivery_counts)b::integer[],
             %(expiries)b::timestamptz[], %(delays_ms)b::bigint[]) AS back (
             queue_id, id, priority, backout_count, delivery_count, expires_at, delay_ms)
+    WHERE (SELECT are_these FROM held) = 1
 ),
 returned AS (
     INSERT INTO broker_ready (queue_id, priority, pos, id, backout_count,

@@ -237,8 +237,9 @@ def test_a_unit_of_work_that_is_left_open_is_backed_out_after_five_minutes(
 
 @pytest.mark.spec("UOW-7")
 def test_units_of_work_left_open_are_looked_for_every_second() -> None:
-    task = PeriodicTask.objects.get(task="broker.tasks.back_out_overdue")
-
-    assert task.interval is not None
-    assert task.interval.schedule.run_every == seconds(1)
-    assert task.enabled
+    assert tasks.BEAT_S == 1
+    assert tasks.back_out_overdue in [task for task, _ in tasks.DUE]
+    asked = PeriodicTask.objects.get(task="broker.tasks.send_due")
+    assert asked.interval is not None
+    assert asked.interval.schedule.run_every == seconds(tasks.ASKS_S)
+    assert asked.enabled

@@ -1,0 +1,98 @@
+"""A backout that two statements do: what comes between them changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from broker.errors import LockLost
+from broker.models import Claim, Kind, Ready
+from broker.monitoring import fsck
+from broker.queueing import journal
+from broker.queueing.get import Delivery
+from broker.queueing.put import put, put_many
+from broker.queueing.transfer import put_back
+from broker.transactions.scope import UnitOfWork
+from tests.broker.elsewhere import Elsewhere
+from tests.make import make_messages, make_queue, make_setting
+
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
+
+@pytest.fixture
+def between(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
+    """Has something happen once, after the unit of work was read."""
+
+    def arrange(happens: Callable[[], None]) -> None:
+        left = [happens]
+
+        def late(*args: Any, **kwargs: Any) -> None:
+            if left:
+                left.pop()()
+            put_back(*args, **kwargs)
+
+        monkeypatch.setattr("broker.settlement.backout.put_back", late)
+
+    return arrange
+
+
+def test_an_entry_that_was_settled_meanwhile_is_not_put_back(
+    between: Callable[[Callable[[], None]], None], elsewhere: Elsewhere
+) -> None:
+    make_queue("orders")
+    put_many(make_messages(2))
+    work = UnitOfWork()
+    first, second = work.get("orders", 2)
+    between(lambda: elsewhere(accept, first))
+
+    work.back_out("no")
+
+    (left,) = Ready.objects.all()
+    assert (left.id, left.backout_count) == (second.message_id, 1)
+    assert not Claim.objects.exists()
+    assert fsck.violations() == []
+
+
+def accept(delivery: Delivery) -> None:
+    """As another thread does that shares the unit of work."""
+    work = UnitOfWork()
+    work.id, work.held = delivery.uow, 2
+    work.accept(delivery)
+
+
+def test_a_unit_of_work_that_ended_meanwhile_is_lost(
+    between: Callable[[Callable[[], None]], None], elsewhere: Elsewhere
+) -> None:
+    make_queue("orders")
+    put("orders")
+    work = UnitOfWork()
+    (delivery,) = work.get("orders")
+    other = UnitOfWork()
+    other.id, other.held = delivery.uow, 1
+    between(lambda: elsewhere(other.commit))
+
+    with pytest.raises(LockLost):
+        work.back_out("no")
+
+    assert not Ready.objects.exists()
+    kinds = [event.kind for event in journal.lifeline(delivery.message_id)]
+    assert kinds == [Kind.PUT, Kind.GET, Kind.ACCEPT]
+    assert fsck.violations() == []
+
+
+def test_entries_of_several_queues_follow_their_own_settings() -> None:
+    for name in ("orders", "invoices"):
+        make_queue(name)
+        put(name)
+    make_setting("orders", redelivery_delay_ms=60_000)
+    work = UnitOfWork()
+    work.get("orders")
+    work.get("invoices")
+
+    work.back_out("no")
+
+    depths = [depth for _, depth in sorted(journal.depths().items())]
+    assert [(one.ready, one.delayed) for one in depths] == [(0, 1), (1, 0)]
+    assert fsck.violations() == []
