@@ -204,6 +204,10 @@ STORAGES = {
 # Broker-wide limits; what differs by address is in AddressSetting.
 BROKER_TRANSACTION_TIMEOUT_S = env.int("BROKER_TRANSACTION_TIMEOUT_S", default=300)
 BROKER_MESSAGE_RETENTION_DAYS = env.int("BROKER_MESSAGE_RETENTION_DAYS", default=7)
+# Above this size of all messages on the disk, the oldest go earlier; 0: no limit.
+BROKER_MESSAGE_RETENTION_BYTES = env.int(
+    "BROKER_MESSAGE_RETENTION_BYTES", default=20 * 2**30
+)
 # How long after its end an operation can be undone.
 BROKER_UNDO_WINDOW_S = env.int("BROKER_UNDO_WINDOW_S", default=1800)
 # How long an operation waits for a consumer to get the messages of its canary.

@@ -8,6 +8,7 @@ default partition, which is normally empty. Creating a partition moves its rows 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from functools import wraps
@@ -22,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 MESSAGES = 2**20  # message ids of one partition
 MESSAGES_AHEAD, DAYS_AHEAD = 4, 7
+TRIES = 4  # partitions that are read in one call because of the size limit
 FEW = 0.02  # largest share of needed rows with which a partition is rewritten
 
 
@@ -74,17 +76,22 @@ def make(parent: str, name: str, column: str, low: object, high: object) -> None
 
 def drop_old(*, now: datetime | None = None) -> None:
     """Drop partitions past retention, unless they have rows that are on a queue or
-    unread."""
+    unread. The messages also have a size limit, above which the oldest go first."""
     now = now or datetime.now(UTC)
     messages_since = now - timedelta(days=settings.BROKER_MESSAGE_RETENTION_DAYS)
-    for child in children("broker_message"):
-        name = child.removeprefix("broker_message_p")
-        if name.isdigit() and not has(child, since=messages_since):
-            drop_messages(child, int(name) * MESSAGES)
+    most = settings.BROKER_MESSAGE_RETENTION_BYTES or math.inf
+    size = sum(size_bytes(child) for child in children("broker_message"))
+    tries = TRIES
+    for n, child in numbered("broker_message"):
+        is_over = size > most and tries > 0
+        if is_over or not has(child, since=messages_since):
+            size -= size_bytes(child)
+            drop_messages(child, n * MESSAGES)
+            size += size_bytes(child)
+            tries -= is_over
     events_since = now - timedelta(days=settings.BROKER_JOURNAL_RETENTION_DAYS)
-    for child in children("broker_event"):
-        name = child.removeprefix("broker_event_p")
-        if name.isdigit() and f"p{events_since:%Y%m%d}" > f"p{name}":
+    for day, child in numbered("broker_event"):
+        if day < int(f"{events_since:%Y%m%d}"):
             drop_events(child)
 
 
@@ -197,6 +204,21 @@ def children(parent: str) -> set[str]:
         {"parent": Literal(parent)},
     )
     return {name for (name,) in rows}
+
+
+def numbered(parent: str) -> list[tuple[int, str]]:
+    """The partitions but the default one, by number: the oldest first."""
+    names = {child.removeprefix(f"{parent}_p"): child for child in children(parent)}
+    return sorted((int(n), child) for n, child in names.items() if n.isdigit())
+
+
+def size_bytes(child: str) -> int:
+    """The size of a partition on the disk, with its indexes; 0 if it is gone."""
+    ((size,),) = run(
+        "SELECT coalesce(pg_total_relation_size(to_regclass({child})), 0)",
+        {"child": Literal(child)},
+    )
+    return int(size)
 
 
 def last_message_id() -> int:

@@ -20,13 +20,21 @@ from broker.sql.partitions import MESSAGES, children
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, operator
 from tests.broker.elsewhere import Background, Elsewhere
+from tests.broker.sql.partitioning import (
+    OLD,
+    TODAY,
+    WEEKS_LATER,
+    accept,
+    drop_old,
+    execute,
+    fill_old_partition,
+    ids_go_on_at,
+    read_the_journal,
+)
 from tests.console.until import until
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 
-TODAY = NOON.date()
-WEEKS_LATER = NOON + timedelta(days=60)
 LONG_AGO = date(2020, 1, 1)  # before every partition there is
-OLD = 50  # the number of a partition of messages
 
 
 def test_partitions_of_the_near_future_are_made_ahead(orders: Queue) -> None:
@@ -98,6 +106,19 @@ def test_a_partition_that_cannot_be_had_is_made_another_time(
     elsewhere.commit()
     make_old_day()
     assert old_day in children("broker_event")
+
+
+@override_settings(BROKER_MESSAGE_RETENTION_BYTES=1)
+def test_above_the_size_limit_the_oldest_that_no_queue_has_go_first(
+    orders: Queue,
+) -> None:
+    fill_old_partition(3)
+    for _ in range(2):
+        drop_old(NOON)
+    assert Message.objects.count() == 3
+    accept("orders", 3)
+    drop_old(NOON)
+    assert not Message.objects.exists()
 
 
 def test_messages_past_retention_go_when_no_queue_has_them(orders: Queue) -> None:
@@ -284,40 +305,6 @@ def make_old_day() -> None:
     partitions.make("broker_event", f"p{LONG_AGO:%Y%m%d}", "at", low, high)
 
 
-def fill_old_partition(count: int) -> list[int]:
-    """Messages of one partition; return their ids."""
-    ids_go_on_at(OLD * MESSAGES)
-    partitions.make_ahead(today=TODAY)
-    receipts = put_many(make_messages(count), now=NOON)
-    return [receipt.message_id for receipt in receipts]
-
-
-def drop_old(now: datetime = WEEKS_LATER) -> None:
-    """Housekeeping, when ids are no longer taken from the old partition."""
-    ids_go_on_at((OLD + 1) * MESSAGES)
-    partitions.drop_old(now=now)
-
-
-def accept(queue: str, count: int) -> None:
-    work = UnitOfWork(now=NOON)
-    assert len(work.get(queue, count)) == count
-    work.commit()
-
-
-def read_the_journal() -> None:
-    """As a fold does once the test's own transaction is over."""
-    execute(
-        "INSERT INTO broker_tally SELECT queue_id, kind, coalesce(came_from, 0),"
-        " coalesce(went_to, 0), sum(n) FROM broker_event GROUP BY 1, 2, 3, 4"
-    )
-    execute("UPDATE broker_watermark SET xid = pg_current_xact_id()::text::bigint + 1")
-
-
-def ids_go_on_at(first: int) -> None:
-    """Unlike nextval, this is undone with the test's transaction."""
-    execute(f"ALTER SEQUENCE broker_message_id_seq RESTART WITH {first}")
-
-
 def partition_of(table: str, **key: int) -> str:
     ((column, value),) = key.items()
     with connection.cursor() as cursor:
@@ -335,11 +322,6 @@ def somebody_waits_for_a_lock() -> bool:
             " AND relation = 'broker_event_default'::regclass)"
         )
         return bool(cursor.fetchone()[0])
-
-
-def execute(statement: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement)
 
 
 def noon_of(day: date) -> datetime:
