@@ -111,6 +111,12 @@ def send_due() -> None:
         STOPPING.wait(BEAT_S)
 
 
+@signals.worker_ready.connect
+def ask_at_once(**_: object) -> None:
+    """Do not wait for the beat after a worker has started."""
+    send_due.apply_async(expires=ASKS_S)
+
+
 def is_near(left: timedelta | None) -> bool:
     """Whether a time comes before this is asked again."""
     return left is not None and left.total_seconds() < BEAT_S

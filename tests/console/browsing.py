@@ -111,10 +111,11 @@ def collected() -> TemporaryDirectory[str]:
 def serving(program: Program, application: str) -> Program:
     """The same program with this application in place of the console's.
 
-    The worker is not asked to leave, which takes it seconds: nothing is left to do.
+    Workers are not asked to leave, which takes seconds: nothing is left to do.
     """
     arguments = [one.replace(APPLICATION, application) for one in program.arguments]
-    signals = [(signal.SIGKILL, 10.0)] if program.name == "worker" else program.signals
+    is_worker = program.name in {"worker", "deadlines"}
+    signals = [(signal.SIGKILL, 10.0)] if is_worker else program.signals
     return replace(program, arguments=arguments, signals=signals)
 
 

@@ -191,7 +191,7 @@ def make_omar() -> None:
 def console(var: Path) -> Iterator[Page]:
     """A console that its beat drives, and a browser in which Omar is signed in."""
     with (
-        running_console(var, (*PROGRAMS, "beat")) as url,
+        running_console(var, (*PROGRAMS, "deadlines", "beat")) as url,
         sync_playwright() as playwright,
     ):
         browser = launched(playwright)

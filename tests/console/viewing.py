@@ -293,7 +293,7 @@ def main() -> None:
     given = parser.parse_args()
     with own_database("viewing"), TemporaryDirectory() as var:
         list(bury(LETTERS, 12))
-        programs = (*PROGRAMS, "beat")
+        programs = (*PROGRAMS, "deadlines", "beat")
         with running_console(Path(var), programs, SERVED) as url:
             run(url, given)
 

@@ -7,7 +7,7 @@ Artemis, and for those that programs put on the queue with an MQDLH of their own
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -155,8 +155,9 @@ def found_by(
     if not letters or not wanted:
         return found
     among = f"id:{letters[0].message_id}..{letters[-1].message_id}"
+    (numbers,) = filters.parse(among).terms
     for text in wanted:
-        terms = (*filters.parse(text).terms, *filters.parse(among).terms)
+        terms = (*filters.parse(text).terms, replace(numbers, key=filters.COPY))
         with search.patiently(search.PATIENCE):
             for some in search.keys(Filter(terms), within=queue, now=now):
                 for message_id, _ in some:
