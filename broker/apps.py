@@ -1,9 +1,21 @@
+import os
+from types import ModuleType
+
 from django.apps import AppConfig
+from django.conf import settings
 from django.db.models.signals import post_migrate, pre_migrate
+
+from broker.config import django_settings
 
 
 class BrokerConfig(AppConfig):
     name = "broker"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def __init__(self, app_name: str, app_module: ModuleType | None) -> None:
+        """Give the broker's settings their values, before any model is loaded."""
+        super().__init__(app_name, app_module)
+        django_settings.complete(settings, os.environ)
 
     def ready(self) -> None:
         """Register the system checks, the receivers of migration signals, and what the

@@ -31,6 +31,8 @@ def server_keeps_what_it_confirms(
     found: list[CheckMessage] = []
     for alias in databases or []:
         connection = connections[alias]
+        if connection.vendor != "postgresql":
+            continue
         connection.ensure_connection()
         version = connection.connection.info.server_version
         if version < OLDEST:
@@ -49,7 +51,7 @@ def settings_are_meant(
     *, databases: Sequence[str] | None = None, **_: Any
 ) -> list[CheckMessage]:
     """Warn of settings that may lose or block messages."""
-    if "default" not in (databases or []):
+    if "default" not in (databases or []) or database_is_postgresql():
         return []
     try:
         with transaction.atomic():
@@ -60,6 +62,17 @@ def settings_are_meant(
         checks.Warning(one.sentence, hint=one.remedy, id=f"broker.{one.code}")
         for one in found
     ]
+
+
+@register(BROKER)
+def database_is_postgresql(**_: Any) -> list[CheckMessage]:
+    """Refuse another database than PostgreSQL; does not connect."""
+    vendor = connections["default"].vendor
+    if vendor == "postgresql":
+        return []
+    sentence = f"The broker needs PostgreSQL; the default database is {vendor}."
+    hint = "Set DATABASES['default']['ENGINE'] to django.db.backends.postgresql."
+    return [Error(sentence, hint=hint, id="broker.E006")]
 
 
 @register(BROKER)

@@ -6,6 +6,7 @@ from django.utils.module_loading import autodiscover_modules
 
 class ConsoleConfig(AppConfig):
     name = "console"
+    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         """Register Celery, live topics, viewers of all applications, sign-in signals,

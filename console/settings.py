@@ -1,7 +1,6 @@
-"""All settings, from the environment; the defaults are for this machine alone.
+"""Settings of the console, from the environment; the defaults are for this machine.
 
-How the broker treats messages is not set here but in the database (``AddressSetting``),
-so that an administrator can change it at run time.
+Those of the broker are in ``broker/config/defaults.py``; it reads the environment, too.
 """
 
 from __future__ import annotations
@@ -9,13 +8,18 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import environ
 from cryptography.fernet import Fernet
 
+from broker.config.defaults import BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S
 from console.runtime import socket_paths
 from console.runtime.celery_settings import *  # noqa: F403
 from console.settings_signing_in import *  # noqa: F403
+
+if TYPE_CHECKING:  # broker/config/django_settings.py sets them
+    from broker.config.defaults import *  # noqa: F403
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -171,13 +175,6 @@ CONTENT_SECURITY_POLICY = {
 # Token for /metrics; empty: only clients on this machine get metrics.
 BACKOUT_METRICS_TOKEN = env.str("BACKOUT_METRICS_TOKEN", default="")
 
-# Percent of the disk of BACKOUT_VAR that is free: below the first, people are told;
-# below the second, /readyz says no. 0 switches either off.
-BACKOUT_DISK_LOW_PERCENT = env.float("BACKOUT_DISK_LOW_PERCENT", default=10.0)
-BACKOUT_DISK_FULL_PERCENT = env.float("BACKOUT_DISK_FULL_PERCENT", default=2.0)
-
-# How long the response to an idempotency key is kept.
-BACKOUT_ANSWERS_KEPT_HOURS = env.int("BACKOUT_ANSWERS_KEPT_HOURS", default=24)
 # The largest request in bytes, with all its messages.
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.int("BACKOUT_MAX_REQUEST_BYTES", default=16 * 2**20)
 FILE_UPLOAD_HANDLERS = [
@@ -201,45 +198,8 @@ STORAGES = {
     },
 }
 
-# Broker-wide limits; what differs by address is in AddressSetting.
-BROKER_TRANSACTION_TIMEOUT_S = env.int("BROKER_TRANSACTION_TIMEOUT_S", default=300)
-BROKER_MESSAGE_RETENTION_DAYS = env.int("BROKER_MESSAGE_RETENTION_DAYS", default=7)
-# Above this size of all messages on the disk, the oldest go earlier; 0: no limit.
-BROKER_MESSAGE_RETENTION_BYTES = env.int(
-    "BROKER_MESSAGE_RETENTION_BYTES", default=20 * 2**30
-)
-# How long after its end an operation can be undone.
-BROKER_UNDO_WINDOW_S = env.int("BROKER_UNDO_WINDOW_S", default=1800)
-# How long an operation waits for a consumer to get the messages of its canary.
-BROKER_CANARY_PATIENCE_S = env.int("BROKER_CANARY_PATIENCE_S", default=300)
-# How long an operation can be approved and started after it was planned.
-BROKER_APPROVAL_WINDOW_S = env.int("BROKER_APPROVAL_WINDOW_S", default=14_400)
-BROKER_JOURNAL_RETENTION_DAYS = env.int("BROKER_JOURNAL_RETENTION_DAYS", default=30)
-BROKER_MAX_MESSAGE_BYTES = env.int("BROKER_MAX_MESSAGE_BYTES", default=100 * 2**20)
-BROKER_MAX_UNCOMMITTED_MESSAGES = env.int(
-    "BROKER_MAX_UNCOMMITTED_MESSAGES", default=10_000
-)
-BROKER_MAX_UNCOMMITTED_BYTES = env.int(
-    "BROKER_MAX_UNCOMMITTED_BYTES", default=100 * 2**20
-)
-BROKER_NAME = env.str("BROKER_NAME", default="BACKOUT")  # like a queue manager's name
-BROKER_DEAD_LETTER_QUEUE = env.str(
-    "BROKER_DEAD_LETTER_QUEUE", default="SYSTEM.DEAD.LETTER.QUEUE"
-)
-BROKER_SKIP_BACKOUT = env.bool("BROKER_SKIP_BACKOUT", default=True)
-# Artemis' max-redelivery-records: -1 is no limit.
-BROKER_MAX_REDELIVERY_RECORDS = env.int("BROKER_MAX_REDELIVERY_RECORDS", default=10)
-BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY = env.bool(
-    "BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY", default=False
-)
-# Seconds between searches for expired messages; negative: only if a get finds none.
-BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S = env.float(
-    "BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S", default=1.0
-)
-# Seconds between checks whether auto-created queues and addresses are idle and can be
-# deleted; negative: no checks, so they are never deleted.
-BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S = env.float(
-    "BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S", default=30.0
+SCAN_PERIOD_S = env.float(
+    "BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S", default=BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S
 )
 CELERY_BEAT_SCHEDULE = {
     "broker: apply dead letter rules": {
@@ -249,8 +209,8 @@ CELERY_BEAT_SCHEDULE = {
     },
     "broker: delete what made itself": {
         "task": "broker.tasks.auto_delete",
-        "schedule": max(BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S, 1.0),
-        "options": {"expire_seconds": max(int(BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S), 2)},
+        "schedule": max(SCAN_PERIOD_S, 1.0),
+        "options": {"expire_seconds": max(int(SCAN_PERIOD_S), 2)},
     },
     "broker: forget answers": {
         "task": "broker.tasks.forget_answers",
@@ -258,80 +218,6 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expire_seconds": 300},
     },
 }
-# Syntax of address setting patterns: see broker/formats/wildcards.py.
-BROKER_WILDCARD_DELIMITER = env.str("BROKER_WILDCARD_DELIMITER", default=".")
-BROKER_WILDCARD_ANY_WORDS = env.str("BROKER_WILDCARD_ANY_WORDS", default="#")
-BROKER_WILDCARD_SINGLE_WORD = env.str("BROKER_WILDCARD_SINGLE_WORD", default="*")
-BROKER_LITERAL_MATCH_MARKERS = env.str("BROKER_LITERAL_MATCH_MARKERS", default="")
-
-# AMQP. Listening addresses and authentication.
-BROKER_AMQP_HOST = env.str("BROKER_AMQP_HOST", default="127.0.0.1")
-BROKER_AMQP_PORT = env.int("BROKER_AMQP_PORT", default=5672)
-# If no port is set, the listener may use the next port that is free.
-BROKER_AMQP_PORT_IS_FIXED = "BROKER_AMQP_PORT" in os.environ
-# The TLS port, used only with a certificate. The next three are PEM files.
-BROKER_AMQPS_PORT = env.int("BROKER_AMQPS_PORT", default=5671)
-BROKER_AMQP_CERTIFICATE = env.str("BROKER_AMQP_CERTIFICATE", default="")
-BROKER_AMQP_KEY = env.str("BROKER_AMQP_KEY", default="")
-BROKER_AMQP_CLIENT_CA = env.str("BROKER_AMQP_CLIENT_CA", default="")
-# Whether passwords are accepted without TLS; None: only from this machine.
-BROKER_AMQP_PLAIN_WITHOUT_TLS = env.bool("BROKER_AMQP_PLAIN_WITHOUT_TLS", default=None)
-# Whether SCRAM is offered; None: only where PLAIN is not. SCRAM works for credentials
-# only, and clients that are offered SCRAM use nothing else.
-BROKER_AMQP_SCRAM = env.bool("BROKER_AMQP_SCRAM", default=None)
-# Whether clients of Azure Service Bus may log in with tokens. Whoever reads the
-# credentials in the database can then make tokens.
-BROKER_AMQP_CBS = env.bool("BROKER_AMQP_CBS", default=False)
-# Limits of clients per listening process; see broker/amqp/limits.py.
-BROKER_AMQP_MAX_CONNECTIONS = env.int("BROKER_AMQP_MAX_CONNECTIONS", default=10_000)
-BROKER_AMQP_MAX_CONNECTIONS_PER_USER = env.int(
-    "BROKER_AMQP_MAX_CONNECTIONS_PER_USER", default=4000
-)
-BROKER_AMQP_MAX_CONNECTIONS_PER_HOST = env.int(
-    "BROKER_AMQP_MAX_CONNECTIONS_PER_HOST", default=4000
-)
-BROKER_AMQP_MAX_BEFORE_LOGIN = env.int("BROKER_AMQP_MAX_BEFORE_LOGIN", default=200)
-BROKER_AMQP_MAX_BEFORE_LOGIN_PER_HOST = env.int(
-    "BROKER_AMQP_MAX_BEFORE_LOGIN_PER_HOST", default=100
-)
-BROKER_AMQP_LOGIN_TIMEOUT_S = env.float("BROKER_AMQP_LOGIN_TIMEOUT_S", default=10.0)
-BROKER_AMQP_LOGIN_BYTES = env.int("BROKER_AMQP_LOGIN_BYTES", default=8192)
-# The number of wrong passwords in a minute before a host or a name is refused.
-BROKER_AMQP_MAX_LOGIN_FAILURES_PER_HOST = env.int(
-    "BROKER_AMQP_MAX_LOGIN_FAILURES_PER_HOST", default=100
-)
-BROKER_AMQP_MAX_LOGIN_FAILURES_PER_NAME = env.int(
-    "BROKER_AMQP_MAX_LOGIN_FAILURES_PER_NAME", default=10
-)
-BROKER_AMQP_MAX_SESSIONS = env.int("BROKER_AMQP_MAX_SESSIONS", default=256)
-BROKER_AMQP_MAX_ENDPOINTS = env.int("BROKER_AMQP_MAX_ENDPOINTS", default=1024)
-BROKER_AMQP_MAX_FRAME_BYTES = env.int("BROKER_AMQP_MAX_FRAME_BYTES", default=65_536)
-BROKER_AMQP_IDLE_TIMEOUT_S = env.float("BROKER_AMQP_IDLE_TIMEOUT_S", default=120.0)
-BROKER_AMQP_MAX_IN_FLIGHT = env.int("BROKER_AMQP_MAX_IN_FLIGHT", default=2000)
-BROKER_AMQP_MAX_IN_FLIGHT_BYTES = env.int(
-    "BROKER_AMQP_MAX_IN_FLIGHT_BYTES", default=64 * 2**20
-)
-BROKER_AMQP_MAX_PARTIAL_BYTES = env.int(
-    "BROKER_AMQP_MAX_PARTIAL_BYTES", default=BROKER_MAX_MESSAGE_BYTES + 2**20
-)
-BROKER_AMQP_MAX_UNSENT_BYTES = env.int("BROKER_AMQP_MAX_UNSENT_BYTES", default=2**20)
-BROKER_AMQP_PUT_CREDIT = env.int("BROKER_AMQP_PUT_CREDIT", default=400)
-BROKER_AMQP_MAX_TRANSACTION_MESSAGES = env.int(
-    "BROKER_AMQP_MAX_TRANSACTION_MESSAGES", default=BROKER_MAX_UNCOMMITTED_MESSAGES
-)
-BROKER_AMQP_MAX_TRANSACTION_BYTES = env.int(
-    "BROKER_AMQP_MAX_TRANSACTION_BYTES", default=BROKER_MAX_UNCOMMITTED_BYTES
-)
-BROKER_AMQP_MAX_TRANSACTION_AGE_S = env.float(
-    "BROKER_AMQP_MAX_TRANSACTION_AGE_S", default=BROKER_TRANSACTION_TIMEOUT_S
-)
-
-# Modules with message transformers of links, beside those of installed applications.
-BACKOUT_TRANSFORMERS = env.list("BACKOUT_TRANSFORMERS", default=[])
-
-# Links of bridges: message ids kept to detect duplicates, in seconds and ids per link.
-BRIDGE_DUPLICATES_KEPT_S = env.float("BRIDGE_DUPLICATES_KEPT_S", default=7 * 86400.0)
-BRIDGE_DUPLICATES_KEPT = env.int("BRIDGE_DUPLICATES_KEPT", default=1_000_000)
 
 LOGGING = {
     "version": 1,

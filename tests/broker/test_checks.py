@@ -51,6 +51,16 @@ def test_a_server_that_forgets_is_an_error(unsafe_server: None) -> None:
     assert "full_page_writes = on" in found[1].msg
 
 
+def test_another_database_than_postgresql_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "vendor", "sqlite")
+    (found,) = run_checks(tags=[BROKER])
+    assert found.id == "broker.E006"
+    assert checks.server_keeps_what_it_confirms(databases=HERE) == []
+    assert checks.settings_are_meant(databases=HERE) == []
+
+
 def test_a_process_that_is_about_to_run_refuses_such_a_server(
     unsafe_server: None,
 ) -> None:
