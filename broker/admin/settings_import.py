@@ -73,9 +73,8 @@ class ImportForm(forms.Form):
 
 
 class ExchangingAdmin(AdvisingAdmin):
-    """The pages that export and import address settings."""
-
-    change_list_template = "admin/broker/addresssetting/change_list.html"
+    """The pages that export and import address settings. The console has links to
+    them, and their templates."""
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view

@@ -14,8 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from django.conf import settings
-
 PARENT = "BACKOUT_PROCESS_OF"  # environment variable with the process id of the parent
 LOOK_S = 0.1
 LONGEST_WAIT_S = 30.0
@@ -52,10 +50,10 @@ class SupervisedProcess:
 
     def start(self) -> None:
         self.began_at = time.monotonic()
+        path = os.pathsep.join(sys.path)  # manage.py puts its folder there
         self.process = subprocess.Popen(  # noqa: S603 -- our own command
             self.arguments,
-            cwd=settings.BASE_DIR,
-            env=os.environ | {PARENT: str(os.getpid())},
+            env=os.environ | {PARENT: str(os.getpid()), "PYTHONPATH": path},
             stdin=subprocess.DEVNULL,
         )
 

@@ -3,8 +3,8 @@
 A put wakes the consumers of its own process directly. It wakes those of other processes
 by a hint on Redis: at once if there was no put just before; while puts follow each
 other, hints pause for ``SHORT_S`` to ``LONG_S``, and each names the queues of all puts
-meanwhile. A hint may be lost, and Redis may be down, so every consumer looks at its
-queue at least once in ``POLL_S``.
+meanwhile. A hint may be lost, and Redis may be down or not used (``REDIS_URL``), so
+every consumer looks at its queue at least once in ``POLL_S``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from importlib.util import find_spec
 
-import redis
 from django.conf import settings
 from django.db import transaction
+
+HAS_REDIS = find_spec("redis") is not None  # without it, consumers poll
+if HAS_REDIS:
+    import redis
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +58,7 @@ class Arrivals:
         have changed. It runs in the notifying thread; it must not block or raise."""
         with self.changed:
             self.subscribers += (tell,)
-        self.run_in_background("arrivals-hear", self.hear_for_ever)
+        self.hear()
 
     def unsubscribe(self, tell: Callable[[list[int]], None]) -> None:
         with self.changed:
@@ -63,10 +67,17 @@ class Arrivals:
     def say(self, queue_ids: set[int]) -> None:
         if queue_ids <= self.unsaid:  # another call is about to publish these queues
             return
+        if not uses_redis():
+            return
         self.run_in_background("arrivals-say", self.say_for_ever)
         with self.changed:
             self.unsaid |= queue_ids
         self.to_say.set()
+
+    def hear(self) -> None:
+        """Hear from other processes, if they can say anything."""
+        if uses_redis():
+            self.run_in_background("arrivals-hear", self.hear_for_ever)
 
     def run_in_background(self, name: str, loop: partial[None] | object) -> None:
         with self.changed:
@@ -103,6 +114,11 @@ class Arrivals:
             except (redis.RedisError, ValueError) as error:
                 logger.info("No hints of arrivals are heard: %s", error)
                 time.sleep(AWAY_S)
+
+
+def uses_redis() -> bool:
+    """Whether hints go between processes."""
+    return HAS_REDIS and bool(settings.REDIS_URL)
 
 
 def next_pause(pause_s: float, *, more: bool) -> float:
@@ -152,7 +168,7 @@ def wait(queue_id: int, seen: int, *, longest_s: float = POLL_S) -> None:
 def wait_for_any(seen: Mapping[int, int], *, longest_s: float = POLL_S) -> None:
     """Like ``wait``, for several queues: versions by queue id."""
     arrivals = here()
-    arrivals.run_in_background("arrivals-hear", arrivals.hear_for_ever)
+    arrivals.hear()
     with arrivals.changed:
         for queue_id in seen:
             # So that wake_all changes the version of this queue, too.

@@ -36,9 +36,20 @@ class Provider:
     guarantee: str = "at least once"  # guarantee of transfers without transactions
 
     def connect(self, factory: Factory) -> ProviderSession:
-        """A session; see ``interface.Connect``."""
+        """A session; see ``interface.Connect``.
+
+        Raises:
+            WrongFactory: also if a package is missing that this provider needs.
+        """
         self.check_url(factory)
-        module = import_module(f"broker.bridges.providers.{self.module}")
+        try:
+            module = import_module(f"broker.bridges.providers.{self.module}")
+        except ModuleNotFoundError as error:
+            raise WrongFactory(
+                factory.name,
+                f"{self.label} needs the package {error.name}. Install it:"
+                " pip install 'backout[amqp]'.",
+            ) from error
         return cast(Connect, module.connect)(factory)
 
     def check_url(self, factory: Factory) -> None:

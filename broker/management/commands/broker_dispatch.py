@@ -78,9 +78,11 @@ class Command(BaseCommand):
         dispatcher.start()
         while not (stop.wait(LOOK_S) or is_orphan()):
             pass
-        if not is_one_of_several():
-            self.say("Stopping: waiting for running handlers to finish.")
-        dispatcher.stop()
+        try:
+            if not is_one_of_several():
+                self.say("Stopping: waiting for running handlers to finish.")
+        finally:  # also if nobody reads any more
+            dispatcher.stop()
 
     def tell(self, handlers: list[Handler]) -> None:
         if not handlers:

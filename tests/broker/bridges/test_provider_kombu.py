@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,7 @@ import pytest
 import redis
 from django.conf import settings
 
+from broker.bridges.providers import registry
 from broker.bridges.providers.interface import Destination, Factory
 from broker.bridges.providers.kombu import KombuSession, connect
 from broker.errors.bridges import AccessRefused, ProviderLost, WrongFactory
@@ -184,3 +186,13 @@ def test_a_wrong_password_is_told() -> None:
 def test_a_transport_that_is_not_there_is_told() -> None:
     with pytest.raises(WrongFactory, match="kombu cannot use"):
         connect(factory("carrier-pigeon://roof"))
+
+
+def test_a_package_that_is_missing_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "broker.bridges.providers.kombu")
+    monkeypatch.setitem(sys.modules, "kombu", None)
+    why = r"needs the package kombu\. Install it: pip install 'backout\[amqp\]'"
+    with pytest.raises(WrongFactory, match=why):
+        registry.connect(factory("memory://"))

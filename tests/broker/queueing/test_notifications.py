@@ -50,6 +50,16 @@ def without_redis(alone: Arrivals, monkeypatch: pytest.MonkeyPatch) -> Arrivals:
     return alone
 
 
+def test_without_a_redis_nothing_is_said_or_heard(
+    alone: Arrivals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone.threads.clear()
+    monkeypatch.setattr(settings, "REDIS_URL", "")
+    SAY(alone, {7})
+    notifications.wait(7, notifications.version(7), longest_s=0.001)
+    assert alone.threads == {}
+
+
 def test_an_arrival_between_the_look_and_the_wait_is_not_lost(alone: Arrivals) -> None:
     seen = notifications.version(7)
     notifications.announce({7})
