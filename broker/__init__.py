@@ -43,3 +43,5 @@ The path of one message, in the order to read it:
 Every step writes its row of the journal in the same transaction. The broker knows no
 page, no socket and no report.
 """
+
+__version__ = "0.1.0"

@@ -19,6 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from django.conf import settings
 
+from broker import __version__
 from broker.amqp.clients import registry_rows
 from broker.amqp.clients.access import Access
 from broker.amqp.clients.addresses import place
@@ -47,7 +48,7 @@ Result = TypeVar("Result")
 
 logger = logging.getLogger(__name__)
 
-PRODUCT, VERSION = "Backout", "0.1.0"
+PRODUCT = "Backout"
 MIB = 2**20
 THREADS = 4  # threads for attaches, gets and logins
 PASSWORD_THREADS = 2
@@ -95,7 +96,7 @@ class Listener:
         self.container_id = f"{settings.BROKER_NAME}@{socket.gethostname()}"
         self.properties = {
             Symbol("product"): PRODUCT,
-            Symbol("version"): VERSION,
+            Symbol("version"): __version__,
             Symbol("platform"): f"Python {platform.python_version()}",
         }
         self.servers: list[asyncio.Server] = []
