@@ -13,8 +13,9 @@ from contextlib import contextmanager, suppress
 
 from django.db import connection
 
+from broker.housekeeping.work import BEAT_S
 from broker.queueing.put import NewMessage, put_many
-from broker.tasks import BEAT_S, vacuum_bloated
+from broker.tasks import vacuum_bloated
 from broker.transactions.scope import unit_of_work
 from tests.bench import ground
 from tests.bench.body import BODY

@@ -20,6 +20,7 @@ from django.db import connection
 from django.utils import timezone
 
 from broker import tasks
+from broker.housekeeping.work import BEAT_S
 from broker.models import Kind, Queue
 from broker.queueing import processes
 from broker.queueing.put import NewMessage, put, put_many
@@ -171,7 +172,7 @@ def release(told: Connection) -> list[float]:
     while not told.poll():
         began = time.monotonic()
         tasks.release_due()
-        told.poll(max(0.0, began + tasks.BEAT_S - time.monotonic()))
+        told.poll(max(0.0, began + BEAT_S - time.monotonic()))
     return []
 
 

@@ -15,6 +15,7 @@ from django_celery_beat.models import PeriodicTask
 from honcho.environ import parse_procfile
 
 from broker import operations, tasks
+from broker.housekeeping import work
 from broker.models import Experience, Operation, OperationItem, Queue, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
 from broker.monitoring import fsck
@@ -87,7 +88,7 @@ def test_what_expires_within_the_beat_ends_in_it(orders: Queue) -> None:
 def test_a_task_goes_on_until_nothing_is_left(
     orders: Queue, monkeypatch: pytest.MonkeyPatch, more: int
 ) -> None:
-    monkeypatch.setattr(tasks, "BATCH", 4)
+    monkeypatch.setattr(work, "BATCH", 4)
     now = timezone.now()
     late = make_messages(8 + more, expires_at=now - LONG_AGO / 2)
     put_many(late, now=now - LONG_AGO)

@@ -13,6 +13,7 @@ from broker.checks import BROKER, refuse_unsafe_server
 from broker.client.dispatch.dispatcher import Dispatcher
 from broker.client.dispatch.handlers import Handler, discover
 from broker.errors import UnsafeServer
+from broker.housekeeping.housekeeper import Housekeeper
 from broker.management.processes import Processes, is_one_of_several, is_orphan
 
 LOOK_S = 1.0
@@ -76,6 +77,8 @@ class Command(BaseCommand):
         on_signal(stop.set)
         dispatcher = Dispatcher(handlers)
         dispatcher.start()
+        housekeeper = Housekeeper()
+        housekeeper.start()
         while not (stop.wait(LOOK_S) or is_orphan()):
             pass
         try:
@@ -83,6 +86,7 @@ class Command(BaseCommand):
                 self.say("Stopping: waiting for running handlers to finish.")
         finally:  # also if nobody reads any more
             dispatcher.stop()
+            housekeeper.stop()
 
     def tell(self, handlers: list[Handler]) -> None:
         if not handlers:

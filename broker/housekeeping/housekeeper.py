@@ -1,0 +1,104 @@
+"""A thread that does the housekeeping where no worker of Celery does.
+
+A worker does if one runs, and the project has django-celery-beat, in whose tables
+``migrate`` writes the schedule of the tasks: other workers know nothing of the broker.
+
+Each dispatcher has one. An advisory lock lets one of them work at a time; a lock that
+is lost does no harm, as the work is safe to do twice.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from django.apps import apps
+from django.db import Error as DatabaseError
+from django.db import InterfaceError, connection
+
+from broker.housekeeping.work import BEAT_S, DUTIES
+from broker.queueing.processes import LOCK_CLASS
+
+logger = logging.getLogger(__name__)
+
+HOUSEKEEPING = 0x424F  # first key of the advisory lock
+TURN_S = 10.0  # how long one turn lasts, and how long others wait for theirs
+STOPS_WITHIN_S = 5.0
+# A worker that is dead may still be registered; only one that lives holds its lock.
+TAKE = """
+SELECT CASE WHEN %s AND EXISTS (
+    SELECT FROM broker_owner JOIN pg_locks ON objid = id::bigint::oid
+    WHERE kind = 'worker' AND locktype = 'advisory' AND granted
+      AND classid = %s::int::oid
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+) THEN false ELSE pg_try_advisory_lock(%s::int, 0) END"""
+LEAVE = "SELECT pg_advisory_unlock(%s::int, 0)"
+
+
+class Housekeeper:
+    """The thread of this process."""
+
+    def __init__(self) -> None:
+        self.stopping = threading.Event()
+        self.called: dict[int, float] = {}  # when each duty was last called
+        self.thread = threading.Thread(
+            target=self.run, name="housekeeping", daemon=True
+        )
+
+    def start(self) -> None:
+        self.thread.start()
+
+    def stop(self) -> None:
+        """Stop. What does not end soon ends with the process, and is rolled back."""
+        self.stopping.set()
+        self.thread.join(STOPS_WITHIN_S)
+
+    def run(self) -> None:
+        while not self.stopping.is_set():
+            try:
+                if self.take():
+                    self.turn()
+                    self.leave()
+                    continue
+            except DatabaseError as error:
+                logger.warning("The housekeeping waits for the database: %s", error)
+            connection.close()
+            self.stopping.wait(TURN_S)
+        connection.close()
+
+    def take(self) -> bool:
+        """Take the turn, if nobody else does the housekeeping."""
+        with connection.cursor() as cursor:
+            is_scheduled = apps.is_installed("django_celery_beat")
+            cursor.execute(TAKE, [is_scheduled, LOCK_CLASS, HOUSEKEEPING])
+            return bool(cursor.fetchone()[0])
+
+    def leave(self) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(LEAVE, [HOUSEKEEPING])
+
+    def turn(self) -> None:
+        """Do what is due, every second, for ten seconds.
+
+        Raises:
+            DatabaseError: the connection, and the lock with it, is lost.
+        """
+        ends = time.monotonic() + TURN_S
+        while not self.stopping.is_set() and time.monotonic() < ends:
+            self.do_what_is_due()
+            self.stopping.wait(BEAT_S)
+
+    def do_what_is_due(self) -> None:
+        for place, duty in enumerate(DUTIES):
+            now_s = time.monotonic()
+            if now_s - self.called.get(place, -duty.every_s) < duty.every_s:
+                continue
+            try:
+                if duty.is_due():
+                    duty.run()
+            except Exception as error:
+                logger.exception("The housekeeping failed: %s", duty.run.__name__)
+                if not connection.is_usable():
+                    raise InterfaceError("The connection is lost.") from error
+            self.called[place] = now_s

@@ -1,0 +1,196 @@
+"""The broker's housekeeping.
+
+A function works in batches until nothing is left. Each is safe to run twice,
+concurrently, or late: the statements skip rows that another process holds. If one is
+late, its work is only done later.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from django.conf import settings
+
+from broker import operations
+from broker.config import auto_create
+from broker.operations import idempotency, rules
+from broker.queueing import delayed, journal, subscriptions
+from broker.security import audit
+from broker.settlement import discards, expiry, settle
+from broker.sql import partitions, vacuum
+
+BATCH = 500
+BEAT_S = 1.0
+LOOKS = 4  # checks for bloated tables in each second
+PACED_S = 0.1  # pause between the steps of operations with a rate limit
+
+
+def release_due() -> None:
+    """Make delayed entries ready when they are due. Runs for one second."""
+    through_the_beat(release, delayed.until_next_due)
+
+
+def release() -> None:
+    while delayed.wake_due(limit=BATCH):
+        pass
+
+
+def back_out_overdue() -> None:
+    """Back out units of work of dead processes and past deadlines, and delete
+    subscriptions of dead processes."""
+    until_short(settle.back_out_overdue)
+    while subscriptions.end_dead(limit=BATCH):
+        pass
+
+
+def expire() -> None:
+    """Expire entries whose time to live is over. Runs for one second, or as often as
+    configured."""
+    began_s = time.monotonic()
+    if not expiry.SCANS.are_due(began_s):
+        return
+    scan = partial(until_short, expiry.expire)
+    if settings.BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S > BEAT_S:
+        scan()
+    else:
+        through_the_beat(scan, expiry.until_next_expiry)
+    expiry.SCANS.last_s = began_s
+
+
+def through_the_beat(
+    work: Callable[[], None], until_next: Callable[[], timedelta | None]
+) -> None:
+    """Work now, and again whenever there is more to do, until the next beat."""
+    ends = time.monotonic() + BEAT_S
+    while True:
+        work()
+        left = until_next()
+        rest_s = ends - time.monotonic()
+        if left is None or delayed.seconds_to_wait(left) >= rest_s:
+            return
+        time.sleep(delayed.seconds_to_wait(left))
+
+
+def auto_delete() -> None:
+    """Delete idle auto-created queues and addresses."""
+    if settings.BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S >= 0:
+        auto_create.delete_idle()
+
+
+def fold_journal() -> None:
+    """Add new journal events to the tally, so that depths are fast."""
+    journal.fold()
+
+
+def empty_discard_bin() -> None:
+    """Delete entries past their retention from the discard bin."""
+    until_short(discards.empty_due)
+
+
+def forget_answers() -> None:
+    """Delete old responses to idempotency keys."""
+    until_short(idempotency.forget_old)
+
+
+def vacuum_bloated() -> None:
+    """Vacuum hot tables that are mostly dead rows. Runs for one second.
+
+    A bloated table is vacuumed at each further check of this call: it fills again as
+    fast, and empty index pages are reused only after the second vacuum.
+    """
+    found: set[str] = set()
+    for look in range(LOOKS):
+        if look:
+            time.sleep(BEAT_S / LOOKS)
+        found.update(vacuum.bloated())
+        vacuum.vacuum(sorted(found))
+
+
+def tend_partitions() -> None:
+    """Create partitions ahead of time, drop partitions past retention."""
+    partitions.make_ahead()
+    partitions.drop_old()
+    until_short(rules.forget_gone)
+
+
+def until_short(batch: Callable[..., int]) -> None:
+    """Repeat a batch, each time in a transaction of its own, until a batch is not
+    full."""
+    while batch(limit=BATCH) == BATCH:
+        pass
+
+
+def step_operations() -> None:
+    """Make steps of all running operations in turn, and look up outcomes of their
+    copies. Runs for one second if an operation has a rate limit."""
+    ends = time.monotonic() + BEAT_S
+    left = operations.running()
+    while left:
+        left = [one for one in left if operations.step(one)]
+    while (paced := operations.paced()) and time.monotonic() + PACED_S < ends:
+        time.sleep(PACED_S)
+        for operation_id in paced:
+            operations.step(operation_id)
+    for operation_id in operations.unsettled():
+        until_short(partial(operations.settle, operation_id))
+
+
+def verify_audit() -> None:
+    """Verify the hash chain of the audit, and store the result."""
+    audit.check()
+
+
+def look_at_patches() -> None:
+    """Test the patches of plans on their messages."""
+    for operation_id in operations.waiting():
+        while operations.look(operation_id):
+            pass
+
+
+def apply_dead_letter_rules() -> None:
+    """Apply the rules of queues to their dead letters."""
+    for table_id in rules.due():
+        while rules.run(table_id, limit=BATCH) == BATCH:
+            pass
+
+
+def is_near(left: timedelta | None) -> bool:
+    """Whether a time comes before this is asked again."""
+    return left is not None and left.total_seconds() < BEAT_S
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """One function, and when it is called."""
+
+    run: Callable[[], None]
+    is_due: Callable[[], object]  # whether it has something to do now
+    every_s: float = BEAT_S
+
+
+def always() -> bool:
+    return True
+
+
+DUTIES = (
+    Duty(release_due, lambda: is_near(delayed.until_next_due())),
+    Duty(
+        back_out_overdue, lambda: settle.is_any_overdue() or subscriptions.is_any_dead()
+    ),
+    Duty(expire, lambda: is_near(expiry.until_next_expiry())),
+    Duty(fold_journal, journal.is_any_unfolded),
+    Duty(step_operations, lambda: operations.running() or operations.unsettled()),
+    Duty(look_at_patches, operations.waiting),
+    Duty(vacuum_bloated, vacuum.bloated),
+    Duty(apply_dead_letter_rules, always, 10),
+    Duty(auto_delete, always, settings.BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S),
+    Duty(empty_discard_bin, always, 60),
+    Duty(tend_partitions, always, 60),
+    Duty(forget_answers, always, 300),
+    Duty(verify_audit, always, 3600),
+)
+DUE = {one.run: one.is_due for one in DUTIES if one.is_due is not always}
