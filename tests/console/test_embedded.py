@@ -80,7 +80,7 @@ def test_what_a_killed_launcher_left_is_stopped_first(
         until(lambda: left.isdisjoint(working_in(var)))
 
     assert killed.returncode == -9
-    assert {process.info["name"] for process in left} == {"postgres", "redis-server"}
+    assert {process.info["name"] for process in left} == {"postgres", "valkey-server"}
 
 
 def test_a_pid_file_that_names_somebody_else_is_not_believed(
@@ -118,7 +118,7 @@ def test_a_server_that_the_environment_names_is_not_started(
 
     with servers(var, terminal) as addresses:
         assert addresses["DATABASE_URL"] == "postgresql://elsewhere/backout"
-        assert [process.name() for process in working_in(var)] == ["redis-server"]
+        assert [process.name() for process in working_in(var)] == ["valkey-server"]
 
 
 def test_a_database_that_cannot_start_shows_the_end_of_its_log(

