@@ -13,6 +13,7 @@ from tests.bench import (
     ground,
     herd,
     letters,
+    pgmq,
     rabbit,
     rival,
     sizes,
@@ -25,8 +26,11 @@ FLOOR = "floor"
 OURS = PUT, GET, CYCLE = "put", "get, accept", "put, get, accept"
 RIVAL = "procrastinate: defer, fetch, finish"
 RABBIT = "RabbitMQ: publish, confirm, get, acknowledge"
+PGMQ, PGMQ_SEND = "PGMQ: send, read, delete", "PGMQ: send"
 RIVAL_BESIDE = "procrastinate: fetch, finish beside scheduled"
 DIE = "back out 3 times, dead letter"
+PUT_AND_DIE = "put, back out 3 times, dead letter"
+PGMQ_DIE = "PGMQ: send, read and give back 3 times, send on, delete"
 BESIDE, PLAIN = "get, accept beside delayed", "the same without"
 HELD, FIRST = "get, accept under a held snapshot", "itself at first"
 BATCHES = (1, 10, 100, 1000)
@@ -78,6 +82,9 @@ def floor(cell: Cell, batch: int) -> list[Result]:
         orders[RIVAL] = Order("defer_to_finish", 1, seconds=seconds)
     if rabbit.is_here():
         orders[RABBIT] = Order("rabbit_cycle", batch, seconds=seconds)
+    if pgmq.is_here():
+        orders[PGMQ] = Order("pgmq_cycle", batch, seconds=seconds)
+        orders[PGMQ_SEND] = Order("pgmq_send", batch, seconds=seconds)
     begin(cell, "get", FASTEST[batch] * seconds)
     slices = cell.slices(orders)
     rates = {name: [one.rate for one in found] for name, found in slices.items()}
@@ -100,6 +107,10 @@ def floor(cell: Cell, batch: int) -> list[Result]:
     if RABBIT in rates:
         against = ratios(rates[CYCLE], rates[RABBIT])
         results.append(Result(CYCLE, batch, rates[CYCLE], "RabbitMQ", against))
+    for ours, theirs in ((CYCLE, PGMQ), (PUT, PGMQ_SEND)):
+        if theirs in rates:
+            against = ratios(rates[ours], rates[theirs])
+            results.append(Result(ours, batch, rates[ours], "PGMQ", against))
     return [Result(FLOOR, batch, rates[FLOOR], slices=slices[FLOOR]), *results]
 
 
@@ -109,11 +120,21 @@ def dead_letters(cell: Cell) -> list[Result]:
         FLOOR: Order("heap", batch, seconds=seconds),
         DIE: Order("die", batch, "poison", seconds),
     }
+    if pgmq.is_here():
+        orders[PUT_AND_DIE] = Order("put_and_die", batch, "failing", seconds)
+        orders[PGMQ_DIE] = Order("pgmq_die", batch, seconds=seconds)
     begin(cell, "poison", FASTEST[batch] * seconds)
     rates = cell.rates(orders)
     ground.check(cell.ready)
-    against = ratios(rates[DIE], rates[FLOOR])
-    return [Result(DIE, batch, rates[DIE], FLOOR, against)]
+    results = [
+        Result(DIE, batch, rates[DIE], FLOOR, ratios(rates[DIE], rates[FLOOR])),
+    ]
+    if PGMQ_DIE in rates:
+        mine, theirs = rates[PUT_AND_DIE], rates[PGMQ_DIE]
+        results.append(Result(PGMQ_DIE, batch, theirs))
+        against = ratios(mine, theirs)
+        results.append(Result(PUT_AND_DIE, batch, mine, "PGMQ", against))
+    return results
 
 
 def beside_delayed(cell: Cell) -> list[Result]:

@@ -13,14 +13,14 @@ from django.db import connection
 from broker.monitoring import fsck
 from broker.queueing import journal, processes
 from broker.sql import partitions
-from tests.bench import rabbit, rival
+from tests.bench import pgmq, rabbit, rival
 from tests.bench.live import QUEUE as LIVE
 from tests.bench.workloads import ATTEMPTS, GRAVEYARD
 from tests.make import make_queue, make_setting
 
 QUEUES = (
     *("put", "get", "cycle", "poison", "once", "plain", "beside", "held", "deep"),
-    *(LIVE, GRAVEYARD, "amqp"),
+    *(LIVE, GRAVEYARD, "amqp", "failing"),
 )
 HOT = ("message", "ready", "delayed", "claim", "unit_of_work", "dead_letter", "event")
 MOVED = ", ".join([*(f"broker_{table}" for table in HOT), "broker_tally", "bench_heap"])
@@ -60,11 +60,16 @@ def prepare() -> None:
     make_setting(
         "poison", max_delivery_attempts=ATTEMPTS, dead_letter_address=GRAVEYARD
     )
+    make_setting(
+        "failing", max_delivery_attempts=ATTEMPTS, dead_letter_address=GRAVEYARD
+    )
     make_setting("once", max_delivery_attempts=1, dead_letter_address=GRAVEYARD)
     fetch("CREATE TABLE bench_heap (body bytea NOT NULL)")
     rival.install()
     if rabbit.is_here():
         rabbit.install()
+    if pgmq.is_here():
+        pgmq.install()
 
 
 def clear() -> None:
@@ -72,6 +77,8 @@ def clear() -> None:
     fetch(f"TRUNCATE {MOVED}, procrastinate_jobs CASCADE")
     fetch("UPDATE broker_watermark SET xid = 0")
     partitions.make_ahead()
+    if pgmq.is_here():
+        pgmq.clear()
 
 
 def settle_down() -> None:

@@ -6,7 +6,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
-from tests.bench.cells import BESIDE, CYCLE, FIRST, FLOOR, GET, HELD, PLAIN, PUT
+from tests.bench.cells import (
+    BESIDE,
+    CYCLE,
+    FIRST,
+    FLOOR,
+    GET,
+    HELD,
+    PLAIN,
+    PUT,
+    PUT_AND_DIE,
+)
 from tests.bench.clients import Slice
 from tests.bench.engine import MOST_US
 from tests.bench.figures import Figure
@@ -19,6 +29,11 @@ TARGETS = {  # the least ratio: what is done, in which batches, against what
     (PUT, 1000, FLOOR): 0.5,
     (CYCLE, 1, "procrastinate"): 1.5,
     (CYCLE, 1, "RabbitMQ"): 1,
+    (PUT, 1, "PGMQ"): 1.1,
+    (CYCLE, 1, "PGMQ"): 1.5,
+    (CYCLE, 100, "PGMQ"): 2,
+    (CYCLE, 1000, "PGMQ"): 2.5,
+    (PUT_AND_DIE, 100, "PGMQ"): 3,
     (BESIDE, 1, PLAIN): 0.83,
     (HELD, 1, FIRST): 0.9,
     (HELD, 100, FIRST): 0.9,
@@ -117,7 +132,10 @@ was received had to be what is ready, and the consistency check had to find noth
   attempts and one of stays; Spark makes its own by day, so that a night has one day to
   make, and writes them to disk.
 
-PGMQ is not in the package registries and is not measured here.
+- **PGMQ**: its SQL functions, installed from the file that `BENCH_PGMQ` names, by prepared
+  statements; without it, it is not measured. A message is deleted when it is done, so no history
+  is kept. Its failures are written as its users write them: read, make visible again, and after
+  three deliveries send to another queue and delete, in one transaction.
 """
 
 

@@ -93,7 +93,7 @@ class Cell:
     def do(self, order: Order) -> Slice:
         done = self.clients.do(order)
         self.ready[order.queue] += CHANGES.get(order.work, 0) * done.messages
-        if order.work in ("die", "die_at_once"):
+        if order.work in ("die", "die_at_once", "put_and_die"):
             self.ready[GRAVEYARD] += done.messages
         return done
 

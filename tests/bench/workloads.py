@@ -12,7 +12,7 @@ import psycopg
 from broker.queueing import processes
 from broker.queueing.put import NewMessage, put_many
 from broker.transactions.scope import unit_of_work
-from tests.bench import rabbit, rival
+from tests.bench import pgmq, rabbit, rival
 from tests.bench.body import BODY
 
 GRAVEYARD = "graveyard"
@@ -94,6 +94,24 @@ def fetch_to_finish(queue: str, batch: int) -> int:
     return batch
 
 
+def pgmq_send(_: str, batch: int) -> int:
+    return pgmq.send(pgmq.PLAIN, batch)
+
+
+def pgmq_cycle(_: str, batch: int) -> int:
+    pgmq.cycle(batch)
+    return batch
+
+
+def put_and_die(queue: str, batch: int) -> int:
+    put(queue, batch)
+    return die(queue, batch)
+
+
+def pgmq_die(_: str, batch: int) -> int:
+    return pgmq.die(batch, ATTEMPTS)
+
+
 def rabbit_cycle(_: str, batch: int) -> int:
     rabbit.cycle(batch)
     return batch
@@ -104,6 +122,7 @@ WORKLOADS: dict[str, Callable[[str, int], int]] = {
     for work in (
         *(heap, put, put_short, put_delayed, get, cycle, die, die_at_once),
         *(defer_to_finish, fetch_to_finish, rabbit_cycle),
+        *(pgmq_send, pgmq_cycle, pgmq_die, put_and_die),
     )
 }
 # By how much each message that is done changes what is ready on the workload's queue.
