@@ -163,8 +163,8 @@ MUTANTS = [
     Mutant(
         "a mark that a backout by the system honours",
         "broker/transactions/unit_of_work.py",
-        "if self.mark is not None and not by_system:",
-        "if self.mark is not None:",
+        "if self.mark is None or by_system:",
+        "if self.mark is None:",
         IBM,
     ),
     Mutant(
