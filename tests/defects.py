@@ -196,6 +196,13 @@ MUTANTS = [
         IBM,
     ),
     Mutant(
+        "an accept with the next get, without its fence",
+        "broker/sql/queueing/get_one.sql",
+        "WHERE is_whole = 1;",
+        ";",
+        "tests/broker/client/test_dispatcher_commits.py",
+    ),
+    Mutant(
         "an expired message that a consumer gets",
         "broker/sql/queueing/get.sql",
         "AND (ready.expires_at IS NULL",

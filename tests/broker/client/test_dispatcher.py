@@ -10,11 +10,10 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, connection
 
 from broker.client.dispatch import handlers
-from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
 from broker.client.dispatch.dispatcher import Dispatcher
 from broker.client.dispatch.handlers import Handler, consumes
 from broker.errors.messages import InvalidSelector
-from broker.models import Address, Claim, Kind, Queue, Ready
+from broker.models import Address, Kind, Queue, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
 from broker.monitoring import fsck
 from broker.queueing import journal, notifications
@@ -150,23 +149,6 @@ def test_what_a_handler_puts_goes_with_its_acceptance(
     (answered,) = UnitOfWork().get("audit", 10)
     assert answered.body == b"1"
     assert journal.depths()[audit.pk].done[Kind.PUT] == 1
-
-
-@JOINED_OR_LEASED
-def test_a_commit_that_fails_gets_nothing_more(orders: Queue, join: bool) -> None:
-    put_many(make_messages(2))
-
-    def answer(_: Delivery, work: UnitOfWork) -> None:
-        work.put("nowhere")
-
-    consumer = ConnectionConsumer.open(handler(answer, join=join))
-    session = ServerSession(consumer, goes_on=lambda: True)
-    assert session.serve() == 1
-
-    assert session.following == []
-    assert not Claim.objects.exists()
-    first, second = Ready.objects.order_by("id")
-    assert (first.backout_count, second.backout_count) == (1, 0)
 
 
 @JOINED_OR_LEASED
