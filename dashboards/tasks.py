@@ -23,7 +23,7 @@ def leave_room(options: dict[str, Any], **_: Any) -> None:
         cpu_share.give_way()
 
 
-@sent_when(lambda: True)
+@sent_when(publisher.is_due)
 @shared_task(
     name="dashboards.live.publish_depths",
     ignore_result=True,
@@ -31,7 +31,8 @@ def leave_room(options: dict[str, Any], **_: Any) -> None:
     time_limit=10,
 )
 def publish_depths() -> None:
-    """Send the numbers that changed since the last call. Sent every second."""
+    """Send the numbers that changed since the last call. Sent every second while a
+    page is open."""
     publisher.publish()
 
 

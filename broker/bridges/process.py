@@ -61,8 +61,10 @@ class BridgeRunner:
         while not self.stopping.is_set():
             pause_s = EVERY_S
             try:
-                self.step()
-                if not LinkStatus.objects.exists():
+                if Link.objects.exists() or self.runners:
+                    self.step()
+                else:
+                    self.live()
                     pause_s = IDLE_S
             except DatabaseError as error:
                 logger.warning("The bridge waits for the database: %s", error)
@@ -107,8 +109,11 @@ class BridgeRunner:
         """Write the heartbeat; return this process's owner id."""
         processes.renew("bridge")
         me = processes.current("bridge")
-        BridgeProcess.objects.update_or_create(
-            owner_id=me, defaults={"heartbeat_at": Now()}
+        BridgeProcess.objects.bulk_create(
+            [BridgeProcess(owner_id=me, heartbeat_at=Now())],
+            update_conflicts=True,
+            unique_fields=["owner_id"],
+            update_fields=["heartbeat_at"],
         )
         return me
 

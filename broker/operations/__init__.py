@@ -24,7 +24,7 @@ from broker.operations.commands import (
     Order,
     Sought,
 )
-from broker.operations.copy_outcomes import settle, unsettled
+from broker.operations.copy_outcomes import left, settle, unsettled
 from broker.operations.lifecycle import (
     cancel,
     change,
@@ -84,6 +84,7 @@ __all__ = [
     "foresee",
     "lanes",
     "leaves_any",
+    "left",
     "look",
     "narrow",
     "on_queues",

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Q
@@ -166,6 +167,18 @@ def unsettled(now: datetime | None = None) -> list[int]:
         operation__state=Operation.State.PLANNED
     )
     return list(started.values_list("pk", flat=True))
+
+
+class Left(NamedTuple):
+    """What is left to do for any operation."""
+
+    to_step: bool  # one is ``running`` or ``unsettled``
+    to_test: bool  # the patch of a plan is ``waiting``
+
+
+def left(now: datetime | None = None) -> Left:
+    """What is left to do for any operation. One query, asked every second."""
+    return Left(*sql.fetch_one("operations_left", now=now))
 
 
 @transaction.atomic

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import OuterRef, QuerySet
 
 from broker import sql
 from broker.config.names import DYNAMIC, clone, unique
@@ -276,8 +276,10 @@ def end_dead(*, limit: int, now: datetime | None = None) -> bool:
         Whether a subscription or an entry was ended; then there may be more.
     """
     with transaction.atomic():
-        lockable = dead().select_for_update(of=("self",), skip_locked=True)
-        subscription = lockable.first()
+        dead = sql.fetch("dead_subscriptions", int)
+        found = Subscription.objects.filter(pk__in=dead).order_by("pk")
+        lockable = found.select_for_update(of=("self",), skip_locked=True)
+        subscription = lockable.select_related("queue", "address").first()
         if subscription is not None:
             if clear(subscription.queue_id, limit, ENDED, now=now) < limit:
                 remove(subscription, now=now)
@@ -288,23 +290,7 @@ def end_dead(*, limit: int, now: datetime | None = None) -> bool:
 
 def is_any_dead() -> bool:
     """Whether ``end_dead`` has something to do."""
-    return dead().exists() or bool(sql.run("stray_queues", {}))
-
-
-def dead() -> QuerySet[Subscription]:
-    """Subscriptions of dead processes, except those with a consumer that holds entries,
-    and those shared with a live process."""
-    held = Claim.objects.filter(queue_id=OuterRef("queue_id"))
-    alive = Owner.objects.filter(pk=OuterRef("owner_id"))
-    living = Owner.objects.values("id")
-    got = ClientEndpoint.objects.filter(
-        queue=OuterRef("queue_id"), connection__owner_id__in=living
-    )
-    return (
-        Subscription.objects.select_related("queue", "address")
-        .filter(~Exists(alive), ~Exists(held), ~Exists(got), owner_id__isnull=False)
-        .order_by("pk")
-    )
+    return any(sql.run(one, {}) for one in ("dead_subscriptions", "stray_queues"))
 
 
 def clear(

@@ -16,7 +16,7 @@ from django.utils import timezone
 from redis import RedisError
 
 from broker.security import authorities
-from dashboards.live import depths, publisher, samples, topics
+from dashboards.live import depths, publisher, topics
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -55,6 +55,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         # This precedes accept: only a refused connection makes browsers wait longer.
         async with asyncio.timeout(ANSWERS_S):
             await self.channel_layer.group_add(depths.GROUP, self.channel_name)
+            await asyncio.to_thread(publisher.note_page)
         self.topic = topics.asked_for(
             self.scope["query_string"].decode(errors="replace")
         )
@@ -73,7 +74,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         while self.may_look:
             await asyncio.sleep(LOOK_AGAIN_S)
             with suppress(OSError):  # the page is closed, and its socket ends
-                if await self.is_welcome() and not await answers():
+                if await self.is_welcome() and not await redis_knows():
                     await self.close(TRY_AGAIN_LATER)
 
     async def disconnect(self, code: int) -> None:
@@ -147,10 +148,10 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         return may
 
 
-async def answers() -> bool:
-    """Whether Redis answers."""
+async def redis_knows() -> bool:
+    """Whether Redis answers, and so knows that a page is open."""
     try:
-        await asyncio.to_thread(samples.memory().ping)
+        await asyncio.to_thread(publisher.note_page)
     except RedisError:
         return False
     return True

@@ -1,6 +1,7 @@
 """Publishes changed numbers to open pages, once a second for all of them.
 
-The updates may be lost: every number can be read again over HTTP.
+The updates may be lost: every number can be read again over HTTP. While no page is
+open, numbers are counted every five seconds, so that the next page knows the rates.
 """
 
 from __future__ import annotations
@@ -24,10 +25,33 @@ PUBLISHED = "dashboards:published"
 OF_ALL = ("groups", "links")  # keys that are not ids of queues
 # the Redis key of the ids of changed queues that were not sent yet
 OWED = "dashboards:owed"
+# the Redis key that exists while a page is open
+WATCHED = "dashboards:watched"
+WATCHED_S = 15  # longer than the time between two calls of note_page
+UNWATCHED_EVERY_S = 5  # less than samples.STALE_S
 MOST = 500  # queues sent at once; rendering more would take longer than the limit
 # as dataclasses.astuple, which copies each value and takes ten times as long
 values_of = attrgetter(*(field.name for field in fields(depths.QueueDepth)))
 PUBLISHER_LOCK = 0x4C495645  # one publisher at a time, whatever the number of workers
+
+
+def note_page() -> None:
+    """Note that a page is open. It calls this every few seconds.
+
+    Raises:
+        redis.RedisError: Redis cannot be reached.
+    """
+    samples.memory().set(WATCHED, 1, ex=WATCHED_S)
+
+
+def is_due() -> bool:
+    """Whether to publish in this second.
+
+    Raises:
+        redis.RedisError: Redis cannot be reached.
+    """
+    is_open = bool(samples.memory().exists(WATCHED))
+    return is_open or samples.is_late(UNWATCHED_EVERY_S)
 
 
 @transaction.atomic

@@ -22,7 +22,7 @@ from broker.models import Kind
 from broker.queueing.journal import Depth
 
 KEY = "dashboards:samples"
-KEPT = 10  # samples, one a second
+KEPT_S = 10  # a rate is the mean of so many seconds
 STALE_S = 15
 SHORTEST_S = 0.5  # seconds; shorter intervals give no useful rate
 
@@ -44,20 +44,34 @@ def memory() -> redis.Redis:
 
 
 def remember(counts: Mapping[int, Depth], now: datetime | None = None) -> None:
-    """Store a sample; keep the newest ``KEPT``.
+    """Store a sample; delete those that are older than ``KEPT_S``.
 
     Raises:
         redis.RedisError: Redis cannot be reached.
     """
+    at = (now or timezone.now()).timestamp()
     sample = {
-        "at": (now or timezone.now()).timestamp(),
+        "at": at,
         "done": {str(queue_id): done(depth) for queue_id, depth in counts.items()},
     }
     with memory().pipeline() as pipeline:
         pipeline.lpush(KEY, json.dumps(sample))
-        pipeline.ltrim(KEY, 0, KEPT - 1)
         pipeline.expire(KEY, STALE_S)
-        pipeline.execute()
+        pipeline.lindex(KEY, -1)
+        *_, oldest = pipeline.execute()
+    while at - json.loads(oldest)["at"] > KEPT_S:
+        memory().rpop(KEY)
+        oldest = memory().lindex(KEY, -1)
+
+
+def is_late(after_s: int) -> bool:
+    """Whether there is no sample of the last ``after_s`` seconds.
+
+    Raises:
+        redis.RedisError: Redis cannot be reached.
+    """
+    left_s = int(memory().ttl(KEY))  # negative if there is no sample
+    return left_s <= STALE_S - after_s
 
 
 def rates(

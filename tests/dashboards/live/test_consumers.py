@@ -61,6 +61,17 @@ async def test_a_page_gets_the_sums_and_then_what_is_published(
         assert await page.html() == "<data>news</data>"
 
 
+@pytest.mark.usefixtures("redis", "orders")
+async def test_an_open_page_has_the_numbers_published_every_second(vera: User) -> None:
+    await sync_to_async(publisher.publish)()
+    assert not publisher.is_due()
+
+    async with page_of(vera) as page:
+        await page.opens()
+
+        assert publisher.is_due()
+
+
 @pytest.mark.usefixtures("redis")
 async def test_a_page_gets_the_numbers_of_the_queues_that_it_shows(
     vera: User, orders: Queue

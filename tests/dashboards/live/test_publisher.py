@@ -157,3 +157,36 @@ def test_the_queues_are_read_once_whatever_their_number(db: None) -> None:
     assert [one.name for one in found] == ["q7"]
     scans = re.findall(r"Seq Scan.*?loops=(\d+)", found.explain(analyze=True))
     assert set(scans) == {"1"}
+
+
+@pytest.mark.usefixtures("redis")
+def test_samples_far_apart_still_give_a_rate() -> None:
+    for second in range(0, 60, 5):
+        samples.remember(done(second * 2), now=NOON + seconds(second))
+
+    rates = samples.rates(done(114), now=NOON + seconds(57))
+
+    assert rates[1].arriving == 2.0
+
+
+@pytest.mark.usefixtures("redis")
+def test_without_an_open_page_numbers_are_published_every_five_seconds(
+    orders: Queue,
+) -> None:
+    assert publisher.is_due(), "there is no sample yet"
+
+    publish_depths()
+    assert not publisher.is_due(), f"a sample of {orders} is new"
+
+    samples.memory().expire(samples.KEY, samples.STALE_S - 5)
+    assert publisher.is_due(), "it is five seconds old"
+
+
+@pytest.mark.usefixtures("redis", "orders")
+def test_with_an_open_page_numbers_are_published_every_second() -> None:
+    publish_depths()
+
+    publisher.note_page()
+
+    assert publisher.is_due()
+    assert 0 < samples.memory().ttl(publisher.WATCHED) <= publisher.WATCHED_S

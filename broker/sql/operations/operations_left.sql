@@ -1,0 +1,22 @@
+-- Find out whether an operation has items left to work on, or copies to look up; and
+-- whether the patch of a plan is not fully tested.
+--
+-- Locks    none.
+-- Index    none: the tables hold a row for each operation.
+-- Returns  one row with the two answers.
+SELECT EXISTS (
+    SELECT FROM broker_operation AS operation
+    LEFT JOIN broker_course AS course ON course.operation_id = operation.id
+    WHERE operation.state = 'running' AND course.paused_at IS NULL
+      AND course.stage IS DISTINCT FROM 'halted'
+) OR EXISTS (
+    SELECT FROM broker_course AS course
+    JOIN broker_operation AS operation ON operation.id = course.operation_id
+    WHERE course.settled_at IS NULL AND operation.state <> 'planned'
+      AND (course.look_at IS NULL
+        OR course.look_at <= coalesce(%(now)s::timestamptz, statement_timestamp()))
+), EXISTS (
+    SELECT FROM broker_operationpatch AS patch
+    JOIN broker_operation AS operation ON operation.id = patch.operation_id
+    WHERE NOT patch.is_looked AND operation.state = 'planned'
+);
