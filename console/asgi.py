@@ -14,16 +14,17 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.checks import run_checks
 from django.core.handlers.asgi import ASGIHandler
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from console.runtime.request_size import BoundedRequest
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
-os.environ.setdefault("DATABASE_POOL", "1")
 
 START = "start"  # the tag of checks without which nothing is served
 MOST_IDLE = 20  # idle threads that are kept for later requests
+POOL = {"min_size": 1, "max_size": 10, "timeout": 10}
 
 
 class Pages(ASGIHandler):
@@ -67,6 +68,23 @@ def require_start() -> None:
         sys.exit("\n".join(map(str, found)))
 
 
+async def lifespan(scope: Any, receive: Any, send: Any) -> None:
+    """Tell the server that the application has started, and has ended."""
+    await receive()
+    share_connections()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+def share_connections() -> None:
+    """Give all threads of this process a pool of connections to the database: they are
+    many and short-lived. Threads of other processes live long, and keep their own."""
+    database = connections.settings[DEFAULT_DB_ALIAS]
+    database["CONN_MAX_AGE"] = 0
+    database["OPTIONS"]["pool"] = POOL
+
+
 django.setup(set_prefix=False)
 with ThreadPoolExecutor(max_workers=1) as one:  # the event loop runs in this thread
     one.submit(require_start).result()
@@ -77,6 +95,7 @@ from dashboards import routing  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
+        "lifespan": lifespan,
         "http": pages,
         "websocket": SameOriginSockets(
             AuthMiddlewareStack(URLRouter(routing.urlpatterns))

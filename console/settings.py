@@ -116,10 +116,7 @@ DATABASES = {
 }
 DATABASES["default"].setdefault("OPTIONS", {})
 DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
-# The web process answers in many short threads, which share a pool (console/asgi.py);
-# threads of other processes are long-lived, and each keeps its connection.
-POOLED = env.bool("DATABASE_POOL", default=False)
-DATABASES["default"]["CONN_MAX_AGE"] = 0 if POOLED else 60
+DATABASES["default"]["CONN_MAX_AGE"] = 60  # console/asgi.py has a pool
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 # A plan is made once, perhaps when the queue is empty, and must suit a full queue.
 DATABASES["default"]["OPTIONS"].setdefault(
@@ -130,12 +127,6 @@ DATABASES["default"]["OPTIONS"].setdefault(
 )
 # Django's own statements are bound on the client and never prepared; the broker's are.
 DATABASES["default"]["OPTIONS"].setdefault("prepare_threshold", 5)
-if POOLED:
-    DATABASES["default"]["OPTIONS"]["pool"] = {
-        "min_size": 1,
-        "max_size": 10,
-        "timeout": 10,
-    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env("REDIS_URL", default=socket_paths.redis_url(VAR_DIR))

@@ -14,15 +14,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
-from typing import IO, Protocol
+from typing import IO, Any, Protocol
 
 import psutil
 from honcho.printer import Message, Printer
+
+from console.runtime.forkserver import ForkedProcess
 
 # In the environment of a launcher's processes and of their children: its
 # directory. It identifies processes that an earlier launcher left behind.
@@ -30,6 +32,17 @@ MARK = "BACKOUT_STARTED_FOR"
 LONGEST_WAIT_S = 30
 LEFT_BEHIND_STOP_WITHIN_S = 10
 STEADY_AFTER_S = 60  # a process that ran this long starts again after a second
+
+
+class Process(Protocol):
+    """A process of either kind: ``subprocess.Popen`` or ``ForkedProcess``."""
+
+    pid: int
+    returncode: Any
+    stdout: IO[bytes] | None
+
+    def wait(self) -> int: ...
+    def poll(self) -> int | None: ...
 
 
 class Say(Protocol):
@@ -50,6 +63,8 @@ class Program:
     run_as: tuple[int, int] | None = None
     log: Path | None = None  # file for the program's output; None: the terminal
     colour: str | None = None
+    # The words of the command, if it may start as a fork; see ``forkserver``.
+    forked: Sequence[str] | None = None
     # Each signal is sent if the one before had no effect within its seconds.
     signals: Sequence[tuple[signal.Signals, float]] = ((signal.SIGTERM, 10),)
 
@@ -85,7 +100,7 @@ class SupervisedProgram:
         self.ends = 0  # how often the process ended unexpectedly
         self.stopping = threading.Event()
         self.asked_at = 0.0  # when the stop was requested; monotonic seconds
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Process | None = None
         # Held to start, reap and signal the process: its id is used only while no
         # other process can have the same id.
         self.lock = threading.Lock()
@@ -143,38 +158,27 @@ class SupervisedProgram:
             )
             self.stopping.wait(wait)
 
-    def _start(self) -> subprocess.Popen[bytes] | None:
+    def _start(self) -> Process | None:
         program = self.program
         with self.lock:
             if self.stopping.is_set():
                 return None
-            user, group = program.run_as or (None, None)
-            log = program.log.open("ab") if program.log else None
-            self.process = subprocess.Popen(  # noqa: S603 -- our own table
-                program.arguments,
-                env=program.environment,
-                cwd=program.directory,
-                stdin=subprocess.DEVNULL,
-                stdout=log or subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                user=user,
-                group=group,
-                extra_groups=None if user is None else [],
-            )
-        if log:
-            log.close()
-        else:
+            if program.forked:
+                self.process = ForkedProcess(program.forked, program.environment)
+            else:
+                self.process = executed(program)
+        if self.process.stdout:
             relay = threading.Thread(target=self._relay, args=[self.process])
             relay.daemon = True
             relay.start()
         return self.process
 
-    def _see_it_end(self, process: subprocess.Popen[bytes]) -> int:
+    def _see_it_end(self, process: Process) -> int:
         # The process has ended but is not reaped, so its id still names its group. The
         # signal ends all processes left in the group: pool workers, a Java machine.
-        # before Python 3.13, waiting always reaps the process
-        if sys.platform == "darwin":
+        # before Python 3.13, waiting always reaps the process; a fork is reaped by its
+        # parent, the server
+        if sys.platform == "darwin" or isinstance(process, ForkedProcess):
             process.wait()
         else:
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
@@ -184,11 +188,30 @@ class SupervisedProgram:
             self.process = None
             return process.wait()
 
-    def _relay(self, process: subprocess.Popen[bytes]) -> None:
+    def _relay(self, process: Process) -> None:
         assert process.stdout
         with process.stdout as lines:
             for line in lines:
                 self.terminal.line(self.program, line)
+
+
+def executed(program: Program) -> subprocess.Popen[bytes]:
+    """Start a program of any kind."""
+    user, group = program.run_as or (None, None)
+    with ExitStack() as files:
+        log = files.enter_context(program.log.open("ab")) if program.log else None
+        return subprocess.Popen(  # noqa: S603 -- our own table
+            program.arguments,
+            env=program.environment,
+            cwd=program.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=log or subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            user=user,
+            group=group,
+            extra_groups=None if user is None else [],
+        )
 
 
 def stop(kept: Sequence[SupervisedProgram]) -> None:

@@ -20,7 +20,7 @@ from honcho.colour import get_colours
 from honcho.environ import parse_procfile
 
 from broker.amqp import ports
-from console.runtime import first_run, preflight, servers, supervisor
+from console.runtime import first_run, forkserver, preflight, servers, supervisor
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import MARK, Program, SupervisedProgram, Terminal
 from console.runtime.vendored_assets import vendor
@@ -89,6 +89,7 @@ def everything(
             first_run.tell_lost_passwords(terminal.say)
             first_run.make_places()
             first_run.collect_static(terminal.say)
+            os.environ.update(environment)  # the server of forks loads the settings
             try:
                 for one in kept:
                     one.start()
@@ -96,6 +97,7 @@ def everything(
             finally:
                 terminal.say("Stopping.")
                 supervisor.stop(kept)
+                forkserver.stop()
 
 
 def environment_of_children(demo: str | None) -> dict[str, str]:
@@ -110,6 +112,7 @@ def environment_of_children(demo: str | None) -> dict[str, str]:
         "BACKOUT_VAR": str(settings.VAR_DIR),
         "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}",
         "PYTHONUNBUFFERED": "1",
+        "SPT_NOENV": "1",  # Celery's titles must not overwrite the environment
         MARK: str(settings.VAR_DIR),
     }
 
@@ -147,6 +150,7 @@ def table(
         Program(
             name=name,
             arguments=["/bin/sh", "-c", f"exec {command}"],
+            forked=forkserver.python_command(command, environment),
             environment=environment,
             directory=settings.BASE_DIR,
             colour=colour,

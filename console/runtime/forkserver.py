@@ -1,0 +1,136 @@
+"""Starts Python programs as forks of one process that has loaded what they need.
+
+Each shares the memory of that process until it changes it, and starts in a tenth of the
+time. The process is that of ``multiprocessing``'s start method "forkserver"; its
+children are not of this process, so it reports when they end. It loads the settings,
+and is started when the servers run and the environment is complete.
+
+Linux only: on macOS, forks of a process that has loaded system libraries are not safe.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import runpy
+import shlex
+import signal
+import string
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from multiprocessing import forkserver, resource_tracker
+from multiprocessing.connection import Connection, wait
+from typing import IO, Any
+
+from setproctitle import setproctitle
+
+IS_SAFE = sys.platform == "linux"
+CONTEXT = multiprocessing.get_context("forkserver")  # Windows has none
+LOADED = "console.runtime.loaded"  # imports what the programs need
+# Starting a process also looks whether others have ended, which threads do not share.
+LOCK = threading.Lock()
+# What a terminal or a signal to the process group ends, the supervisor ends in order.
+IGNORED = (signal.SIGTERM, signal.SIGHUP)
+
+
+class ForkedProcess:
+    """A running program; as much of ``subprocess.Popen`` as the supervisor needs."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Start a program in the present directory.
+
+        Args:
+            command: as in ``python_command``.
+            environment: variables of the program.
+        """
+        output, write = CONTEXT.Pipe(duplex=False)
+        self.returncode: int | None = None
+        with LOCK:
+            CONTEXT.set_forkserver_preload([LOADED])
+            # A title must not overwrite the environment, by which the next launcher
+            # knows what this one has left behind.
+            os.environ["SPT_NOENV"] = "1"
+            self.process = CONTEXT.Process(
+                target=run, args=(write, list(command), dict(environment))
+            )
+            self.process.start()
+        write.close()
+        assert self.process.pid is not None
+        self.pid: int = self.process.pid
+        self.stdout: IO[bytes] | None = os.fdopen(os.dup(output.fileno()), "rb")
+        output.close()
+        self.stdout.read(1)  # it has its session, and can be signalled
+
+    def wait(self) -> int:
+        """Wait for the end; return the exit code, negative for a signal."""
+        wait([self.process.sentinel])
+        return self.reap()
+
+    def poll(self) -> int | None:
+        return None if self.process.is_alive() else self.reap()
+
+    def reap(self) -> int:
+        with LOCK:
+            self.process.join()
+        assert self.process.exitcode is not None
+        self.returncode = self.process.exitcode
+        return self.returncode
+
+
+def python_command(command: str, environment: Mapping[str, str]) -> list[str] | None:
+    """The words of a Procfile's command if it is one of Python, perhaps behind
+    ``nice``; otherwise None. Variables are replaced."""
+    given = defaultdict(str, environment)
+    words = [string.Template(word).substitute(given) for word in shlex.split(command)]
+    first = words[1:] if words[:1] == ["nice"] else words
+    is_plain = first[:1] == ["python"] and not set(command) & set(";&|<>`(")
+    is_known = first[1:2] == ["-m"] or first[1:2] == ["manage.py"]
+    return words if IS_SAFE and is_plain and is_known else None
+
+
+def run(
+    output: Connection, command: Sequence[str], environment: Mapping[str, str]
+) -> None:
+    """Be the program, in the forked process."""
+    os.setsid()
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_DFL)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(output.fileno(), stream.fileno())
+    os.write(output.fileno(), b"!")
+    output.close()
+    os.environ.clear()
+    os.environ.update(environment)
+    if command[0] == "nice":
+        os.nice(10)
+    words = command[command.index("python") + 1 :]
+    setproctitle(" ".join(["python", *words]))
+    if words[0] == "-m":
+        sys.argv = list(words[1:])
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = list(words)
+        runpy.run_path(words[0], run_name="__main__")
+
+
+def stop() -> None:
+    """End the server of forks and its companion, and wait for them. By themselves, they
+    would end soon after this process; nothing public ends them earlier."""
+    with LOCK:
+        servers: list[Any] = [
+            forkserver._forkserver,
+            resource_tracker._resource_tracker,
+        ]
+        for server in servers:
+            server._stop()
+
+
+def settle() -> None:
+    """Called when everything is loaded: later changes of memory stay small."""
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()
