@@ -1,0 +1,89 @@
+"""One client, which works until it is killed, or until it meets an error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from random import Random
+
+import django
+
+QUEUE = "orders"
+BATCHES = (1, 100)  # of consumers in turn
+PUTS = 100  # in one transaction
+FAILS = 50  # one in so many units of work is backed out
+TABLES = """
+CREATE TABLE sent (number bigint PRIMARY KEY);
+CREATE TABLE handled (number bigint PRIMARY KEY);
+CREATE SEQUENCE numbers"""
+NEXT = "SELECT nextval('numbers') FROM generate_series(1, %s)"
+
+
+class HandlerError(Exception):
+    """What a consumer raises now and then."""
+
+
+def produce(most: int) -> None:
+    """Put numbered messages until there are ``most``."""
+    from django.db import transaction  # noqa: PLC0415  settings are loaded by main
+
+    from broker.queueing.put import NewMessage, put_many  # noqa: PLC0415
+
+    while True:
+        with transaction.atomic():
+            numbers = note("sent", NEXT, PUTS)
+            if numbers[-1] > most:
+                transaction.set_rollback(True)
+                return
+            put_many([NewMessage(QUEUE, str(one).encode()) for one in numbers])
+
+
+def consume(batch: int) -> None:
+    """Handle messages for ever."""
+    from broker.client import unit_of_work  # noqa: PLC0415
+    from broker.models import Queue  # noqa: PLC0415
+    from broker.queueing import notifications  # noqa: PLC0415
+
+    random = Random(os.getpid())
+    queue_id = Queue.objects.get(name=QUEUE).pk
+    while True:
+        seen = notifications.version(queue_id)
+        count = 0
+        try:
+            with unit_of_work(join=True) as work:
+                got = work.get(QUEUE, limit=batch)
+                count = len(got)
+                numbers = [int(one.body) for one in got]
+                note("handled", "SELECT unnest(%s::bigint[])", numbers)
+                if random.randrange(FAILS) == 0:
+                    raise HandlerError
+        except HandlerError:
+            continue
+        if not count:
+            notifications.wait(queue_id, seen)
+
+
+def note(table: str, numbers: str, parameter: int | list[int]) -> list[int]:
+    """Insert numbers; a number that is there already is an error."""
+    from django.db import connection  # noqa: PLC0415
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {table} {numbers} RETURNING number",
+            [parameter],
+        )
+        return [number for (number,) in cursor.fetchall()]
+
+
+ROLES: dict[str, Callable[[int], None]] = {"produce": produce, "consume": consume}
+
+
+def main(arguments: Iterable[str]) -> None:
+    role, number = arguments
+    django.setup()
+    ROLES[role](int(number))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
