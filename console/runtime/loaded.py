@@ -1,9 +1,10 @@
-"""Imports what the programs of the Procfile need, for ``forkserver``; nothing connects
-to a server or starts a thread."""
+"""Loads what the programs of the Procfile need, for ``forkserver``; nothing connects to
+a server or starts a thread."""
 
 from __future__ import annotations
 
 import os
+from importlib import import_module
 
 from setproctitle import setproctitle
 
@@ -11,11 +12,18 @@ setproctitle("python -m console.runtime.forkserver")  # before the environment c
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
 import django  # noqa: E402
-
-django.setup()
-
-import uvicorn  # noqa: E402, F401
+from django.conf import settings  # noqa: E402
 
 from console.runtime import forkserver  # noqa: E402
 
+MODULES = (
+    *("celery.apps.worker", "celery.bin.celery", "celery.concurrency.prefork"),
+    *("celery.worker.consumer", "uvicorn", "whitenoise.storage"),
+    *("broker.amqp.listener", "broker.bridges.process", "broker.client.dispatch"),
+    *("console.celery", "console.urls", "dashboards.routing"),
+)
+
+django.setup()
+for module in (*MODULES, *(one.rpartition(".")[0] for one in settings.MIDDLEWARE)):
+    import_module(module)
 forkserver.settle()
