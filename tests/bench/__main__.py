@@ -11,6 +11,7 @@ from tests.bench import cells, ground, links, machine, pages, report
 from tests.bench.archive import measuring
 from tests.bench.clients import clients
 from tests.bench.handlers import measuring as measuring_handlers
+from tests.bench.lane_cursors import measuring as measuring_lanes
 from tests.bench.many import FEW, Many
 from tests.bench.slices import FULL, QUICK, SHORT
 
@@ -25,6 +26,9 @@ def arguments() -> Namespace:
     parser.add_argument("--links", action="store_true", help="those of bridges")
     parser.add_argument(
         "--handlers", action="store_true", help="those of other task queues, too"
+    )
+    parser.add_argument(
+        "--lane-cursors", action="store_true", help="another storage beside ours"
     )
     parser.add_argument(
         "--reports",
@@ -58,6 +62,8 @@ def main() -> None:
             rounds=2 if options.quick else 5,
             write=options.write,
         )
+    elif options.lane_cursors:
+        measuring_lanes.measure(say)
     elif options.reports:
         measuring.measure(say, options.reports, write=options.write)
     else:

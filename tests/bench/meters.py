@@ -11,6 +11,7 @@ import psycopg
 from django.db import connection
 
 from broker.queueing import processes
+from tests.bench import pgmq
 from tests.bench.workloads import floor
 
 WRITTEN = "SELECT (pg_current_wal_insert_lsn() - '0/0')::float"
@@ -18,7 +19,7 @@ WRITTEN = "SELECT (pg_current_wal_insert_lsn() - '0/0')::float"
 
 @dataclass(frozen=True)
 class Spent:
-    """By one client and the two connections that it works on."""
+    """By one client and the connections that it works on."""
 
     client_s: float = 0
     server_s: float = 0  # 0 where the server is not on this machine
@@ -37,7 +38,9 @@ NOTHING = Spent()
 
 def read() -> Spent:
     connection.ensure_connection()
-    lines = (floor(), connection.connection)
+    lines = [floor(), connection.connection]
+    if pgmq.is_here():
+        lines.append(pgmq.connect())
     server_s = sum(processor_s(line.info.backend_pid) for line in lines)
     ((wal,),) = meter().execute(WRITTEN)
     return Spent(time.process_time(), server_s, wal)
