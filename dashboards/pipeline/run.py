@@ -33,6 +33,7 @@ from dashboards.reports import Report, discover
 from dashboards.reports.errors import Cancelled, Overtaken, ReportError
 from dashboards.spark import session
 from dashboards.spark.errors import ConnectClientMissing
+from dashboards.spark.idle import IDLE
 
 KEEP_DAYS = 400
 
@@ -44,7 +45,8 @@ def perform(run_id: int) -> None:
         if not run:
             return
         try:
-            steps(run, discover()[run.report])
+            with IDLE.in_use():
+                steps(run, discover()[run.report])
         except Exception as error:
             if runs.is_cancelled(run):
                 runs.end_cancelled(run)

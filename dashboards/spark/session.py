@@ -86,6 +86,19 @@ def far_away(address: str, var: Path) -> SparkSession:
         raise ConnectClientMissing from error
 
 
+def end() -> None:
+    """End the session and its Java, if they were started here."""
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return
+    if SparkContext._active_spark_context is not None:
+        SparkContext._active_spark_context.stop()
+    java = gateway.proc
+    gateway.shutdown()
+    forget()  # Java ends when its input does
+    java.wait()
+
+
 def has_died() -> bool:
     """Whether Java was started here and has ended: out of memory, or killed."""
     gateway = SparkContext._gateway

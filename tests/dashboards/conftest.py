@@ -89,8 +89,9 @@ def spark_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def spark(spark_files: Path, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
     """The same one, started by the first test that asks, for a short life."""
-    from dashboards.spark import session  # noqa: PLC0415  for marked tests only
+    from dashboards.spark import idle, session  # noqa: PLC0415  for marked tests only
 
+    monkeypatch.setattr(idle, "END_AFTER_S", 1e5)  # others use it, too
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", SHORT_LIVED)
     running = session.spark(spark_files)
     for name, value in FEW_ROWS.items():

@@ -147,3 +147,34 @@ def test_only_what_is_small_is_sent_whole_to_each_task(
 
     assert "SortMergeJoin" in plan(many.join(many.withColumn("n", many["id"]), "id"))
     assert "BroadcastHashJoin" in plan(many.join(few, "id"))
+
+
+IDLES = """
+import sys, threading, time
+from pathlib import Path
+from pyspark import SparkContext
+from dashboards.spark import idle, session
+idle.END_AFTER_S = 0.5
+for _ in range(2):
+    with idle.IDLE.in_use():
+        assert session.spark(Path(sys.argv[1])).range(3).count() == 3
+        java = SparkContext._gateway.proc
+    with idle.IDLE.in_use():
+        time.sleep(1)  # longer than the first timer
+        assert java.poll() is None
+        assert session.spark(Path(sys.argv[1])).range(4).count() == 4
+    print(java.wait(60))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.spark
+def test_spark_ends_when_no_run_needs_it_and_starts_again(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", IDLES, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=settings.BASE_DIR,
+    )
+    assert told.stdout.splitlines() == ["0", "0"]
