@@ -99,12 +99,19 @@ def json_patch(message: NewMessage, context: Context) -> NewMessage:
         repair = patches.apply(patch, subject(message, patch))
     except Unfit as unfit:
         if unfit.misfit is not Misfit.UNCHANGED:
-            raise ValueError(SENTENCES[unfit.misfit]) from None
+            raise ValueError(sentence(unfit)) from None
     else:
         fields = fields_of(repair, message)
     if CONTENT_TYPE in context.properties:
         fields["content_type"] = context.properties[CONTENT_TYPE]
     return changed(message, **fields)
+
+
+def sentence(unfit: Unfit) -> str:
+    """Why a patch does not fit; the path is that of the patch, no value is told."""
+    if unfit.path:
+        return f"The message has no value at the path {unfit.path} of the patch."
+    return SENTENCES[unfit.misfit]
 
 
 def subject(message: NewMessage, patch: Patch) -> Subject:

@@ -41,11 +41,16 @@ class Misfit(StrEnum):
 
 
 class Unfit(Exception):
-    """A patch cannot be applied to a message."""
+    """A patch cannot be applied to a message.
 
-    def __init__(self, misfit: Misfit) -> None:
+    Args:
+        path: where the message has no value, if the patch says; a JSON Pointer.
+    """
+
+    def __init__(self, misfit: Misfit, path: str = "") -> None:
         super().__init__(misfit)
         self.misfit = misfit
+        self.path = path
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +179,7 @@ def patched(value: Any, patch: JsonPatch) -> Any:
         except JsonPatchTestFailed:
             raise Unfit(Misfit.GUARD_FAILED) from None
         except (JsonPatchException, JsonPointerException):
-            raise Unfit(Misfit.NO_SUCH_PATH) from None
+            raise Unfit(Misfit.NO_SUCH_PATH, str(one["path"])) from None
         if one["op"] == "copy":
             copied += count_of(value, MOST_VALUES)
             if copied > MOST_VALUES or depth_of(value) > lossless_json.DEEPEST:

@@ -81,11 +81,11 @@ def test_a_whole_patch_of_an_operation_does_too() -> None:
             EUR,
             "The body is not JSON, or an object in it has a duplicate key.",
         ),
-        (b"[]", EUR, "The message has no value at a path of the patch."),
+        (b"[]", EUR, "The message has no value at the path /currency of the patch."),
         (
             b'{"a": 1}',
             '[{"op": "add", "path": "/b/c", "value": 1}]',
-            "The message has no value at a path of the patch.",
+            "The message has no value at the path /b/c of the patch.",
         ),
         (
             b'{"a": 2}',
