@@ -17,6 +17,7 @@ from broker.bridges import books, dead_messages
 from broker.bridges.batch import Dead, Sending
 from broker.bridges.books import Counts, Outcome, Role, TransferEntry
 from broker.bridges.configured import factory_of, target_of
+from broker.bridges.decisions import Decisions
 from broker.bridges.providers.interface import Destination, ProviderSession, Received
 from broker.bridges.providers.registry import connect
 from broker.errors.bridges import LinkTakenOver
@@ -25,6 +26,8 @@ from broker.queueing.store import Receipt
 from broker.sql import database_now
 
 TAG = "JMS_SUN_JMSBRIDGE_NAME"
+# Names of the links that a message went through, separated by commas.
+PATH = "x-opt-bridge-path"
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 SURE_S = 1.0  # a hanging process keeps its link at least this long
 
@@ -43,6 +46,8 @@ class Carrier:
     told_branch: bool = False
     sure_at: float = -math.inf  # when the link was last known to belong to this process
     told: datetime = LONG_AGO  # the database's time at that moment
+    # If the other provider prepares transactions: the last one that was decided here.
+    decisions: Decisions | None = None
     # Addresses by name of destination.
     addresses: dict[str, str] = field(default_factory=dict)
     # Sessions by id of the dead message queue.
@@ -62,10 +67,11 @@ class Carrier:
         return target_of(self.link)
 
     @cached_property
-    def tag(self) -> dict[str, str]:
-        """The properties that say through which bridge a message came."""
+    def tags(self) -> dict[str, str]:
+        """The properties that say through which bridge and link a message came."""
         bridge = self.link.bridge
-        return {TAG: bridge.name} if bridge.tag_messages else {}
+        tags = {TAG: bridge.name} if bridge.tag_messages else {}
+        return {**tags, PATH: self.place} if self.link.loop_guard else tags
 
     @cached_property
     def place(self) -> str:
@@ -147,6 +153,16 @@ class Carrier:
         if told is None:
             raise LinkTakenOver(self.name, self.epoch)
         self.set_clock(told)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether a decided batch may not be committed at the other provider yet."""
+        return self.decisions is not None and bool(self.decisions.xid)
+
+    def finish(self) -> None:
+        """See ``Decisions.finish``."""
+        if self.decisions is not None:
+            self.decisions.finish()
 
     def fence(self, counts: Counts, now: datetime) -> None:
         """See ``books.fence``."""

@@ -6,7 +6,7 @@ Opening first settles transactions that an earlier run left in doubt.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from django.db.models.functions import Now
 
@@ -14,11 +14,13 @@ from broker.bridges import dead_messages, resubmit
 from broker.bridges.carrier import Carrier
 from broker.bridges.config.validation import problems_of
 from broker.bridges.configured import destination_of, factory_of, is_here, target_of
+from broker.bridges.decisions import Decisions
 from broker.bridges.providers.interface import (
     Capability,
     Destination,
     ProviderSession,
     ProviderSubscription,
+    TwoPhaseSession,
 )
 from broker.bridges.providers.local import LocalSubscription, address_for
 from broker.bridges.providers.registry import connect
@@ -59,14 +61,18 @@ class Ends:
         return self.roads[-1].source
 
     def close(self) -> None:
-        """Close all sources and sessions. May be called twice."""
-        for road in self.roads:
-            road.source.close()
-        self.roads.clear()
-        if self.remote is not None:
-            self.remote.close()
-            self.remote = None
-        self.carrier.close()
+        """Finish the last batch, and close all sources and sessions. May be called
+        twice."""
+        try:
+            self.carrier.finish()
+        finally:
+            for road in self.roads:
+                road.source.close()
+            self.roads.clear()
+            if self.remote is not None:
+                self.remote.close()
+                self.remote = None
+            self.carrier.close()
 
 
 def opened(carrier: Carrier) -> Ends:
@@ -164,6 +170,8 @@ def settle(ends: Ends, session: ProviderSession) -> None:
         return
     if Capability.TWO_PHASE in session.capabilities:
         branches.recover(carrier, session, None)
+        preparing = cast(TwoPhaseSession, session)
+        carrier.decisions = Decisions(link, preparing, carrier.notice)
         return
     if Capability.TRANSACTIONS not in session.capabilities:
         other = link.target_factory if is_here(link.source_factory) else None

@@ -140,6 +140,7 @@ class BridgeRunner:
             status.epoch + 1,
             list(queues.select_related("factory", "destination")),
             LinkState(status.wanted),
+            owner_id=me,
         )
         runner.carrier.batch_number = status.batch_number
         self.runners[link.pk] = runner

@@ -35,7 +35,7 @@ from broker.errors.bridges import (
     WrongLink,
 )
 from broker.models import DeadMessageQueue, Link, LinkState, Queue, Ready
-from broker.queueing import notifications
+from broker.queueing import notifications, processes
 from broker.queueing.low_watermarks import FLOORS
 
 logger = logging.getLogger(__name__)
@@ -69,6 +69,7 @@ class Runner:
     epoch: int
     dead_queues: Sequence[DeadMessageQueue]
     wanted: LinkState
+    owner_id: int | None = None  # of the bridge process; None: not checked
     stopping: threading.Event = field(default_factory=threading.Event)
     is_over: bool = False
     failures: int = 0  # failed transfers in a row
@@ -130,6 +131,7 @@ class Runner:
         """One connection: open it, transfer, and handle the error that ends it."""
         ends: Ends | None = None
         try:
+            self.check_owner()
             self.rest()
             self.state(LinkState.STARTING)
             ends = opened(self.carrier)
@@ -147,6 +149,13 @@ class Runner:
         finally:
             if ends is not None:
                 close(ends)
+
+    def check_owner(self) -> None:
+        """Raise LinkTakenOver if the database was away and has lost this process: the
+        bridge takes the link over again, with all that it had got, in its order."""
+        processes.renew("bridge")
+        if self.owner_id not in (None, processes.current("bridge")):
+            raise LinkTakenOver(str(self.link), self.epoch)
 
     def connected(self) -> None:
         """Reset the failed tries to connect; failures of a message stay counted."""
@@ -253,6 +262,7 @@ class Runner:
 
     def pause(self, ends: Ends) -> None:
         """Keep the connections, and receive nothing, until the wanted state changes."""
+        self.carrier.finish()
         self.state(LinkState.PAUSED)
         while self.wanted == LinkState.PAUSED and not self.stopping.wait(WAIT_S / 5):
             # A receive of 0 messages keeps the connection alive.

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from broker.bridges.batch import FIRST_BRANCH, FIRST_NO_TRANSFER, LOOPED, Batch, Sending
 from broker.bridges.books import Outcome
-from broker.bridges.carrier import Carrier
+from broker.bridges.carrier import PATH, Carrier
 from broker.bridges.messages import changed, copied
 from broker.bridges.providers.interface import ProviderSubscription, Received
 from broker.bridges.transformers.registry import BranchTo, Context, NoTransfer
@@ -24,8 +24,6 @@ from broker.queueing.store import NewMessage
 
 logger = logging.getLogger(__name__)
 
-# Names of the links that a message went through, separated by commas.
-PATH = "x-opt-bridge-path"
 CARRIED = "This link has transferred it before: the links form a loop."
 NO_TRANSFER = "The transformer returned NoTransfer, for the first time since the start."
 BRANCHED = "The transformer branched to {}, for the first time since the start."
@@ -55,8 +53,10 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
     """
     # 1. Receive, in the order of the source.
     carrier.confirm()
-    received = source.receive(limit, wait_s)
+    received = source.receive(limit, 0 if carrier.is_ahead else wait_s)
     if not received:
+        if wait_s:  # nothing else is read meanwhile
+            carrier.finish()
         return 0
     batch = Batch(received, now or carrier.now())
     failure: TransformerFailed | None = None
@@ -189,14 +189,15 @@ def as_it_was(
 
 def tagged(carrier: Carrier, message: NewMessage) -> NewMessage:
     """The link's own copy, with the bridge's tag and the loop guard's property."""
-    more = carrier.tag
-    if carrier.link.loop_guard:
-        before = message.properties.get(PATH)
-        path = f"{before}," if isinstance(before, str) and before else ""
-        more = {**more, PATH: path + carrier.place}
-    if not more:
+    if not carrier.tags:
         return copied(message)
-    return changed(message, properties={**message.properties, **more})
+    if not message.properties:  # one object for all: it is encoded once for each batch
+        return changed(message, properties=carrier.tags)
+    properties = {**message.properties, **carrier.tags}
+    before = message.properties.get(PATH)
+    if carrier.link.loop_guard and isinstance(before, str) and before:
+        properties[PATH] = f"{before},{carrier.place}"
+    return changed(message, properties=properties)
 
 
 def log(carrier: Carrier, batch: Batch) -> None:

@@ -84,8 +84,7 @@ def prepare(  # noqa: PLR0913  # each is named where it is used
         kept = keep(uow, queue_id, ids, actor=actor, now=now)
         work.id, work.held = uow, len(kept)
         work.to_confirm = {(queue_id, one) for one, asks in kept.items() if asks}
-    for put in puts:
-        work.send(put)
+    work.send(*puts)
     promise(work, xid)
 
 

@@ -164,15 +164,15 @@ class UnitOfWork:
         """
         self.send(NewMessage(address, body, **fields))
 
-    def send(self, message: NewMessage) -> None:
-        """Like ``put``, for a message object."""
+    def send(self, *messages: NewMessage) -> None:
+        """Like ``put``, for message objects: all or none."""
         self.check_open()
-        self.room()
-        most = settings.BROKER_MAX_UNCOMMITTED_BYTES
-        if self.put_bytes + message.size_bytes > most:
+        self.room(len(messages))
+        put_bytes = self.put_bytes + sum(one.size_bytes for one in messages)
+        if put_bytes > (most := settings.BROKER_MAX_UNCOMMITTED_BYTES):
             raise TooMuchUncommitted("bytes", most)
-        self.puts.append(message)
-        self.put_bytes += message.size_bytes
+        self.puts += messages
+        self.put_bytes = put_bytes
         self.watch()
 
     def watch(self) -> None:
@@ -341,10 +341,10 @@ class UnitOfWork:
         if self.put_since_s is not None:
             put_only.unwatch(self)
 
-    def room(self) -> int:
-        """The number of messages that still fit; raises an error if there is none."""
+    def room(self, needed: int = 1) -> int:
+        """The number of messages that still fit; raises an error if too few do."""
         most: int = settings.BROKER_MAX_UNCOMMITTED_MESSAGES
         left = most - self.held - len(self.puts)
-        if left < 1:
+        if left < needed:
             raise TooMuchUncommitted("messages", most)
         return left

@@ -14,6 +14,7 @@ Source:
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -27,12 +28,14 @@ from pydantic import Field
 from broker.amqp.messages.batches import MessageBatch
 from broker.errors.messages import InvalidBatch
 from broker.errors.redaction import MaskedMessage
+from broker.errors.units_of_work import NoSuchXid
 from broker.models import Queue
 from broker.queueing.put import put_many
 from broker.security import authorities, redaction
 from broker.settlement.outcomes import Accept, BackOut, Release
 from broker.transactions import branches, leases
 from broker.transactions.leases import Lease
+from broker.transactions.prepared import commit_prepared
 from console.accounts import masking
 from console.api import authentication
 from console.api.messages import batches, taking
@@ -61,6 +64,8 @@ class GetInBranch(RequestBody):
     selector: str = Field(default="", max_length=4000, pattern=NO_NUL)  # JMS selector
     consumer: str = Consumer
     branch: str | None = Field(default=None, max_length=300)  # null: a new branch
+    # a prepared branch of the caller to commit first; none if it has ended
+    commit: str | None = Field(default=None, pattern=XID)
 
 
 class ConsumerOf(RequestBody):
@@ -96,6 +101,13 @@ class Name(Schema):
     xid: str = Field(pattern=XID)
 
 
+class Names(Name):
+    """The branch to prepare, and another one to commit first."""
+
+    # a prepared branch of the caller to commit first; none if it has ended
+    commit: str | None = Field(default=None, pattern=XID)
+
+
 @router.post(
     "/queues/{queue:name}/branch",
     response={200: None, **REFUSED},
@@ -109,7 +121,8 @@ def get_in_branch(
     a batch: its head has the token of the ``branch`` and ``until``, the end of its
     lease; each message has its ``id``. If the request names a branch of the same queue,
     that branch holds these messages, too, and its lease is renewed. If one of the
-    messages is masked for the caller, the request is refused and nothing is got.
+    messages is masked for the caller, the request is refused and nothing is got. With
+    ``commit`` a prepared branch is committed before, also if nothing is got.
     """
     authorities.require(request.user, "get", name)
     queue = named(name)
@@ -118,6 +131,7 @@ def get_in_branch(
     into = None if wanted.branch is None else branch_of(request, wanted.branch)
     if into is not None and into[1] != queue.pk:
         raise Http404("branch on this queue")
+    commit_first(request, wanted.commit)
     take = partial(taken, request, queue, wanted, into and into[0])
     lease = taking.awaited(request, queue, wanted.wait_s, take)
     if lease is None:
@@ -198,9 +212,9 @@ def put_batch(request: HttpRequest) -> dict[str, Any]:
     openapi_extra=batches.ASKED,
     summary="Put messages in a branch, and prepare it",
 )
-def prepare_puts(request: HttpRequest, name: Query[Name]) -> dict[str, Any]:
+def prepare_puts(request: HttpRequest, names: Query[Names]) -> dict[str, Any]:
     """Prepares a branch without gets, like ``/branches/{branch}/prepare``."""
-    return prepared(request, name.xid, batches.read(request), {})
+    return prepared(request, names, batches.read(request), {})
 
 
 @router.post(
@@ -210,29 +224,40 @@ def prepare_puts(request: HttpRequest, name: Query[Name]) -> dict[str, Any]:
     summary="Prepare a branch",
 )
 def prepare_branch(
-    request: HttpRequest, branch: Path[str], name: Query[Name]
+    request: HttpRequest, branch: Path[str], names: Query[Names]
 ) -> dict[str, Any]:
     """Prepares the branch: its commit will accept the messages it got, and put the
     messages of the batch. The head may list the ids to ``accept``; the others are
     released now, uncounted. From then on only a decision by xid ends the branch. A
-    branch that could not be committed is refused and backed out.
+    branch that could not be committed is refused and backed out. With ``commit``
+    another prepared branch is committed before, also if this one is refused.
     """
     uow, queue_id = branch_of(request, branch)
     batch = batches.read(request)
     got = {"uow": uow, "queue_id": queue_id, "ids": accepted(batch)}
-    return prepared(request, name.xid, batch, got)
+    return prepared(request, names, batch, got)
 
 
 def prepared(
-    request: HttpRequest, xid: str, batch: MessageBatch, got: dict[str, Any]
+    request: HttpRequest, names: Names, batch: MessageBatch, got: dict[str, Any]
 ) -> dict[str, Any]:
+    commit_first(request, names.commit)
     branches.prepare(
-        stored_as(request, xid),
+        stored_as(request, names.xid),
         puts=batches.messages_of(request, batch),
         actor=authorities.name_of(request.user),
         **got,
     )
-    return {"xid": xid}
+    return {"xid": names.xid}
+
+
+def commit_first(request: HttpRequest, xid: str | None) -> None:
+    """Commit a prepared branch of the caller, if there is one of this xid."""
+    if xid is not None:
+        with suppress(NoSuchXid):
+            commit_prepared(
+                stored_as(request, xid), coordinator=authorities.name_of(request.user)
+            )
 
 
 @router.post(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from broker.bridges.transfer import PATH
+from broker.bridges.carrier import PATH
 from console.layout.times import in_zone
 
 # prefix of the properties that a bridge sets in dead messages

@@ -57,11 +57,12 @@ at the target is read, and is what was put, in its order, once.
   link is transacted: each batch is prepared there, decided here, and committed there.
 
 Where the time goes, by a profile of one run. In one database a link waits as long for
-PostgreSQL as the cycle does, and works twice as long in Python: it makes each delivery
-a message of its own, and journals both ends. To RabbitMQ it waits for the confirms of a
-batch before it gets the next one. With another Backout a batch takes two requests (out)
-or three (in), each of which passes all of Django there, and each message is encoded
-and decoded once more on its way.
+PostgreSQL as the cycle does, and works longer in Python: it makes each delivery a
+message of its own, and journals both ends. To RabbitMQ it waits for the confirms of a
+batch before it gets the next one. With another Backout a batch takes one request (out)
+or two (in), each of which passes all of Django there; the request also commits the
+batch before. Each message is encoded and decoded once more on its way, and out, the
+other Backout puts it twice: the prepare tries the commit, and rolls it back.
 
 {machine}"""
 

@@ -107,12 +107,14 @@ class Server:
         }
         owner.resign()
         connections["default"] = there
+        connections.settings["default"] = there.settings_dict  # for other threads
         FLOORS.forget()
         try:
             yield
         finally:
             self.leave()
             connections["default"] = here
+            connections.settings["default"] = here.settings_dict
 
 
 @contextmanager

@@ -115,6 +115,34 @@ def test_messages_are_put_and_prepared_in_one_request(
     assert ready(booked) == 1
 
 
+@pytest.mark.spec("BRIDGE-21")
+def test_a_request_commits_a_prepared_branch_first(
+    bridge: Client, orders: Queue, booked: Queue
+) -> None:
+    send(bridge, "branches/prepare?xid=1", of(b"a"))
+    send(bridge, "branches/prepare?xid=2&commit=1", of(b"b"))
+    send(bridge, "branches/prepare?xid=3&commit=2", of(b"c", to="nowhere"))
+    assert bridge.get(f"{ROOT}/branches").json() == {"xids": []}
+    assert ready(booked) == 2
+
+    send(bridge, "branches/prepare?xid=4&commit=1", of(b"d"))  # it has ended
+    answer = post(bridge, "queues/orders/branch", {"commit": "4"})
+    assert answer.status_code == 200
+    assert batches.opened(answer.content).parts == []
+    assert ready(booked) == 3
+
+
+def test_nobody_commits_the_branch_of_another_first(
+    bridge: Client, orders: Queue, booked: Queue
+) -> None:
+    send(bridge, "branches/prepare?xid=1", of(b"a"))
+    other = machine("other")
+    post(other, "queues/orders/branch", {"commit": "1"})
+    send(other, "branches/prepare?xid=2&commit=1", of(b"b"))
+    assert bridge.get(f"{ROOT}/branches").json() == {"xids": ["1"]}
+    assert ready(booked) == 0
+
+
 def test_a_branch_is_accepted_in_one_phase_and_goes_on(
     bridge: Client, orders: Queue, booked: Queue
 ) -> None:

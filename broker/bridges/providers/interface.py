@@ -210,6 +210,18 @@ class ProviderSession(Protocol):
         """Close the connection. May be called twice, and after it was lost."""
 
 
+class TwoPhaseSession(ProviderSession, Protocol):
+    """A session with a provider that has ``TWO_PHASE``.
+
+    Attributes:
+        to_commit: the name of a prepared transaction. The next ``prepare`` or
+            ``receive`` commits it first, and clears the name when that is confirmed, as
+            does ``commit_prepared``. Empty: none.
+    """
+
+    to_commit: str
+
+
 class Connect(Protocol):
     """Opens a session for a connection factory."""
 

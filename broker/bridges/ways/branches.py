@@ -1,9 +1,9 @@
 """Distributed transactions: prepared at one end, decided by the other.
 
 If the other provider can prepare, it does so first. Then this database commits the
-link's work together with the decision, and the provider is told to commit. If it
-cannot prepare, this broker prepares, and the provider's own transaction decides: its
-marker tells the result.
+link's work together with the decision, and the provider is told to commit
+(``broker.bridges.decisions``). If it cannot prepare, this broker prepares, and the
+provider's own transaction decides: its marker tells the result.
 
 A crash in between leaves a row (``Branch``). The next run of the link settles it before
 anything else (``recover``).
@@ -18,7 +18,6 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models.functions import Now
 
 from broker.bridges import dead_messages
 from broker.bridges.batch import Batch, Dead
@@ -27,46 +26,15 @@ from broker.bridges.carrier import Carrier, dead_entries
 from broker.bridges.providers.interface import Destination, ProviderSession, Received
 from broker.bridges.ways.here import source_entries
 from broker.errors import BrokerError
-from broker.errors.bridges import ProviderError, ProviderLost, SendRefused
+from broker.errors.bridges import SendRefused
 from broker.errors.units_of_work import BackedOut, NoSuchXid
-from broker.models import Branch, Link
+from broker.models import Branch
 from broker.queueing.store import NewMessage, Receipt
 from broker.sql import database_now
 from broker.transactions import prepared
 from broker.transactions.scope import UnitOfWork
 
 logger = logging.getLogger(__name__)
-
-UNSURE = "It has not confirmed the commit. The commit is sent again: {}"
-
-
-def decide(link: Link, xid: str, messages: int) -> None:
-    """Store the decision to commit at the other provider, in the open transaction."""
-    Branch.objects.create(
-        xid=xid,
-        link=link,
-        kind=Branch.Kind.DECIDED,
-        messages=messages,
-        began_at=Now(),
-    )
-
-
-def commit_there(
-    carrier: Carrier, session: ProviderSession, xid: str, received: Sequence[Received]
-) -> None:
-    """Commit at the other provider, and then delete the stored decision.
-
-    Raises:
-        ProviderLost: the provider does not answer; the commit is repeated when it is
-            back.
-    """
-    try:
-        session.commit_prepared(xid)
-    except ProviderError as error:
-        why = UNSURE.format(error.why)
-        carrier.notice(received, Outcome.COMMIT_FAILURE, why)
-        raise ProviderLost(error.factory, error.why) from error
-    Branch.objects.filter(xid=xid).delete()
 
 
 def promise(
@@ -102,8 +70,7 @@ def promise(
             carrier.fence(Counts(), batch.now)
             carrier.keep_number()
             work.coordinated = True
-            for message in (*puts, *(one.message for one in batch.dead)):
-                work.send(message)
+            work.send(*puts, *(one.message for one in batch.dead))
             prepared.prepare(work, xid)
             Branch.objects.create(
                 xid=xid,

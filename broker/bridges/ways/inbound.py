@@ -105,6 +105,8 @@ class Prepared(Inbound):
     """Transfer by two-phase commit: the source prepares, this database decides."""
 
     def put_and_acknowledge(self, batch: Batch) -> None:
+        decisions = self.carrier.decisions
+        assert decisions is not None, "the source prepares transactions"
         xid = self.carrier.next_xid()
         try:
             self.session.begin()
@@ -116,11 +118,11 @@ class Prepared(Inbound):
         try:
             with transaction.atomic():
                 self.put(batch)
-                branches.decide(self.carrier.link, xid, len(batch.taken))
+                decisions.decide(xid, len(batch.taken))
         except BaseException:
             self.session.roll_back_prepared(xid)
             raise
-        branches.commit_there(self.carrier, self.session, xid, batch.taken)
+        decisions.decided(xid, batch.taken)
 
 
 class Marked(Inbound):

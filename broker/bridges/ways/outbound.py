@@ -130,6 +130,8 @@ class Prepared(Outbound):
     """Transfer by two-phase commit: the target prepares, this database decides."""
 
     def send_and_end(self, batch: Batch, work: UnitOfWork) -> None:
+        decisions = self.carrier.decisions
+        assert decisions is not None, "the target prepares transactions"
         xid = self.carrier.next_xid()
         try:
             self.target.begin()
@@ -141,12 +143,11 @@ class Prepared(Outbound):
         try:
             with transaction.atomic():
                 self.end(batch, work)
-                branches.decide(self.carrier.link, xid, len(batch.sends))
+                decisions.decide(xid, len(batch.sends))
         except BaseException:
             self.target.roll_back_prepared(xid)
             raise
-        work.ended = True
-        branches.commit_there(self.carrier, self.target, xid, batch.taken)
+        decisions.decided(xid, batch.taken)
 
 
 class Marked(Outbound):

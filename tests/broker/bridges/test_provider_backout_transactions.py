@@ -251,6 +251,51 @@ def test_a_prepared_transaction_that_cannot_be_committed_waits(
     assert depths(other, small) == [1]
 
 
+@pytest.mark.spec("BRIDGE-21")
+def test_a_commit_goes_first_with_the_next_request(
+    other: OtherBackout, session: BackoutSession, orders: Queue, booked: Queue
+) -> None:
+    put_orders(other, 2)
+    subscription = session.subscribe(ORDERS)
+    for xid in ("a", "b"):
+        session.begin()
+        session.send(make_messages(1), BOOKED)
+        session.prepare(xid)  # "b" commits "a"
+        session.to_commit = xid
+    assert (session.to_commit, session.in_doubt("")) == ("b", ["b"])
+    assert depths(other, booked) == [1]
+
+    assert len(subscription.receive(2, 0)) == 2
+
+    assert (session.to_commit, session.in_doubt("")) == ("", [])
+    assert depths(other, orders, booked) == [0, 2]
+
+
+@pytest.mark.spec("BRIDGE-21")
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_refusal_is_that_of_the_commit_or_of_the_next_request(
+    other: OtherBackout, session: BackoutSession, booked: Queue, *, commit: bool
+) -> None:
+    """One request has both; whose refusal it is shows when each is asked alone."""
+    with other.instead():
+        small = make_queue("small", max_depth=1)
+    first, second = (Destination("small"), BOOKED)[:: 1 if commit else -1]
+    session.begin()
+    session.send(make_messages(1), first)
+    session.prepare("x")
+    session.to_commit = "x"
+    with other.instead():
+        put_many(make_messages(1, "small"))
+    session.begin()
+    session.send(make_messages(1), second)
+
+    with pytest.raises(ProviderLost if commit else SendRefused, match="full"):
+        session.prepare("y")
+
+    assert session.in_doubt("") == (["x"] if commit else [])
+    assert depths(other, small, booked) == [1, 0 if commit else 1]
+
+
 def test_one_transaction_acknowledges_what_one_subscription_received(
     other: OtherBackout, session: BackoutSession, orders: Queue, booked: Queue
 ) -> None:
@@ -265,6 +310,14 @@ def test_one_transaction_acknowledges_what_one_subscription_received(
         session.prepare("x")
 
     assert depths(other, orders, booked) == [1, 1]
+
+
+def test_nothing_is_received_by_a_link_that_pauses(
+    other: OtherBackout, session: BackoutSession, orders: Queue
+) -> None:
+    put_orders(other, 1)
+    assert session.subscribe(ORDERS).receive(0, 0) == []
+    assert depths(other, orders) == [1]
 
 
 def test_another_credential_ends_nothing(

@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from django.db import OperationalError, connection
 from django.db.transaction import atomic
 
 from broker.bridges import commands
 from broker.bridges.process import BridgeRunner
+from broker.bridges.providers import local
 from broker.bridges.states import Command
+from broker.bridges.ways.here import Here
 from broker.models import (
     Claim,
     Link,
@@ -22,6 +25,7 @@ from broker.models import (
     Queue,
     UnitOfWork,
 )
+from broker.queueing.processes import LOCK_CLASS
 from broker.queueing.put import put
 from tests.broker.bridges.linking import dead, make_link, make_queues, status, taken
 from tests.broker.bridges.running import bridge_process, until_sent, until_state
@@ -29,6 +33,12 @@ from tests.broker.elsewhere import Background
 from tests.console.until import until
 from tests.make import make_setting
 
+# Ends the sessions by which processes are known to be alive.
+LOSE = """
+    SELECT pg_terminate_backend(held.pid) FROM pg_locks AS held
+    JOIN pg_database AS it ON it.oid = held.database AND datname = current_database()
+    WHERE locktype = 'advisory' AND classid = %s
+"""
 STARTED, PAUSED, STOPPED = LinkState.STARTED, LinkState.PAUSED, LinkState.STOPPED
 
 
@@ -217,6 +227,31 @@ def test_a_frozen_process_that_wakes_does_no_harm() -> None:
         until_sent(link, 100, seconds=10)
         until(lambda: not held(runs.pid))
     assert [one.body for one in taken("booked")] == [b"%d" % n for n in range(100)]
+
+
+def test_what_was_got_before_the_database_was_away_keeps_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The process lives on under another id; what the first one held is taken back."""
+
+    def crash(*_: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(LOSE, [LOCK_CLASS])
+        raise OperationalError
+
+    def still_away(*_: object) -> None:
+        monkeypatch.undo()
+        raise OperationalError
+
+    link = new_link()
+    monkeypatch.setattr(Here, "commit", crash)
+    monkeypatch.setattr(local, "give_back", still_away)
+    put("orders", b"one")
+    with running():
+        until(lambda: Claim.objects.exists())
+        put("orders", b"two")
+        until_sent(link, 2)
+    assert [bytes(one.body) for one in taken("booked")] == [b"one", b"two"]
 
 
 def owner_pid(link: Link) -> int:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from broker.bridges import deciding
+from broker.bridges.decisions import Decisions
+from broker.bridges.providers.backout.calls import Calls
 from broker.bridges.providers.backout.session import BackoutSession
-from broker.bridges.ways import branches
 from broker.errors.bridges import ProviderLost
 from broker.models import AuditRecord, Branch, Link, LinkStatus
 from broker.queueing.put import put
@@ -82,8 +83,9 @@ def test_what_was_decided_and_not_told_is_committed_at_the_next_start(
     put("orders", b"one")
     with turn(link) as one, monkeypatch.context() as context:
         breaks(context, BackoutSession, "commit_prepared")
+        assert one.carry() == 1
         with pytest.raises(ProviderLost):
-            one.carry()
+            one.carry(wait_s=1)
     assert there(other) == []
     assert taken("orders") == []
     assert Branch.objects.get().kind == Branch.Kind.DECIDED
@@ -95,12 +97,51 @@ def test_what_was_decided_and_not_told_is_committed_at_the_next_start(
 
 
 @pytest.mark.spec("BRIDGE-21")
+def test_a_commit_goes_with_the_next_batch(
+    link: Link, other: OtherBackout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One request for each batch; its row is that of the batch before, replaced."""
+    asked: list[str] = []
+    ask = Calls.ask
+
+    def listen(self: Calls, method: str, path: str, *rest: Any) -> bytes:
+        asked.append(path.partition("?")[0])
+        return ask(self, method, path, *rest)
+
+    with turn(link) as one:
+        monkeypatch.setattr(Calls, "ask", listen)
+        for number in range(3):
+            put("orders", b"%d" % number)
+            assert one.carry() == 1
+            assert there(other) == [b"%d" % n for n in range(number)]
+            assert Branch.objects.count() == 1
+        assert asked == ["branches/prepare"] * 3
+        assert one.carry(wait_s=1) == 0
+        assert asked[3:] == [asked[3]]
+        assert asked[3].endswith("/commit")
+        assert not Branch.objects.exists()
+    assert there(other) == [b"0", b"1", b"2"]
+
+
+@pytest.mark.spec("BRIDGE-21")
+def test_the_end_of_a_link_commits_its_last_batch(
+    link: Link, other: OtherBackout
+) -> None:
+    put("orders", b"one")
+    with turn(link) as one:
+        assert one.carry() == 1
+        assert there(other) == []
+    assert there(other) == [b"one"]
+    assert not Branch.objects.exists()
+
+
+@pytest.mark.spec("BRIDGE-21")
 def test_what_was_prepared_and_not_decided_is_rolled_back_at_the_next_start(
     link: Link, other: OtherBackout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put("orders", b"one")
     with turn(link) as one, monkeypatch.context() as context:
-        breaks(context, branches, "decide")
+        breaks(context, Decisions, "decide")
         breaks(context, BackoutSession, "roll_back_prepared")
         with pytest.raises(ProviderLost):
             one.carry()
@@ -121,8 +162,9 @@ def test_a_commit_that_failed_is_told_on_the_dead_message_queue(
     put("orders", b"one", message_id="ID:1")
     with turn(link) as one, monkeypatch.context() as context:
         breaks(context, BackoutSession, "commit_prepared")
+        assert one.carry() == 1
         with pytest.raises(ProviderLost):
-            one.carry()
+            one.carry(wait_s=1)
     (notice,) = dead()
     assert notice.properties[REASON] == "COMMIT_FAILURE"
     assert "sent again" in notice.properties["JMS_SUN_JMSBRIDGE_DMQ_EXCEPTION"]
@@ -142,8 +184,9 @@ def test_an_administrator_ends_what_is_in_doubt(
     put("orders", b"one")
     with turn(link) as one, monkeypatch.context() as context:
         breaks(context, BackoutSession, "commit_prepared")
+        assert one.carry() == 1
         with pytest.raises(ProviderLost):
-            one.carry()
+            one.carry(wait_s=1)
     xid = Branch.objects.get().xid
 
     deciding.decide(xid, commit=commit, reason="it will not run again")

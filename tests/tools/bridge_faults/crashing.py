@@ -22,9 +22,9 @@ HERE = {  # points of this broker's own work, by the module or class that has th
     "broker.bridges.providers.local": ("send",),
     "broker.bridges.providers.local:LocalSubscription": ("receive", "take_work"),
     "broker.bridges.ways.branches": (
-        *("decide", "promise", "keep_promise", "break_promise", "recover"),
-        "commit_there",
+        *("promise", "keep_promise", "break_promise", "recover"),
     ),
+    "broker.bridges.decisions:Decisions": ("decide", "decided", "finish"),
     "broker.transactions.unit_of_work:UnitOfWork": ("carry_out",),
     "django.db.backends.base.base:BaseDatabaseWrapper": ("commit",),
 }

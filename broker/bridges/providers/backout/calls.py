@@ -34,6 +34,7 @@ KNOWN = {CA_FILE, LEASE}
 USUAL_LEASE_S, LONGEST_LEASE_S = 120, 43_200
 JSON = "application/json"
 OTHERS = re.compile(rb"[^A-Za-z0-9._-]")
+GONE = "no-such-xid"
 BUSY = (408, 425, 429)
 
 
@@ -83,6 +84,19 @@ class Calls:
     def post(self, path: str, body: bytes, content_type: str) -> bytes:
         """Send a POST request with a body; return the body of the answer."""
         return self.ask("POST", path, body, {"Content-Type": content_type})
+
+    def decide(self, xid: str, decision: str, **said: Any) -> None:
+        """Send a decision about a prepared branch, ``commit`` or ``back-out``. No
+        effect if there is none of this name.
+
+        Raises:
+            ProviderLost: also if it is refused; the branch stays prepared.
+        """
+        try:
+            self.json(f"branches/{xid}/{decision}", said)
+        except Answered as error:
+            if error.refused.code != GONE:
+                raise error.as_lost() from error
 
     def ask(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str]

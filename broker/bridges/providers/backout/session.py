@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any
 
 from broker.amqp.messages import batches
+from broker.bridges.messages import copied
 from broker.bridges.providers.backout.calls import Answered, Calls
 from broker.bridges.providers.backout.subscribing import (
     MOST,
@@ -38,7 +37,6 @@ from broker.queueing.store import NewMessage
 
 # Most bytes of a request outside transactions; a larger message is sent alone.
 MOST_BYTES = 4 * 2**20
-GONE = "no-such-xid"
 NOTHING_THERE = ("no-such-address", "no-such-queue", "not-found")
 
 
@@ -58,6 +56,15 @@ class BackoutSession:
         self.sent_ids: Sequence[str] = ()  # empty: messages keep their ids
         self.work = Work()
         self.subscriptions: list[BackoutSubscription] = []
+
+    @property
+    def to_commit(self) -> str:
+        """See ``interface.TwoPhaseSession``."""
+        return self.work.to_commit
+
+    @to_commit.setter
+    def to_commit(self, xid: str) -> None:
+        self.work.to_commit = xid
 
     def subscribe(
         self,
@@ -87,10 +94,9 @@ class BackoutSession:
         self, messages: Sequence[NewMessage], destination: Destination
     ) -> list[SendRefused | None]:
         """See ``interface.Session``."""
+        name = destination.name
         to = [
-            one
-            if one.address == destination.name
-            else replace(one, address=destination.name)
+            one if one.address == name else copied(one, address=name)
             for one in messages
         ]
         if self.work.is_open:
@@ -187,12 +193,30 @@ class BackoutSession:
         if holder is not None:
             where, head = f"branches/{holder.branch}/prepare", {"accept": ids}
         try:
-            self.calls.batch(where, batches.sealed(self.work.puts, head), xid=xid)
+            self.prepare_at(where, batches.sealed(self.work.puts, head), xid)
         except Answered as error:
             raise self.undone(error) from error
         if holder is not None:
             holder.forget()
         self.work.begin(is_open=False)
+
+    def prepare_at(self, where: str, body: bytes, xid: str) -> None:
+        """Commit ``to_commit`` and prepare, in one request. If it is refused, it may be
+        the commit that is refused; so both are asked again, each alone.
+
+        Raises:
+            Answered: the prepare is refused.
+            ProviderLost: also if the commit is refused.
+        """
+        if self.to_commit:
+            try:
+                self.calls.batch(where, body, xid=xid, commit=self.to_commit)
+            except Answered:
+                self.work.commit_first(self.calls)
+            else:
+                self.to_commit = ""
+                return
+        self.calls.batch(where, body, xid=xid)
 
     def commit_prepared(self, xid: str) -> None:
         """See ``interface.Session``.
@@ -202,19 +226,14 @@ class BackoutSession:
                 full now. It stays prepared, and is committed by a later attempt once
                 the cause is corrected there.
         """
-        self.decide(f"branches/{xid}/commit", {})
+        self.calls.decide(xid, "commit")
+        if self.to_commit == xid:
+            self.to_commit = ""
 
     def roll_back_prepared(self, xid: str) -> None:
         """See ``interface.Session``. Received messages return to their places,
         uncounted."""
-        self.decide(f"branches/{xid}/back-out", {"failed": False})
-
-    def decide(self, path: str, said: dict[str, Any]) -> None:
-        try:
-            self.calls.json(path, said)
-        except Answered as error:
-            if error.refused.code != GONE:
-                raise error.as_lost() from error
+        self.calls.decide(xid, "back-out", failed=False)
 
     def in_doubt(self, prefix: str) -> list[str]:
         """See ``interface.Session``."""

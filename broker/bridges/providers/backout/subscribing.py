@@ -40,6 +40,7 @@ class Handle(NamedTuple):
 class Work:
     """Sends and acknowledgements of a session's open transaction."""
 
+    to_commit: str = ""  # see ``interface.ProviderSession``
     is_open: bool = False
     puts: list[NewMessage] = field(default_factory=list)
     accepted: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -48,6 +49,11 @@ class Work:
         self.is_open = is_open
         self.puts = []
         self.accepted = defaultdict(list)
+
+    def commit_first(self, calls: Calls) -> None:
+        """Commit ``to_commit`` by a request of its own."""
+        calls.decide(self.to_commit, "commit")
+        self.to_commit = ""
 
 
 class BackoutSubscription:
@@ -90,6 +96,8 @@ class BackoutSubscription:
             ProviderLost: also if it has lost the messages that it held.
             WrongFactory: the queue is gone.
         """
+        if not limit:
+            return []  # a paused link; there is no connection to keep alive
         ends_s = time.monotonic() + wait_s
         while True:
             left_s = max(ends_s - time.monotonic(), 0)
@@ -107,13 +115,19 @@ class BackoutSubscription:
             "branch": self.branch,
         }
         path = f"queues/{in_url(self.queue)}/branch"
+        if self.work.to_commit:
+            wanted["commit"] = self.work.to_commit
         try:
             answer = self.calls.post(path, json.dumps(wanted).encode(), JSON)
         except Answered as error:
+            if self.work.to_commit:  # it may be the commit that is refused
+                self.work.commit_first(self.calls)
+                return self.get(limit, wait_s)
             if self.branch is not None and error.refused.status in (404, 409):
                 self.forget()
                 raise error.as_lost() from error
             raise error.as_wrong() from error
+        self.work.to_commit = ""
         return self.read(answer)
 
     def read(self, answer: bytes) -> list[Received]:
