@@ -97,7 +97,10 @@ class Batch:
         unknown."""
         if received.sent_at is None:
             return None
-        return max(0, (self.now - received.sent_at) // MILLISECOND)
+        took = self.now - received.sent_at
+        if took.days:
+            return max(0, took // MILLISECOND)
+        return took.seconds * 1000 + took.microseconds // 1000
 
     def runs(self) -> Iterator[list[Sending]]:
         """The messages to send, grouped into runs with the same destination."""

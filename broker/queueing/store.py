@@ -155,12 +155,20 @@ def columns(messages: Sequence[NewMessage]) -> dict[str, Any]:
 def column(field: str, values: list[Any]) -> list[Any] | None:
     """One parameter array; None if no message has the field."""
     if field in DOCUMENTS:
-        texts = [json.dumps(one) if one else None for one in values]
-        return texts if any(texts) else None
+        return documents(values)
     first = values[0]
     if (first is None or field in CUT) and values.count(first) == len(values):
         return None if first is None else [first]
     return values
+
+
+def documents(values: list[Any]) -> list[str | None] | None:
+    """JSON documents as texts; one object in several messages is encoded once."""
+    texts: dict[int, str] = {}
+    for one in values:
+        if one and id(one) not in texts:
+            texts[id(one)] = json.dumps(one)
+    return [texts.get(id(one)) for one in values] if texts else None
 
 
 def check(messages: Sequence[NewMessage]) -> None:

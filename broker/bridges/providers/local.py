@@ -22,7 +22,7 @@ from broker.client import connect as open_connection
 from broker.config.names import address_of
 from broker.errors import BrokerError, LockLost, NoSuchAddress, NoSuchQueue
 from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
-from broker.formats.mq.descriptor import own_id
+from broker.formats.mq.descriptor import made_id
 from broker.models import Queue
 from broker.monitoring import wait_times
 from broker.queueing import delayed, journal, notifications
@@ -64,6 +64,8 @@ class LocalSubscription:
         else:
             self.consumer = self.session.subscribe(name, selector)
         self.destination = destination
+        # JMSMessageIDs of messages without one, up to their last 8 bytes
+        self.made = f"ID:{made_id(0, settings.BROKER_NAME)[:-8].hex()}"
         self.read: Callable[[NewMessage], NewMessage] = lambda message: message
 
     @property
@@ -87,7 +89,7 @@ class LocalSubscription:
             self.read(message_of(one)),
             one,
             Destination(one.address, self.destination.is_topic),
-            one.client_message_id or f"ID:{own_id(one, settings.BROKER_NAME).hex()}",
+            one.client_message_id or f"{self.made}{one.message_id:016x}",
             one.put_at,
             redelivered=one.backout_count > 0,
             delivery_count=one.backout_count + 1,

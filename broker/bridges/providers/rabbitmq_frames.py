@@ -35,6 +35,9 @@ FIELDS = tuple(  # name, flag, and type of each property
     (name, 1 << (15 - place), kind)
     for place, (name, kind) in enumerate(amqp.Message.PROPERTIES)
 )
+NAMES = [name for name, _, _ in FIELDS]
+MESSAGE_ID = "message_id"
+FLAGS_BYTES = 2
 TAKEN = frozenset({SIGNATURE.pack(*Basic.Deliver), SIGNATURE.pack(*Basic.Return)})
 
 Frame = tuple[int, int, bytes]  # kind, channel, payload
@@ -77,7 +80,24 @@ def encoded(properties: Mapping[str, Any]) -> bytes:
         if name in properties:
             flags |= flag
             values.append(written(kind, properties[name]))
-    return flags.to_bytes(2, "big") + b"".join(values)
+    return flags.to_bytes(FLAGS_BYTES, "big") + b"".join(values)
+
+
+def encoded_around(properties: Mapping[str, Any]) -> tuple[bytes, bytes]:
+    """As ``encoded``, for messages that differ in their ids only: the bytes before the
+    text of the id, and those after it.
+
+    Args:
+        properties: those of one of them; the ids of all have the same length.
+    """
+    whole = encoded(properties)
+    values = [
+        written(kind, properties[name])
+        for name, _, kind in FIELDS[: 1 + NAMES.index(MESSAGE_ID)]
+        if name in properties
+    ]
+    end = FLAGS_BYTES + sum(map(len, values))
+    return whole[: end - len(properties[MESSAGE_ID])], whole[end:]
 
 
 def written(kind: str, value: Any) -> bytes:
@@ -106,17 +126,20 @@ def table_of_texts(table: Mapping[str, str]) -> bytes:
 def content(
     channel: int, properties: bytes, body: bytes, frame_max: int
 ) -> list[bytes]:
-    """The header and body frames of a message.
+    """The header and body frames of a message, in parts.
 
     Args:
         properties: the result of ``encoded``; they fit into one frame.
         frame_max: bytes of the longest frame, as negotiated.
     """
-    head = CONTENT.pack(Basic.CLASS_ID, 0, len(body)) + properties
-    frames = [framed(HEADER, channel, head)]
-    most = frame_max - AROUND
-    for start in range(0, len(body), most):
-        frames.append(framed(BODY, channel, body[start : start + most]))
+    size, most = len(body), frame_max - AROUND
+    head = CONTENT.pack(Basic.CLASS_ID, 0, size) + properties
+    frames = [FRAME.pack(HEADER, channel, len(head)), head, END]
+    if 0 < size <= most:
+        frames += FRAME.pack(BODY, channel, size), body, END
+    else:
+        for start in range(0, size, most):
+            frames.append(framed(BODY, channel, body[start : start + most]))
     return frames
 
 

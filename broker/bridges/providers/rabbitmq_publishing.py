@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from amqp.exceptions import ContentTooLarge, PreconditionFailed
@@ -19,6 +20,7 @@ from broker.bridges.providers.rabbitmq_frames import (
     Content,
     content,
     encoded,
+    encoded_around,
     publishing,
 )
 from broker.bridges.providers.rabbitmq_messages import properties_of
@@ -32,6 +34,14 @@ GROUP_BYTES = 256 * 1024  # most bytes in one write, not counting the last messa
 BLOCKED = "It blocks all publishers, because its memory or disk space is low."
 NOT_KEPT = "RabbitMQ could not store it: the queue is full, or its node has a problem."
 
+# Fields of a message that its properties depend on, in addition to its id.
+ALIKE = attrgetter(
+    *("content_type", "reply_to", "subject", "producer", "group_id"),
+    *("durable", "priority"),
+)
+# Fields that few messages have in common; with one of them, nothing is shared.
+ALONE = attrgetter("correlation_id", "expires_at", "envelope")
+NONE_ALONE = None, None, None
 Refusals = dict[int, str]  # reasons of refusals, by position of the message
 
 
@@ -58,6 +68,8 @@ class Publisher:
         self.known: set[Route] = set()
         self.refused: Refusals = {}
         self.left: deque[int] = deque()  # positions of messages not written yet
+        # Encoded properties, without the id, of like messages in this ``publish``.
+        self.like: dict[tuple[Any, ...], tuple[bytes, bytes]] = {}
         self.open_channel()
 
     def open_channel(self) -> None:
@@ -126,6 +138,7 @@ class Publisher:
         first = publishing(self.channel.channel_id, *route)
         now = datetime.now(UTC)
         self.left = deque(places)
+        self.like = {}
         while self.left:
             frames: list[bytes] = []
             most_bytes = self.open_bytes + GROUP_BYTES
@@ -151,7 +164,7 @@ class Publisher:
         number = self.sent + 1
         message_id = f"{self.ids}{number:016x}"
         try:
-            properties = encoded(properties_of(message, message_id=message_id, now=now))
+            properties = self.encoded(message, message_id, now)
         except (ValueError, struct.error) as wrong:
             self.refused[place] = str(wrong)
             return
@@ -170,6 +183,19 @@ class Publisher:
         size = len(message.body) + len(properties)
         self.open[number - self.before] = place, size
         self.open_bytes += size
+
+    def encoded(self, message: NewMessage, message_id: str, now: datetime) -> bytes:
+        """The encoded properties; those of like messages are encoded once."""
+        if ALONE(message) != NONE_ALONE:
+            return encoded(properties_of(message, message_id=message_id, now=now))
+        shared = id(message.properties) if message.properties else 0
+        key = shared, *ALIKE(message)
+        around = self.like.get(key)
+        if around is None:
+            properties = properties_of(message, message_id=message_id, now=now)
+            around = self.like[key] = encoded_around(properties)
+        before, after = around
+        return b"".join((before, message_id.encode(), after))
 
     def wait_for_confirms(self, messages: int, size_bytes: int) -> None:
         """Wait until at most this many messages are unconfirmed.

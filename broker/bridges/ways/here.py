@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 
 from django.db import transaction
 
@@ -19,6 +20,7 @@ from broker.queueing.store import Receipt
 from broker.transactions.scope import UnitOfWork
 
 RETRY = Link.OnSendFailure.RETRY
+NOT_SENT = "", None, False  # id and number of the copy, and whether it was transformed
 
 
 class Here:
@@ -133,26 +135,21 @@ def source_entries(
         receipts: receipts of puts here; empty if the target is elsewhere.
         buried: receipts of puts on the built-in dead message queue.
     """
-    sent = {id(one.received): one for one in batch.sends}
-    copies = {
-        id(one.received): receipt.message_id
+    ends: dict[int, tuple[str, int | None, bool]] = {
+        id(one.received): ("", receipt.message_id, False)
         for one, receipt in zip(batch.dead, buried, strict=False)
-    } | {
-        id(one.received): receipt.message_id
-        for one, receipt in zip(batch.sends, receipts, strict=False)
     }
+    copies = [one.message_id for one in receipts] or repeat(None)
+    for one, copy in zip(batch.sends, copies, strict=False):
+        ends[id(one.received)] = one.message.message_id or "", copy, one.transformed
     entries = []
     for received, outcome in zip(batch.taken, batch.outcomes, strict=True):
-        one = sent.get(id(received))
+        other, number, is_transformed = ends.get(id(received), NOT_SENT)
+        place, latency_ms = received.handle, batch.latency_ms(received)
         entries.append(
             TransferEntry(
-                queue_id=received.handle.queue_id,
-                id=received.handle.message_id,
-                outcome=outcome,
-                other="" if one is None else one.message.message_id or "",
-                copy=copies.get(id(received)),
-                latency_ms=batch.latency_ms(received),
-                transformed=one is not None and one.transformed,
+                *(place.queue_id, place.message_id, outcome, other, number, latency_ms),
+                transformed=is_transformed,
             )
         )
     return entries

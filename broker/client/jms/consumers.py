@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cache
 from typing import Protocol, Self, TypeVar, Unpack
@@ -114,9 +114,19 @@ class Consumer:
                 if message is None:
                     break
                 found.append(message)
+                found += self.plain(limit - len(found))
                 if not self.unread:
                     break
         return found
+
+    def plain(self, limit: int) -> Iterator[Message]:
+        """The next unread messages, up to one that may be expired, poison or lost."""
+        uow = self.session.holding.work.id
+        for _ in range(min(limit, len(self.unread))):
+            one = self.unread[0]
+            if one.expires_at or one.backout_count or one.uow != uow:
+                return
+            yield Message(self.unread.popleft(), None, self.session)
 
     def receive_body(
         self, kind: type[Body], timeout_s: float | None = None
