@@ -44,7 +44,7 @@ class Decisions:
             "decide",
             xid=xid,
             link_id=self.link.pk,
-            messages=messages,
+            carried=messages,
             last=None if self.session.to_commit else self.xid,
         )
 

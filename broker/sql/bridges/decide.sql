@@ -8,6 +8,6 @@ WITH committed AS (
     DELETE FROM broker_branch WHERE xid = %(last)s::text
 )
 INSERT INTO broker_branch (xid, link_id, kind, messages, detail, began_at)
-VALUES (%(xid)s::text, %(link_id)s::bigint, 'decided', %(messages)s::integer, '{}',
+VALUES (%(xid)s::text, %(link_id)s::bigint, 'decided', %(carried)s::integer, '{}',
     statement_timestamp())
 RETURNING xid;
