@@ -25,7 +25,7 @@ class Assets(BuildHookInterface):
         if not (tree / "static" / "vendor").is_dir():
             raise FileNotFoundError("static/vendor is missing. Run `make setup` first.")
         files = build_data["force_include"]
-        files["static"] = "console/static"
+        files["static"] = "console/static/console"
         for one in (tree / "templates").iterdir():
             owner = "dashboards" if one.name == "dashboards" else "console"
             files[f"templates/{one.name}"] = f"{owner}/templates/{one.name}"

@@ -19,7 +19,12 @@ class BrokerConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the system checks, the receivers of migration signals, and what the
-        first process does."""
+        first process does.
+
+        Raises:
+            ImproperlyConfigured: ``BACKOUT`` has an unknown name.
+        """
+        django_settings.refuse_unknown(settings)
         from broker import checks  # noqa: F401, PLC0415
         from broker.bridges import checks as of_bridges  # noqa: F401, PLC0415
         from broker.management import migrate  # noqa: PLC0415

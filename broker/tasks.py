@@ -6,12 +6,13 @@ hold there.
 
 Celery's beat sends ``send_due`` every ten seconds, and tasks that have a long period.
 ``send_due`` sends the others, each only in seconds in which it has something to do
-(``DUE``).
+(``DUE``), or once in its period.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -77,6 +78,21 @@ def stop_asking(**_: object) -> None:
     STOPPING.set()
 
 
+class Every:
+    """Whether a period has passed since it last had; a negative one never does."""
+
+    def __init__(self, period_s: float) -> None:
+        self.period_s = period_s
+        self.next_s = -math.inf
+
+    def __call__(self) -> bool:
+        now_s = time.monotonic()
+        if now_s < self.next_s or self.period_s < 0:
+            return False
+        self.next_s = now_s + self.period_s
+        return True
+
+
 def sent_when(is_due: Callable[[], object]) -> Callable[[Task], Task]:
     """Have ``send_due`` send a task in each second in which ``is_due`` is true."""
 
@@ -122,6 +138,7 @@ def expire() -> None:
     work.expire()
 
 
+@sent_when(Every(work.PERIODS_S[work.auto_delete]))
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def auto_delete() -> None:
     work.auto_delete()
@@ -138,6 +155,7 @@ def empty_discard_bin() -> None:
     work.empty_discard_bin()
 
 
+@sent_when(Every(work.PERIODS_S[work.forget_answers]))
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def forget_answers() -> None:
     work.forget_answers()
@@ -171,6 +189,7 @@ def look_at_patches() -> None:
     work.look_at_patches()
 
 
+@sent_when(Every(work.PERIODS_S[work.apply_dead_letter_rules]))
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def apply_dead_letter_rules() -> None:
     work.apply_dead_letter_rules()

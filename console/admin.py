@@ -16,13 +16,15 @@ from django.http import HttpRequest
 from console import second_factors
 from console.accounts import roles
 from console.accounts.granting import groups, may_manage, permissions
+from console.settings_site import site
 
 STRONGER = (
     "The second factor of {} was not reset: the account has permissions that you lack."
     " Ask a superuser."
 )
 
-admin.site.unregister([User, Group])
+# A project may have users of its own kind, and an admin for them.
+HAS_USERS = not User._meta.swapped
 
 
 def user_of(request: HttpRequest) -> User:
@@ -67,12 +69,11 @@ class WithPermissions(admin.ModelAdmin):
         return form
 
 
-@admin.register(Group)
+@admin.register(Group, site=site)
 class RoleAdmin(WithPermissions, GroupAdmin):
     pass
 
 
-@admin.register(User)
 class PersonAdmin(WithPermissions, UserAdmin):
     list_display = ("username", "roles", "is_active", "is_staff", "last_login")
     list_filter = ("groups", "is_active", "is_staff", "is_superuser")
@@ -113,3 +114,7 @@ class PersonAdmin(WithPermissions, UserAdmin):
                 self.message_user(request, second_factors.reset(user), messages.SUCCESS)
             else:
                 self.message_user(request, STRONGER.format(user), messages.ERROR)
+
+
+if HAS_USERS:
+    site.register(User, PersonAdmin)

@@ -1,41 +1,48 @@
-from django.apps import AppConfig
-from django.contrib.admin import apps as admin
+import os
+from types import ModuleType
+
+from django.apps import AppConfig, apps
+from django.conf import settings
 from django.db.models.signals import post_migrate
 from django.utils.module_loading import autodiscover_modules
+
+from broker.config import django_settings
+from console import defaults
+from console.checks import require_applications
 
 
 class ConsoleConfig(AppConfig):
     name = "console"
     default_auto_field = "django.db.models.BigAutoField"
 
+    def __init__(self, app_name: str, app_module: ModuleType | None) -> None:
+        """Give the settings their values; the broker's first, as some follow them."""
+        super().__init__(app_name, app_module)
+        require_applications(settings.INSTALLED_APPS)
+        django_settings.complete(settings, os.environ)
+        django_settings.complete(settings, os.environ, defaults, defaults.FOLLOWING)
+
     def ready(self) -> None:
-        """Register Celery, live topics, viewers of all applications, sign-in signals,
-        and the ``post_migrate`` receiver that makes the roles. The models are loaded by
-        now.
+        """Load Celery, and register live topics, viewers of all applications, sign-in
+        signals, Settings, and the ``post_migrate`` receiver that makes the roles. The
+        models are loaded by now.
         """
-        from console import celery  # noqa: F401, PLC0415 (being loaded)
-        from console.accounts import (  # noqa: PLC0415
-            roles,
-            sessions,
-            sign_in_audit,
-            sign_in_limits,  # noqa: F401
-        )
+        from console import second_factors, settings_site  # noqa: PLC0415
+        from console.accounts import roles, sessions, sign_in_audit  # noqa: PLC0415
         from console.bridge_pages import live  # noqa: F401, PLC0415
         from console.operations import live_progress  # noqa: F401, PLC0415
-        from console.second_factors import (  # noqa: PLC0415
-            records,
-            starting,  # noqa: F401
-        )
+        from console.second_factors import starting  # noqa: F401, PLC0415
 
+        if settings.BACKOUT_CELERY_APP == "console":
+            from console import celery  # noqa: F401, PLC0415
+        settings_site.take_over()
         autodiscover_modules("viewers")
         sign_in_audit.listen()
         sessions.listen()
-        records.listen()
+        if apps.is_installed("axes"):
+            from console.accounts import sign_in_limits  # noqa: F401, PLC0415
+        if second_factors.are_installed():
+            from console.second_factors import records  # noqa: PLC0415
+
+            records.listen()
         post_migrate.connect(roles.grant)
-
-
-class SettingsConfig(admin.AdminConfig):
-    """Django's admin with audited pages."""
-
-    default = False  # ``console`` in INSTALLED_APPS means the class above
-    default_site = "console.settings_site.SettingsSite"

@@ -10,8 +10,6 @@ from typing import Any
 
 import django
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
-from channels.auth import AuthMiddlewareStack
-from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.checks import run_checks
 from django.core.handlers.asgi import ASGIHandler
 from django.db import DEFAULT_DB_ALIAS, connections
@@ -40,6 +38,9 @@ class Pages(ASGIHandler):
         super().load_middleware(is_async=False)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await lifespan(receive, send)
+            return
         request = BoundedRequest(scope, receive)
         thread = self.idle.pop() if self.idle else ThreadPoolExecutor(max_workers=1)
         try:
@@ -68,7 +69,7 @@ def require_start() -> None:
         sys.exit("\n".join(map(str, found)))
 
 
-async def lifespan(scope: Any, receive: Any, send: Any) -> None:
+async def lifespan(receive: Any, send: Any) -> None:
     """Tell the server that the application has started, and has ended."""
     await receive()
     share_connections()
@@ -90,15 +91,6 @@ with ThreadPoolExecutor(max_workers=1) as one:  # the event loop runs in this th
     one.submit(require_start).result()
 pages = Pages()  # before the import below, which needs loaded applications
 
-from console.layout.private_answers import SameOriginSockets  # noqa: E402
-from dashboards import routing  # noqa: E402
+from console.sockets import with_sockets  # noqa: E402
 
-application = ProtocolTypeRouter(
-    {
-        "lifespan": lifespan,
-        "http": pages,
-        "websocket": SameOriginSockets(
-            AuthMiddlewareStack(URLRouter(routing.urlpatterns))
-        ),
-    }
-)
+application = with_sockets(pages)

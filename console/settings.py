@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING
 import environ
 from cryptography.fernet import Fernet
 
-from broker.config.defaults import BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S
 from console.runtime import socket_paths
-from console.runtime.celery_settings import *  # noqa: F403
 from console.settings_signing_in import *  # noqa: F403
 
 if TYPE_CHECKING:  # broker/config/django_settings.py sets them
+    from typing import Any
+
     from broker.config.defaults import *  # noqa: F403
+    from console.defaults import *  # noqa: F403
+
+    CHANNEL_LAYERS: dict[str, Any]
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -28,7 +31,8 @@ env = environ.Env()
 VAR_DIR = Path(env("BACKOUT_VAR", default=str(BASE_DIR / "var"))).resolve()
 
 DEBUG = env.bool("DEBUG", default=False)
-ENVIRONMENT = env("BACKOUT_ENVIRONMENT", default="dev")  # the band on every page
+BACKOUT_CELERY_APP = "console"
+BACKOUT_ROLE_PREFIX = ""
 SECRET_KEY_FILE = VAR_DIR / "secret_key"
 SECRET_KEY = env("SECRET_KEY", default="") or (
     SECRET_KEY_FILE.read_text()
@@ -50,7 +54,7 @@ INSTALLED_APPS = [
     *(["console.demo"] if env.bool("BACKOUT_DEMO", default=False) else []),
     "dashboards",
     "broker",
-    "console.apps.SettingsConfig",  # replaces django.contrib.admin
+    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -62,7 +66,6 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "axes",
     "channels",
-    "csp",
     "django_celery_beat",
     "django_htmx",
 ]
@@ -70,26 +73,18 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "console.static_files.StaticFilesMiddleware",
-    "csp.middleware.CSPMiddleware",
-    "console.layout.private_answers.PrivateMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "console.accounts.sessions.SessionsMiddleware",
-    "console.second_factors.gate.SecondFactorMiddleware",
-    "console.accounts.actor.ActingMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
-    "console.layout.error_responses.RefusalMiddleware",
-    "console.accounts.time_zones.ZoneMiddleware",
+    "console.middleware.ConsoleMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
-ROOT_URLCONF = "console.urls"
+ROOT_URLCONF = "console.root_urls"
 ASGI_APPLICATION = "console.asgi.application"
 WSGI_APPLICATION = "console.wsgi.application"
 
@@ -130,38 +125,9 @@ DATABASES["default"]["OPTIONS"].setdefault("prepare_threshold", 5)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env("REDIS_URL", default=socket_paths.redis_url(VAR_DIR))
-# A web socket waits for messages from Redis, sometimes for hours. The default timeout
-# of five seconds would end the wait, and hides cancellations in Python 3.11. So there
-# is no timeout, and the consumers of sockets check themselves whether Redis answers.
-CHANNEL_LAYERS = {
-    "default": {
-        "BACKEND": "channels_redis.core.RedisChannelLayer",
-        "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_timeout": None}]},
-    }
-}
-
-# Celery's server; the rest is in runtime/celery_settings.py.
-CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://")
-CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_TRANSPORT_OPTIONS = {
-    "socket_timeout": 5,
-    "socket_connect_timeout": 5,
-    "max_retries": 1,  # a page that asks for a report does not wait for Redis
-    "interval_start": 0,
-    "interval_step": 0,
-}
 
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {
-        "default-src": ["'self'"],
-        "object-src": ["'none'"],
-        "base-uri": ["'none'"],
-        "frame-ancestors": ["'none'"],
-        "img-src": ["'self'", "data:"],
-    }
-}
 
 # Token for /metrics; empty: only clients on this machine get metrics.
 BACKOUT_METRICS_TOKEN = env.str("BACKOUT_METRICS_TOKEN", default="")
@@ -181,32 +147,11 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "static"
 FILE_UPLOAD_PERMISSIONS = 0o600  # of collected files, too: they are in VAR_DIR
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [("console", BASE_DIR / "static")]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
         "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
-    },
-}
-
-SCAN_PERIOD_S = env.float(
-    "BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S", default=BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S
-)
-CELERY_BEAT_SCHEDULE = {
-    "broker: apply dead letter rules": {
-        "task": "broker.tasks.apply_dead_letter_rules",
-        "schedule": 10.0,
-        "options": {"expire_seconds": 10},
-    },
-    "broker: delete what made itself": {
-        "task": "broker.tasks.auto_delete",
-        "schedule": max(SCAN_PERIOD_S, 1.0),
-        "options": {"expire_seconds": max(int(SCAN_PERIOD_S), 2)},
-    },
-    "broker: forget answers": {
-        "task": "broker.tasks.forget_answers",
-        "schedule": 300.0,
-        "options": {"expire_seconds": 300},
     },
 }
 

@@ -12,6 +12,7 @@ if HTTPS:
     SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31_536_000)  # a year
     # A browser takes these names only by HTTPS, and from this host alone.
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
+CSRF_FAILURE_VIEW = "console.layout.error_responses.old_form"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 
@@ -20,7 +21,9 @@ AUTHENTICATION_BACKENDS = [
     "console.second_factors.gate.PeopleBackend",
 ]
 # AMQP clients have no web request, and cannot be asked for a second factor.
-BROKER_AMQP_AUTHENTICATION_BACKENDS = ["console.second_factors.gate.PasswordAlone"]
+BROKER_AMQP_AUTHENTICATION_BACKENDS = [
+    "console.second_factors.password_alone.PasswordAlone"
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}Validator"}
     for name in (
@@ -45,7 +48,7 @@ BACKOUT_SIGN_IN_FAILURES = (
 # Proxies whose header X-Forwarded-For is trusted: addresses or networks. The web
 # process is started with the same value (Procfile).
 BACKOUT_TRUSTED_PROXIES = env.list("BACKOUT_TRUSTED_PROXIES", default=[])
-AXES_LOCKOUT_TEMPLATE = "registration/locked_out.html"
+AXES_LOCKOUT_TEMPLATE = "console/accounts/locked_out.html"
 AXES_VERBOSE = False
 
 # Idle timeout and longest duration of a session.

@@ -1,12 +1,16 @@
-"""The admin site for Settings: every change, in any application, is audited.
+"""The console's own admin site, Settings: every change of it is audited.
 
-All changes of one request are one transaction, with their audit records.
+Its pages are below the console's prefix, beside an admin that the project may have. The
+models of the broker are changed here only. All changes of one request are one
+transaction, with their audit records.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from django.contrib import admin
 from django.contrib.admin import AdminSite, ModelAdmin
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.decorators import login_not_required
@@ -15,14 +19,27 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template import engines
+from django.template.backends.django import DjangoTemplates, Template
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
+from django.utils.functional import cached_property
 
 from broker.models import Act
 from broker.security import audit
 from broker.security.audit import Thing
+from console.accounts import sign_in
 
 BEFORE = "_before_settings"  # attribute of a request: states by model and key
+NAME = "console_settings"  # the namespace of its URLs
+OURS = (
+    "broker",
+    "console",
+    "dashboards",
+)  # applications with models for Settings alone
+SHARED = ("axes", "django_celery_beat")  # the project's own admin has them, too
+TEMPLATES = Path(__file__).parent / "settings_templates"  # in place of the admin's own
 
 
 class AuditedAdmin(ModelAdmin):
@@ -79,13 +96,41 @@ def note(act: Act, one: Model, before: dict[str, Any], after: dict[str, Any]) ->
 class SettingsSite(AdminSite):
     """The site on which every page is audited."""
 
+    site_header = site_title = "Backout settings"
+    index_title = "What the broker does with messages, and who may do what"
+
+    @cached_property
+    def templates(self) -> DjangoTemplates:
+        """The project's templates, after those of this site."""
+        theirs = next(
+            one for one in engines.all() if isinstance(one, DjangoTemplates)
+        ).engine
+        options = {
+            "context_processors": theirs.context_processors,
+            "libraries": theirs.libraries,
+            "builtins": theirs.builtins,
+        }
+        return DjangoTemplates(
+            {
+                "NAME": NAME,
+                "DIRS": [TEMPLATES, *theirs.dirs],
+                "APP_DIRS": True,
+                "OPTIONS": options,
+            }
+        )
+
+    def template(self, names: Any) -> Template:
+        """The first of these names that exists."""
+        names = [names] if isinstance(names, str) else names
+        return Template(self.templates.engine.select_template(names), self.templates)
+
     @method_decorator(login_not_required)
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Redirect to the console's sign-in page, which checks the second factor."""
+        """Redirect to the sign-in page, which checks the second factor."""
         if self.has_permission(request):
-            return redirect("admin:index")
-        wanted = request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index")
-        return redirect_to_login(wanted)
+            return redirect(f"{NAME}:index")
+        wanted = request.GET.get(REDIRECT_FIELD_NAME) or reverse(f"{NAME}:index")
+        return redirect_to_login(wanted, sign_in.url())
 
     def register(
         self,
@@ -94,13 +139,32 @@ class SettingsSite(AdminSite):
         **options: Any,
     ) -> None:
         own = admin_class or ModelAdmin
-        if own.__module__.startswith("allauth."):
-            # no page for unused e-mail addresses, and for second factors with their
-            # secrets
-            return
         where = {"__module__": own.__module__}
         audited = type(own.__name__, (AuditedAdmin, own), where)
         super().register(model_or_iterable, audited, **options)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002
-        return super().admin_view(transaction.atomic(view), cacheable)
+        def shown(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            answer: HttpResponse = view(request, *args, **kwargs)
+            if isinstance(answer, TemplateResponse):
+                answer.template_name = self.template(answer.template_name)
+            return answer
+
+        return super().admin_view(transaction.atomic(shown), cacheable)
+
+
+site = SettingsSite(name=NAME)
+
+
+def take_over() -> None:
+    """Move the models of Settings here from the default admin site.
+
+    There, changes would not be audited.
+    """
+    admin.autodiscover()
+    for model, one in list(admin.site._registry.items()):
+        label = model._meta.app_label
+        if label in (*OURS, *SHARED):
+            site.register(model, type(one))
+        if label in OURS:
+            admin.site.unregister(model)

@@ -1,24 +1,19 @@
-"""URLs: the console at the root, Settings under the admin."""
+"""URLs of the console, for any prefix: ``path("ops/", include("console.urls"))``."""
 
 from __future__ import annotations
 
-from django.contrib import admin
 from django.contrib.auth import views as accounts
 from django.db import transaction
 from django.urls import URLPattern, URLResolver, include, path, register_converter
 from django.views.generic import RedirectView
 
-from console import api
-from console.accounts.sign_in_limits import CountedPasswordChangeView
+from console import api, settings_site
+from console.accounts.password_change import CountedPasswordChangeView
+from console.accounts.sign_in import SignInView
 from console.converters import QueueName, TextConverter
 from console.layout.private_answers import SignOutView
 from console.views import audit, bridges, go_to, health, home, probes
-from console.views.accounts import (
-    credentials,
-    own_permissions,
-    preferences,
-    second_factors,
-)
+from console.views.accounts import credentials, own_permissions, preferences
 from console.views.dead_letters import dead_letter_list, groups, rules
 from console.views.messages import (
     copies,
@@ -42,10 +37,6 @@ from console.views.queues import (
 
 register_converter(QueueName, "queue")
 register_converter(TextConverter, "text")
-
-handler400 = "console.layout.error_responses.bad_request"
-
-LIST_OF_QUEUES = RedirectView.as_view(pattern_name="console:queues", query_string=True)
 
 LINK = "bridges/<queue:bridge>/<queue:link>/"
 BRANCH = f"{LINK}branches/<queue:xid>/"
@@ -160,15 +151,6 @@ pages: list[URLPattern | URLResolver] = [
     path("preferences/density/", preferences.density, name="density"),
     path("preferences/zone/", preferences.zone, name="zone"),
     path("preferences/sessions/", preferences.end_session, name="end_session"),
-]
-
-urlpatterns: list[URLPattern | URLResolver] = [
-    path("", include((pages, "console"))),
-    path("healthz", probes.alive, name="alive"),
-    path("readyz", probes.ready, name="ready"),
-    path("metrics", probes.numbers, name="metrics"),
-    path("accounts/", include(second_factors.sign_in)),
-    path("preferences/second-factor/", include(second_factors.own)),
     path("accounts/logout/", SignOutView.as_view(), name="logout"),
     path(
         "accounts/password/",
@@ -177,11 +159,24 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path(
         "accounts/password/done/",
-        accounts.PasswordChangeDoneView.as_view(),
+        accounts.PasswordChangeDoneView.as_view(
+            template_name="console/accounts/password_change_done.html"
+        ),
         name="password_change_done",
     ),
-    path("reports/", include("dashboards.urls")),
-    path("api/v1/", include((api.urls(), "ninja"), namespace="api")),
-    path("admin/", admin.site.urls),
+    path("healthz", probes.alive, name="alive"),
+    path("readyz", probes.ready, name="ready"),
+    path("metrics", probes.numbers, name="metrics"),
 ]
-handler500 = "console.layout.unavailable.failed"
+
+# The console's own sign-in, where the project has none.
+own_sign_in = [path("accounts/login/", SignInView.as_view(), name="login")]
+rest: list[URLPattern | URLResolver] = [
+    path("reports/", include("dashboards.urls")),
+    path("api/v1/", include((api.urls(), "ninja"), namespace="backout_api")),
+    path("admin/", settings_site.site.urls),
+]
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", include(([*pages, *own_sign_in], "console"))),
+    *rest,
+]

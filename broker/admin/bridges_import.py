@@ -84,8 +84,8 @@ class ExchangingBridgesAdmin(admin.ModelAdmin):
             if "apply" in request.POST:
                 token = form.cleaned_data["token"]
                 if self.took_over(request, document, mode, token):
-                    page = reverse("admin:broker_bridge_changelist")
-                    return HttpResponseRedirect(page)
+                    page = f"{self.admin_site.name}:broker_bridge_changelist"
+                    return HttpResponseRedirect(reverse(page))
             context |= shown(document, mode)
         return TemplateResponse(
             request,

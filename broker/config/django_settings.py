@@ -1,16 +1,17 @@
-"""How the settings of the broker get their values.
+"""How the settings of an application get their values: the broker's, the console's.
 
 The first of these counts: the environment variable of the name (only if it begins with
 ``BACKOUT_``, ``BRIDGE_`` or ``BROKER_``), the project's ``BACKOUT = {name: value}``,
 the project's Django setting of the name, and the default in ``defaults``. ``complete``
-writes the result into ``django.conf.settings`` when Django loads the broker's
+writes the result into ``django.conf.settings`` when Django loads the application's
 ``AppConfig``, so that all code reads ``settings.BROKER_…``, and tests override that.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from types import ModuleType
 from typing import Any, get_args, get_type_hints
 
 from django.core.exceptions import ImproperlyConfigured
@@ -18,6 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from broker.config import defaults
 
 TYPES: Mapping[str, Any] = get_type_hints(defaults)
+KNOWN = dict(TYPES)  # with those of other applications, as they are loaded
 PREFIXES = ("BACKOUT_", "BRIDGE_", "BROKER_")
 TRUE = frozenset({"1", "on", "true", "y", "yes", "ok"})
 # Defaults that depend on other settings.
@@ -39,45 +41,66 @@ FOLLOWING: Mapping[str, Callable[[Any], object]] = {
 }
 
 
-def complete(settings: Any, environment: Mapping[str, str]) -> None:
-    """Give each setting of the broker its value.
+def complete(
+    settings: Any,
+    environment: Mapping[str, str],
+    table: ModuleType = defaults,
+    following: Mapping[str, Callable[[Any], object]] = FOLLOWING,
+) -> None:
+    """Give each setting of a table its value.
 
     Args:
         settings: Django's settings; changed in place.
         environment: variables of the process.
+        table: a module as ``defaults``.
+        following: functions for those of its settings that depend on others.
 
     Raises:
-        ImproperlyConfigured: a name is unknown, or a value has the wrong type.
+        ImproperlyConfigured: a value has the wrong type.
     """
-    said = {**of_project(settings), **from_environment(environment)}
+    names = get_type_hints(table)
+    KNOWN.update(names)
+    said = {**of_project(settings, names), **from_environment(environment, names)}
     for name, value in said.items():
         setattr(settings, name, value)
-    for name in TYPES:
-        if not hasattr(settings, name) and name not in FOLLOWING:
-            setattr(settings, name, getattr(defaults, name))
-    for name, default in FOLLOWING.items():
+    for name in names:
+        if not hasattr(settings, name) and name not in following:
+            setattr(settings, name, getattr(table, name))
+    for name, default in following.items():
         if not hasattr(settings, name):
             setattr(settings, name, default(settings))
 
 
-def of_project(settings: Any) -> dict[str, Any]:
-    """The values of ``BACKOUT``."""
-    said: dict[str, Any] = getattr(settings, "BACKOUT", {})
-    for name, value in said.items():
-        if name not in TYPES:
-            near = difflib.get_close_matches(name, TYPES, n=1)
+def refuse_unknown(settings: Any) -> None:
+    """Refuse a name in ``BACKOUT`` that no application has; all are loaded by now.
+
+    Raises:
+        ImproperlyConfigured: there is one.
+    """
+    for name in getattr(settings, "BACKOUT", {}):
+        if name not in KNOWN:
+            near = difflib.get_close_matches(name, KNOWN, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
             raise ImproperlyConfigured(f"BACKOUT has no setting {name}.{hint}")
+
+
+def of_project(settings: Any, names: Collection[str]) -> dict[str, Any]:
+    """The values of ``BACKOUT`` for these names."""
+    said: dict[str, Any] = getattr(settings, "BACKOUT", {})
+    found = {name: value for name, value in said.items() if name in names}
+    for name, value in found.items():
         if not isinstance(value, accepted(name)):
             raise ImproperlyConfigured(f"{wanted(name)} BACKOUT has {value!r}.")
-    return said
+    return found
 
 
-def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+def from_environment(
+    environment: Mapping[str, str], names: Collection[str]
+) -> dict[str, Any]:
     """The values of environment variables; a list has commas between its items."""
     return {
         name: parse(name, environment[name])
-        for name in TYPES
+        for name in names
         if name.startswith(PREFIXES) and name in environment
     }
 
@@ -97,7 +120,7 @@ def parse(name: str, text: str) -> Any:
 
 def accepted(name: str) -> tuple[type, ...]:
     """The classes of a setting's values."""
-    kind = TYPES[name]
+    kind = KNOWN[name]
     if kind is float:
         return (float, int)
     if kind == list[str]:
@@ -106,5 +129,5 @@ def accepted(name: str) -> tuple[type, ...]:
 
 
 def wanted(name: str) -> str:
-    kind = TYPES[name]
+    kind = KNOWN[name]
     return f"{name} must be of type {getattr(kind, '__name__', kind)}."

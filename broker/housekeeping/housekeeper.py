@@ -12,12 +12,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from importlib import import_module
 
 from django.apps import apps
 from django.db import Error as DatabaseError
 from django.db import InterfaceError, connection
+from django.utils.module_loading import module_has_submodule
 
-from broker.housekeeping.work import BEAT_S, DUTIES
+from broker.housekeeping.work import BEAT_S, DUTIES, Duty
 from broker.queueing.processes import LOCK_CLASS
 
 logger = logging.getLogger(__name__)
@@ -42,6 +44,7 @@ class Housekeeper:
     def __init__(self) -> None:
         self.stopping = threading.Event()
         self.called: dict[int, float] = {}  # when each duty was last called
+        self.others = of_applications()
         self.thread = threading.Thread(
             target=self.run, name="housekeeping", daemon=True
         )
@@ -90,7 +93,7 @@ class Housekeeper:
             self.stopping.wait(BEAT_S)
 
     def do_what_is_due(self) -> None:
-        for place, duty in enumerate(DUTIES):
+        for place, duty in enumerate((*DUTIES, *self.others)):
             now_s = time.monotonic()
             if now_s - self.called.get(place, -duty.every_s) < duty.every_s:
                 continue
@@ -102,3 +105,13 @@ class Housekeeper:
                 if not connection.is_usable():
                     raise InterfaceError("The connection is lost.") from error
             self.called[place] = now_s
+
+
+def of_applications() -> list[Duty]:
+    """What other applications want done: ``DUTIES`` of their module ``duties``."""
+    return [
+        duty
+        for one in apps.get_app_configs()
+        if module_has_submodule(one.module, "duties")
+        for duty in import_module(f"{one.name}.duties").DUTIES
+    ]

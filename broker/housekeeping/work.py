@@ -193,4 +193,5 @@ DUTIES = (
     Duty(forget_answers, always, 300),
     Duty(verify_audit, always, 3600),
 )
+PERIODS_S = {one.run: one.every_s for one in DUTIES}
 DUE = {one.run: one.is_due for one in DUTIES if one.is_due is not always}

@@ -45,6 +45,9 @@ FORMER = (
     "broker: step operations",
     "broker: look at patches",
     "broker: vacuum hot tables",
+    "broker: apply dead letter rules",
+    "broker: delete what made itself",
+    "broker: forget answers",
     "dashboards: publish depths",
 )
 

@@ -1,7 +1,7 @@
-"""Several processes of one command, kept running until told to stop.
+"""Several processes, kept running until told to stop.
 
-Each runs the command itself: handlers of the dispatcher, or a listener on ports that
-all of them share (``SO_REUSEPORT``).
+They run one command, such as a listener on ports that all of them share
+(``SO_REUSEPORT``), or those of a whole project (``backout run``).
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 PARENT = "BACKOUT_PROCESS_OF"  # environment variable with the process id of the parent
+DJANGO = (sys.executable, "-m", "django")
 LOOK_S = 0.1
 LONGEST_WAIT_S = 30.0
 # After running this long, a process is restarted after one second.
@@ -69,20 +70,18 @@ class SupervisedProcess:
 
 
 class Processes:
-    """All processes of one command."""
+    """Processes of this project."""
 
     def __init__(
-        self, count: int, *command: str, stop_within_s: float = math.inf
+        self, commands: Iterable[Sequence[str]], stop_within_s: float = math.inf
     ) -> None:
         """Prepare the processes; none is started yet.
 
         Args:
-            count: the number of processes.
-            command: the management command of each, with its options.
+            commands: the management command of each, with its options.
             stop_within_s: seconds after which a process that does not stop is killed.
         """
-        arguments = [sys.executable, "-m", "django", *command]
-        self.kept = [SupervisedProcess(arguments) for _ in range(count)]
+        self.kept = [SupervisedProcess([*DJANGO, *one]) for one in commands]
         self.stop_within_s = stop_within_s
         self.stopping = threading.Event()
 

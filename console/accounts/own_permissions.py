@@ -173,7 +173,11 @@ def possible(user: User, grants: Sequence[Grant]) -> list[Possible]:
             (super_ or given.get(deed.permission, ()))
             if permissions.may(user, deed.permission)
             else (),
-            tuple(name for name, has in roles.ROLES.items() if deed.permission in has),
+            tuple(
+                roles.name_of(one)
+                for one, has in roles.ROLES.items()
+                if deed.permission in has
+            ),
             tuple(
                 dict.fromkeys(
                     g.pattern for g in grants if deed.authority in g.authorities

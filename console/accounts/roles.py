@@ -13,12 +13,13 @@ column is added, to the rows of roles on ``#``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from django.apps import AppConfig
 from django.apps import apps as applications
 from django.apps.registry import Apps
+from django.conf import settings
 from django.contrib.auth.management import create_permissions
 from django.db.migrations import AddField, CreateModel, Migration
 from django.db.migrations.operations.base import Operation
@@ -119,15 +120,27 @@ def grant(
         for label, codename in (permission.split(".") for permission in role):
             if label == app_config.label:
                 wanted |= Q(content_type__app_label=label, codename=codename)
-        group, is_new = groups.get_or_create(name=name)
+        group, is_new = groups.get_or_create(name=name_of(name))
         group.permissions.add(*permissions.filter(wanted))
-        authorize(group, using, apps, None if is_new else plan)
+        authorize(group, AUTHORITIES[name], using, apps, None if is_new else plan)
 
 
-def authorize(group: Any, using: str, apps: Apps, plan: Plan | None) -> None:
+def name_of(role: str) -> str:
+    """The name of the group that has a role."""
+    return f"{settings.BACKOUT_ROLE_PREFIX}{role}"
+
+
+def authorize(
+    group: Any,
+    role: Iterable[authorities.Authority],
+    using: str,
+    apps: Apps,
+    plan: Plan | None,
+) -> None:
     """Grant a role its authorities on every queue, if the table exists yet.
 
     Args:
+        role: its authorities.
         plan: the migrations that ran; None if the group is new.
     """
     try:
@@ -135,7 +148,7 @@ def authorize(group: Any, using: str, apps: Apps, plan: Plan | None) -> None:
     except LookupError:  # a later migration creates the table of authorities
         return
     columns = {one.name for one in rows.model._meta.get_fields()}
-    granted = {authorities.FIELDS[one] for one in AUTHORITIES[group.name]} & columns
+    granted = {authorities.FIELDS[one] for one in role} & columns
     if plan is None or makes_authorities(plan):
         all_of_them = dict.fromkeys(granted, True)
         rows.get_or_create(group_id=group.pk, pattern=EVERY_QUEUE, defaults=all_of_them)

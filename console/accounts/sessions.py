@@ -81,11 +81,12 @@ class SessionsMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         session: Any = request.session
-        if session.session_key and is_an_act(request) and request.user.is_authenticated:
-            now = timezone.now()
-            if session.row is not None and session.row.is_stale:
+        is_used = session.session_key and is_an_act(request)
+        if is_used and request.user.is_authenticated:
+            now, row = timezone.now(), getattr(session, "row", None)
+            if row is not None and row.is_stale:
                 session.cycle_key()
-            elif session.row is not None and now >= session.row.seen_at + NOTED_EVERY:
+            elif row is not None and now >= row.seen_at + NOTED_EVERY:
                 own = BrowserSession.objects.filter(pk=session.session_key)
                 own.update(seen_at=now)
         return self.get_response(request)
@@ -95,6 +96,11 @@ def is_an_act(request: HttpRequest) -> bool:
     """Whether a request is a user's action, not an automatic refresh of a page."""
     asks = request.headers.get("Sec-Fetch-Mode", "navigate")
     return request.method not in SAFE or asks == "navigate"
+
+
+def are_ours() -> bool:
+    """Whether the project keeps its sessions here."""
+    return bool(__name__ == settings.SESSION_ENGINE)
 
 
 def listen() -> None:

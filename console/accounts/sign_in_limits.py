@@ -14,13 +14,9 @@ from axes.handlers.database import AxesDatabaseHandler
 from axes.helpers import get_client_username
 from axes.models import AccessAttempt
 from django.conf import settings
-from django.contrib.auth import authenticate
-from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.signals import user_login_failed
-from django.contrib.auth.views import PasswordChangeView
 from django.core.checks import CheckMessage, Tags, register
 from django.core.checks import Warning as Advice
-from django.core.exceptions import ValidationError
 from django.db.models import Sum
 from django.http import HttpRequest
 
@@ -85,28 +81,3 @@ def proxy_is_trusted(**_: Any) -> list[CheckMessage]:
             id="console.W001",
         )
     ]
-
-
-class CountedPasswordChangeForm(PasswordChangeForm):
-    """Checks the old password as a sign-in does: failures are counted and audited."""
-
-    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.request = request
-
-    def clean_old_password(self) -> str:
-        old: str = self.cleaned_data["old_password"]
-        name = self.user.get_username()
-        known = authenticate(self.request, username=name, password=old)
-        if known is None or known.pk != self.user.pk:
-            raise ValidationError(
-                self.error_messages["password_incorrect"], code="password_incorrect"
-            )
-        return old
-
-
-class CountedPasswordChangeView(PasswordChangeView):
-    form_class = CountedPasswordChangeForm
-
-    def get_form_kwargs(self) -> dict[str, Any]:
-        return super().get_form_kwargs() | {"request": self.request}

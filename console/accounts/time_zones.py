@@ -14,8 +14,10 @@ from zoneinfo import ZoneInfo, available_timezones
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from console.middleware import root
+
 COOKIE = "zone"
-IN_UTC = ("/admin/", "/api/")
+IN_UTC = ("admin/", "api/")  # below the root
 DEFAULT = "UTC"
 
 
@@ -26,7 +28,7 @@ class ZoneMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path.startswith(IN_UTC):
+        if request.path.startswith(tuple(f"{root()}{one}" for one in IN_UTC)):
             return self.get_response(request)
         with timezone.override(zone_of(request)):
             return self.get_response(request)

@@ -19,7 +19,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from console.templatetags.hostile import glyph
+from console.templatetags.console_hostile import glyph
 
 WIDTH = 10_000  # width when not on a terminal: nothing is cut
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views import defaults
+from django.views import csrf, defaults
 
 from broker import errors
 from broker.errors import (
@@ -121,7 +121,28 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         return defaults.bad_request(request, exception)
     most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     told = {"error": exception, "most": most}
-    return render(request, "413.html", told, status=413)
+    return render(request, "console/413.html", told, status=413)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return defaults.page_not_found(request, exception, "console/404.html")
+
+
+def denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return defaults.permission_denied(request, exception, "console/403.html")
+
+
+def old_form(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """The answer to a form without the right token; for ``CSRF_FAILURE_VIEW``."""
+    return csrf.csrf_failure(request, reason, "console/403_csrf.html")
+
+
+# Django's errors, for which a project around the console has pages of its own.
+ANSWERS: dict[type[Exception], Callable[[HttpRequest, Exception], HttpResponse]] = {
+    Http404: not_found,
+    PermissionDenied: denied,
+    RequestDataTooBig: bad_request,
+}
 
 
 class RefusalMiddleware:
@@ -137,9 +158,10 @@ class RefusalMiddleware:
         """Answer with the error; htmx gets the text alone, for the live region."""
         denials.note(request, error)
         if not isinstance(error, errors.BrokerError):
-            return None
+            answer = ANSWERS.get(type(error))
+            return answer(request, error) if answer else None
         if hidden.hides(request, error):
-            return defaults.page_not_found(request, Http404())
+            return not_found(request, Http404())
         is_part = "HX-Request" in request.headers
         template = "console/_refusal.html" if is_part else "console/refusal.html"
         status = status_of(error)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
+from django.apps import apps
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
@@ -18,7 +19,9 @@ from django.utils import timezone
 from broker.client.dispatch import stoppages
 from broker.monitoring import dead_letter_queues
 from broker.security import authorities
+from console.accounts import sign_in
 from console.layout import settings_problems
+from console.middleware import root
 from console.second_factors import gate
 from dashboards.live import attention, link_status
 
@@ -191,7 +194,7 @@ DESTINATIONS = (
     Destination(
         "Settings",
         "settings",
-        "admin:index",
+        "console_settings:index",
         "",
         views=("console:effective",),
         leaves=True,
@@ -209,15 +212,29 @@ class Frame:
         self.request = request
 
     @property
+    def root(self) -> str:
+        """The path below which all pages are."""
+        return root()
+
+    @property
+    def has_schedules(self) -> bool:
+        """Whether Settings have the times of reports."""
+        return apps.is_installed("django_celery_beat")
+
+    @property
+    def sign_in_url(self) -> str:
+        return sign_in.url()
+
+    @property
     def environment(self) -> str:
         """The environment, as a colour class; unknown names look like prod."""
-        known = settings.ENVIRONMENT in ENVIRONMENTS
-        return settings.ENVIRONMENT if known else "prod"
+        known = settings.BACKOUT_ENVIRONMENT in ENVIRONMENTS
+        return settings.BACKOUT_ENVIRONMENT if known else "prod"
 
     @property
     def environment_word(self) -> str:
         """The environment's name, so that colour is never the only sign."""
-        return str(settings.ENVIRONMENT)
+        return str(settings.BACKOUT_ENVIRONMENT)
 
     @property
     def title_prefix(self) -> str:

@@ -11,6 +11,37 @@ from django.conf import settings
 from django.contrib.auth.views import LogoutView
 from django.http import HttpRequest, HttpResponse
 
+from console.accounts import sign_in
+
+POLICY = "Content-Security-Policy"
+
+
+class PolicyMiddleware:
+    """The Content-Security-Policy: nothing but the console's own files, and no frame.
+
+    A view may give its answer another policy. Django's pages for developers have none.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+        self.policy = policy(settings.STATIC_URL or "")
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if not (settings.DEBUG and response.status_code in (404, 500)):
+            response.headers.setdefault(POLICY, self.policy)
+        return response
+
+
+def policy(static_url: str) -> str:
+    """The directives; static files may be on a host of their own."""
+    address = urlsplit(static_url)
+    host = f" {address.scheme}://{address.netloc}" if address.netloc else ""
+    return (
+        f"default-src 'self'{host}; object-src 'none'; base-uri 'none';"
+        f" frame-ancestors 'none'; img-src 'self'{host} data:"
+    )
+
 
 class PrivateMiddleware:
     """No cache stores an answer of a view, if the view does not allow it itself."""
@@ -26,6 +57,9 @@ class PrivateMiddleware:
 
 class SignOutView(LogoutView):
     """Sign out; the browser deletes what it has cached of the console."""
+
+    def get_default_redirect_url(self) -> str:
+        return super().get_default_redirect_url() if self.next_page else sign_in.url()
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         response: HttpResponse = super().post(request, *args, **kwargs)

@@ -243,4 +243,6 @@ def may(request: HttpRequest, deed: str, model: type[Model]) -> bool:
 
 def page(model: type[Model], what: str, *key: int) -> str:
     about = model._meta
-    return reverse(f"admin:{about.app_label}_{about.model_name}_{what}", args=key)
+    return reverse(
+        f"console_settings:{about.app_label}_{about.model_name}_{what}", args=key
+    )

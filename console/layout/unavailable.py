@@ -14,6 +14,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 from django.utils.html import escape
 
+from console.middleware import root
+
 RETRY_AFTER_S = 5
 AWAY = (
     "The database does not answer, or its disk is full. Try again in a few seconds. If"
@@ -37,7 +39,7 @@ def failed(request: HttpRequest) -> HttpResponse:
 def answer(request: HttpRequest, *, is_away: bool) -> HttpResponse:
     status = 503 if is_away else 500
     sentence = AWAY if is_away else BROKEN
-    if request.path.startswith("/api/"):
+    if request.path.startswith(f"{root()}api/"):
         content = {
             "type": "about:blank",
             "title": "The broker is unavailable" if is_away else "Unexpected error",
@@ -49,5 +51,5 @@ def answer(request: HttpRequest, *, is_away: bool) -> HttpResponse:
         return JsonResponse(content, status=status, content_type=kind)
     if "HX-Request" in request.headers:
         return HttpResponse(escape(sentence), status=status)
-    page = loader.get_template("503.html" if is_away else "500.html")
+    page = loader.get_template("console/503.html" if is_away else "console/500.html")
     return HttpResponse(page.render(), status=status)

@@ -1,10 +1,12 @@
-"""Settings of Celery and its workers; ``console/settings.py`` imports them.
+"""Settings of Celery and its workers.
 
 Tasks contain ids only, and may run twice or never, so no task is acknowledged late or
 retried, and no result is stored.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_STORE_ERRORS_EVEN_IF_IGNORED = False
@@ -22,3 +24,22 @@ CELERY_TASK_ROUTES = {
     "broker.tasks.back_out_overdue": {"queue": "deadlines"},
     "broker.tasks.fold_journal": {"queue": "deadlines"},
 }
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_timeout": 5,
+    "socket_connect_timeout": 5,
+    "max_retries": 1,  # a page that asks for a report does not wait for Redis
+    "interval_start": 0,
+    "interval_step": 0,
+}
+
+
+def defaults(redis_url: str) -> dict[str, Any]:
+    """All of these, as Celery names them, with its server."""
+    prefix = "CELERY_"
+    found = {
+        name.removeprefix(prefix).lower(): value
+        for name, value in globals().items()
+        if name.startswith(prefix)
+    }
+    return {**found, "broker_url": redis_url.replace("unix://", "redis+socket://")}

@@ -102,8 +102,8 @@ class SupervisedProgram:
         self.asked_at = 0.0  # when the stop was requested; monotonic seconds
         self.process: Process | None = None
         # Held to start, reap and signal the process: its id is used only while no
-        # other process can have the same id.
-        self.lock = threading.Lock()
+        # other process can have the same id. A second Ctrl-C may come while it is held.
+        self.lock = threading.RLock()
         self.thread = threading.Thread(target=self._keep, daemon=True)
 
     def start(self) -> None:

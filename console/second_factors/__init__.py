@@ -1,6 +1,6 @@
 """Second factors of users: who has one, who must have one, and resetting it.
 
-Flows and forms are django-allauth's; the pages are in
+Flows and forms are django-allauth's (a project may have none); the pages are in
 ``console.views.accounts.second_factors``. This package adds who needs a second factor
 (``gate``), limited tries and single use of codes (``codes``), encrypted secrets
 (``adapters``) and audit records (``records``).
@@ -8,11 +8,11 @@ Flows and forms are django-allauth's; the pages are in
 
 from __future__ import annotations
 
-from allauth.mfa.models import Authenticator
+from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, Model, OuterRef, QuerySet, TextChoices
 
 from broker.models import Act
 from broker.security import audit
@@ -20,7 +20,16 @@ from broker.security.audit import Thing
 from console.models import BrowserSession, CodeTries
 
 EVERYBODY, SUPERUSERS = "*", "superusers"  # values used in place of the name of a group
-Type = Authenticator.Type
+
+
+class Type(TextChoices):
+    """As django-allauth stores them."""
+
+    TOTP = "totp"
+    WEBAUTHN = "webauthn"
+    RECOVERY_CODES = "recovery_codes"
+
+
 WORDS = {
     Type.TOTP: "authenticator app",
     Type.WEBAUTHN: "security key",
@@ -28,13 +37,26 @@ WORDS = {
 }
 
 
+def are_installed() -> bool:
+    """Whether the project has second factors by django-allauth."""
+    return apps.is_installed("allauth.mfa")
+
+
+def stored(user: User) -> QuerySet[Model]:
+    """The rows of a user's second factors, with recovery codes."""
+    found: QuerySet[Model] = apps.get_model("mfa", "Authenticator").objects.filter(
+        user=user
+    )
+    return found
+
+
 def has_one(user: User) -> bool:
     """Whether the user has a second factor. Recovery codes alone do not count: they
     replace a lost one.
     """
-    others = Q(type__in=[Type.TOTP, Type.WEBAUTHN])
-    found: bool = Authenticator.objects.filter(others, user=user).exists()
-    return found
+    if not are_installed():
+        return False
+    return stored(user).filter(type__in=[Type.TOTP, Type.WEBAUTHN]).exists()
 
 
 def must_have_one(user: User) -> bool:
@@ -82,9 +104,11 @@ def reset(user: User) -> str:
     Returns:
         a sentence about the result.
     """
-    rows = Authenticator.objects.select_for_update().filter(user=user).order_by("pk")
-    gone = [WORDS[Type(one.type)] for one in rows]
-    rows.delete()
+    gone = []
+    if are_installed():
+        rows = stored(user).select_for_update().order_by("pk")
+        gone = [WORDS[Type(one)] for one in rows.values_list("type", flat=True)]
+        rows.delete()
     CodeTries.objects.filter(user=user).delete()
     ended, _ = BrowserSession.objects.filter(user=user).delete()
     account = Thing("account", user.pk, user.get_username())

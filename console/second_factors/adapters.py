@@ -65,7 +65,8 @@ class FactorAdapter(DefaultMFAAdapter):
 
     def get_totp_issuer(self) -> str:
         """The name in the app; consoles of different environments differ."""
-        return f"Backout {settings.ENVIRONMENT}"
+        name: str = settings.BACKOUT_ENVIRONMENT  # type: ignore[misc]  # a circle
+        return f"Backout {name}"
 
     def encrypt(self, text: str) -> str:
         return box().encrypt(text.encode()).decode()

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from axes.handlers.proxy import AxesProxyHandler
 from django.contrib.auth import (
     BACKEND_SESSION_KEY,
     HASH_SESSION_KEY,
@@ -17,7 +16,6 @@ from django.contrib.auth import (
 )
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -25,14 +23,12 @@ from django.utils.crypto import constant_time_compare
 from django_htmx.http import HttpResponseClientRedirect
 
 from console import second_factors
-from console.accounts import sign_in_limits
-from console.accounts.sign_in_audit import LONGEST
 
 WAITING = "_waits_for_second_factor"  # attribute of a request
 SET_UP = "mfa_index"  # the page that explains the second factor
 OPEN = {
     *(SET_UP, "mfa_activate_totp", "mfa_add_webauthn"),
-    *("account_reauthenticate", "logout"),
+    *("account_reauthenticate", "console:logout"),
 }
 # django-allauth's sign-in page, which would ask for the factor again
 SIGN_IN = "account_login"
@@ -44,34 +40,6 @@ class PeopleBackend(ModelBackend):
     def get_user(self, user_id: Any) -> Any:
         user = super().get_user(user_id)
         return None if user is None or second_factors.lacks_one(user) else user
-
-
-class PasswordAlone(ModelBackend):
-    """For clients that cannot ask for a code: users without a second factor.
-
-    The right password of another user is refused, and does not count as a failure.
-    """
-
-    def authenticate(
-        self,
-        request: HttpRequest | None,
-        username: str | None = None,
-        password: str | None = None,
-        host: str = "",
-        **more: Any,
-    ) -> User | None:
-        request = sign_in_limits.of_client(host)
-        # cut to the length that is stored
-        tried = (username or "").replace("\0", "")[:LONGEST]
-        if not AxesProxyHandler.is_allowed(request, {"username": tried}):
-            return None
-        user = super().authenticate(request, username, password, **more)
-        if user is None:
-            sign_in_limits.count(request, tried)
-            return None
-        if second_factors.has_one(user) or second_factors.must_have_one(user):
-            raise PermissionDenied
-        return user
 
 
 class SecondFactorMiddleware:

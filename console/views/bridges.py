@@ -66,7 +66,9 @@ def bridges(request: HttpRequest) -> HttpResponse:
         "list": listed,
         "is_running": links_as_consumers.is_anybody_at_work(),
         "topic": f"links={live.EVERY}" if every and listed.page.object_list else "",
-        "add_url": settings_url(request, "broker.add_link", "admin:broker_link_add"),
+        "add_url": settings_url(
+            request, "broker.add_link", "console_settings:broker_link_add"
+        ),
     }
     return render(request, "console/bridges/bridges.html", context)
 
@@ -84,7 +86,7 @@ def link(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
         "guarantee": words.guarantee_of(one),
         "settings": list(words.settings_of(one)),
         "settings_url": settings_url(
-            request, "broker.change_link", "admin:broker_link_change", one.pk
+            request, "broker.change_link", "console_settings:broker_link_change", one.pk
         ),
         "dead": letters.dead_of(one, names_for(request.user)),
         "branches": branches,

@@ -53,6 +53,8 @@ class DepthsConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         # This precedes accept: only a refused connection makes browsers wait longer.
+        if self.channel_layer is None:
+            raise RedisError("CHANNEL_LAYERS has no default.")
         async with asyncio.timeout(ANSWERS_S):
             await self.channel_layer.group_add(depths.GROUP, self.channel_name)
             await asyncio.to_thread(publisher.note_page)
@@ -84,7 +86,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
             topic, number = self.topic
             topic.leave(number, self)
         # the membership of the group expires by itself
-        with suppress(RedisError, TimeoutError):
+        with suppress(RedisError, TimeoutError, AttributeError):
             async with asyncio.timeout(ANSWERS_S):
                 await self.channel_layer.group_discard(depths.GROUP, self.channel_name)
 

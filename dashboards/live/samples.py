@@ -37,7 +37,13 @@ class Rates:
 
 @cache
 def memory() -> redis.Redis:
-    """The Redis client; created once, connects when used."""
+    """The Redis client; created once, connects when used.
+
+    Raises:
+        redis.RedisError: no Redis is configured.
+    """
+    if not settings.REDIS_URL:
+        raise redis.ConnectionError("REDIS_URL is not set.")
     return redis.Redis.from_url(
         settings.REDIS_URL, socket_connect_timeout=0.5, socket_timeout=0.5
     )

@@ -6,12 +6,15 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from django.apps import apps
 from django.utils import timezone
-from django_celery_beat.models import PeriodicTask
 
 from dashboards.reports import Report
+
+if TYPE_CHECKING:
+    from django_celery_beat.models import PeriodicTask
 
 TASK = "dashboards.tasks.ask_for_reports"
 
@@ -30,13 +33,16 @@ class Scheduled:
 
 def every() -> list[Scheduled]:
     """All schedules that run reports, the next one first."""
+    if not apps.is_installed("django_celery_beat"):
+        return []
     return sorted(entries(), key=lambda one: one.next_at)
 
 
 def entries() -> Iterator[Scheduled]:
     now = timezone.now()
     about = ("crontab", "interval", "solar", "clocked")
-    listed = PeriodicTask.objects.filter(task=TASK, enabled=True)
+    periodic = apps.get_model("django_celery_beat", "PeriodicTask")
+    listed = periodic.objects.filter(task=TASK, enabled=True)
     for one in listed.select_related(*about):
         if one.schedule is None:
             continue

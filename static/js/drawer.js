@@ -4,6 +4,7 @@
 
 const ROOM = matchMedia("(min-width: 75rem)");
 const LEFT_OUT = ".breadcrumb, .alarm, .toasts, #main > .visually-hidden";
+const MESSAGES = `${document.documentElement.dataset.root}messages/`;
 const LIVE = ["hx-get", "hx-trigger", "hx-select", "hx-target", "hx-swap"];
 
 const drawer = document.createElement("aside");
@@ -21,7 +22,7 @@ document.addEventListener("click", (event) => {
   }
   event.preventDefault();
   const url = new URL(location);
-  url.searchParams.set("m", link.pathname.match(/\d+/)[0]); // its text is of all copies
+  url.searchParams.set("m", link.pathname.match(/(\d+)\/$/)[1]); // its text is of all copies
   history.pushState(null, "", url);
   follow();
 });
@@ -41,11 +42,11 @@ async function follow() {
     return;
   }
   asked = wanted;
-  const url = `/messages/${wanted}/`;
+  const url = `${MESSAGES}${wanted}/`;
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(10_000) });
     // A copy's id leads to the number of its message; all else leads to sign in.
-    if (!new URL(answer.url).pathname.startsWith("/messages/")) {
+    if (!new URL(answer.url).pathname.startsWith(MESSAGES)) {
       location.assign(url);
     } else if (asked === wanted) {
       open(wanted, url, await answer.text());
@@ -121,6 +122,6 @@ function close() {
   drawer.hidden = true;
   drawer.replaceChildren();
   const links = [...document.querySelectorAll("[data-peeks] [data-row] th a")];
-  links.find((link) => link.pathname === `/messages/${shown}/`)?.focus();
+  links.find((link) => link.pathname === `${MESSAGES}${shown}/`)?.focus();
   shown = null;
 }

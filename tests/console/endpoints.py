@@ -72,7 +72,7 @@ def patterns(
         route = before + str(one.pattern)
         if isinstance(one, URLPattern):
             yield route, f"{space}{one.name}" if one.name else f"{space}unnamed"
-        elif one.namespace not in ("admin", "api"):
+        elif one.namespace not in ("backout_api", "console_settings"):
             inner = f"{one.namespace}:" if one.namespace else ""
             yield from patterns(one, route, space + inner)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from urllib.parse import quote
 
-from django.contrib import admin
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.urls import reverse
@@ -22,6 +21,7 @@ from broker.queueing.put import put, put_many
 from broker.transactions.scope import UnitOfWork
 from console.accounts import roles
 from console.messages import saved_views
+from console.settings_site import site
 from console.views.queues.queue_pages import PLACES
 from tests.broker.bridges.carrying import bring, carry
 from tests.broker.handling import Seen, broken, handler, session
@@ -302,15 +302,15 @@ def of_the_rest(user: User, now: datetime) -> Paths:
         "console:rights": ["/rights/"],
         "mfa_index": [at("mfa_index")],
         "account_reauthenticate": [at("account_reauthenticate")],
-        "password_change": ["/accounts/password/"],
-        "password_change_done": ["/accounts/password/done/"],
+        "console:password_change": ["/accounts/password/"],
+        "console:password_change_done": ["/accounts/password/done/"],
     }
 
 
 def settings_paths() -> Iterator[str]:
     """The pages of Settings: a list, a new one and an old one of each model."""
     yield "/admin/"
-    for model in admin.site._registry:
+    for model in site._registry:
         label, name = model._meta.app_label, model._meta.model_name
         if f"{label}.view_{name}" not in roles.ADMINISTRATOR:
             continue

@@ -35,7 +35,7 @@ def login(client: Client) -> Case:
 
 
 def logout(_: Client) -> Case:
-    return at("logout"), {}, Act.SIGN_OUT
+    return at("console:logout"), {}, Act.SIGN_OUT
 
 
 def end_session(client: Client) -> Case:
@@ -45,7 +45,11 @@ def end_session(client: Client) -> Case:
 
 def password_change(_: Client) -> Case:
     new = {"new_password1": "battery staple 7", "new_password2": "battery staple 7"}
-    return at("password_change"), {"old_password": PASSWORD} | new, Act.SET_PASSWORD
+    return (
+        at("console:password_change"),
+        {"old_password": PASSWORD} | new,
+        Act.SET_PASSWORD,
+    )
 
 
 def me(client: Client) -> User:
@@ -121,7 +125,7 @@ def delete_view(_: Client) -> Case:
 
 OWN: dict[str, Callable[[Client], Case]] = {
     "account_login": login,
-    "logout": logout,
+    "console:logout": logout,
     "mfa_authenticate": give_code,
     "mfa_activate_totp": set_up_app,
     "mfa_deactivate_totp": remove_app,
@@ -130,7 +134,7 @@ OWN: dict[str, Callable[[Client], Case]] = {
     "mfa_edit_webauthn": name_key,
     "mfa_remove_webauthn": remove_key,
     "console:end_session": end_session,
-    "password_change": password_change,
+    "console:password_change": password_change,
     "console:save_view": save_view,
     "console:edit_view": edit_view,
     "console:delete_view": delete_view,

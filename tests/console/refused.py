@@ -27,7 +27,7 @@ def refusals(user: User) -> Refusals:
     answers = {path: client.get(path) for path in REFUSED}
     assert not [path for path, one in answers.items() if one.status_code < 400]
     found = {path: one.content.decode() for path, one in answers.items()}
-    return found | {BROKEN: render_to_string("500.html")}
+    return found | {BROKEN: render_to_string("console/500.html")}
 
 
 def serve(page: Page, answers: Refusals) -> None:

@@ -49,7 +49,7 @@ def named(resolver: URLResolver, space: str = "") -> Iterator[tuple[str, URLPatt
     """The pages of a resolver, but for those of the API and of Settings."""
     for one in resolver.url_patterns:
         if isinstance(one, URLResolver):
-            if one.namespace not in ("api", "admin"):
+            if one.namespace not in ("backout_api", "console_settings"):
                 inner = f"{one.namespace}:" if one.namespace else ""
                 yield from named(one, space + inner)
         elif one.name:  # those without only lead elsewhere

@@ -6,7 +6,6 @@ import io
 from typing import Any
 
 import pytest
-from django.contrib import admin
 from django.contrib.auth.models import Group, Permission, User
 from django.core.management import call_command
 from django.db import transaction
@@ -16,7 +15,7 @@ from django.urls import reverse
 from broker.config import imports
 from broker.models import Act, AddressSetting, AuditRecord, Queue
 from console.runtime import first_run
-from console.settings_site import AuditedAdmin
+from console.settings_site import AuditedAdmin, site
 from tests.broker.auditing import detail, last
 from tests.console.conftest import SignIn
 from tests.console.settings_forms import fields_of, page, send
@@ -41,7 +40,7 @@ def records() -> list[tuple[str, str, str]]:
 def test_every_page_of_settings_is_audited() -> None:
     assert [
         model.__name__
-        for model, one in admin.site._registry.items()
+        for model, one in site._registry.items()
         if not isinstance(one, AuditedAdmin)
     ] == []
 
@@ -214,7 +213,7 @@ def test_signing_in_is_recorded_also_where_it_fails(client: Client) -> None:
     client.post(path, {"username": "omar", "password": "wrong secret"})
     client.post(path, {"username": "hunter2 typed here", "password": "x"})
     client.post(path, {"username": "omar", "password": "correct horse"})
-    client.post(reverse("logout"))
+    client.post(reverse("console:logout"))
 
     found = AuditRecord.objects.order_by("pk")[before:]
     assert [(r.act, r.outcome, r.actor, r.object_name) for r in found] == [

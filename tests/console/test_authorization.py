@@ -39,7 +39,7 @@ NOTED = {  # that it was denied, or when it came
     *("broker_audit", "broker_credential", "console_browsersession"),
 }
 OWN = {  # what changes nothing but for whoever asks, and what only reads
-    *("account_login", "logout", "password_change", "console:unnamed"),
+    *("account_login", "console:logout", "console:password_change", "console:unnamed"),
     *("console:theme", "console:density", "console:zone", "preview_rules"),
     *("console:end_session", "console:save_view", "save_view"),
     *("account_reauthenticate", "mfa_authenticate", "mfa_view_recovery_codes"),

@@ -24,7 +24,9 @@ NO_PAGES = {
     **{f"console:{name}": "a file" for name in FILES},
     "mfa_download_recovery_codes": "a file",
     "console:view": "it leads elsewhere",
-    **dict.fromkeys(("alive", "ready", "metrics"), "for programs"),
+    **dict.fromkeys(
+        ("console:alive", "console:ready", "console:metrics"), "for programs"
+    ),
     "account_login": "looked at before anybody signs in",
     **{f"mfa_{name}": "test_browser_second_factors.py looks at it" for name in FACTORS},
 }

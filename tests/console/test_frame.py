@@ -120,7 +120,7 @@ def test_a_form_leads_nowhere_else(sign_in: SignIn, url: str) -> None:
 def test_production_is_said_in_words_too(
     sign_in: SignIn, settings: Settings, name: str
 ) -> None:
-    settings.ENVIRONMENT = name
+    settings.BACKOUT_ENVIRONMENT = name
 
     html = sign_in("viewer").get("/").content.decode()
 
@@ -192,8 +192,18 @@ def test_htmx_gets_the_words_alone(db: None) -> None:
     assert "<html" not in answer[1]
 
 
+def test_what_does_not_exist_has_a_page_of_the_console_in_any_project(
+    db: None,
+) -> None:
+    answer = refused(Http404())
+
+    assert answer
+    assert answer[0] == 404
+    assert "There is no such page" in answer[1]
+
+
 def test_what_is_no_refusal_is_left_alone(db: None) -> None:
-    assert refused(Http404()) is None
+    assert refused(ValueError()) is None
 
 
 def test_every_refusal_has_a_status() -> None:

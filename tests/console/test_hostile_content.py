@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from allauth.mfa.models import Authenticator
 from django.apps import apps
-from django.contrib import admin
 from django.contrib.auth.models import Group, User
 from django.db import connection, models
 from django.test import Client
@@ -35,6 +34,7 @@ from broker.models import (
     UnitOfWork,
 )
 from console.models import BrowserSession, SavedView
+from console.settings_site import site
 from dashboards.live import depths
 from dashboards.models import ReportRun
 from tests.console.acts import PAGES
@@ -57,8 +57,8 @@ pytestmark = pytest.mark.django_db
 
 NO_PAGE = "it answers programs, in no markup"
 EXCUSED = {
-    **dict.fromkeys(("alive", "ready", "metrics"), NO_PAGE),
-    "logout": "it takes posts only",
+    **dict.fromkeys(("console:alive", "console:ready", "console:metrics"), NO_PAGE),
+    "console:logout": "it takes posts only",
 }
 CHOSEN = "the broker chooses it from a few words"
 MADE = "the broker makes it: a digest, a number, a time"
@@ -287,7 +287,7 @@ def test_whatever_is_stored_is_text_on_every_page(world: Client) -> None:
 
 def test_settings_show_it_as_text(world: Client) -> None:
     traces: list[str] = []
-    for model in admin.site._registry:
+    for model in site._registry:
         space = f"admin:{model._meta.app_label}_{model._meta.model_name}"
         keys = some(model._default_manager.order_by("-pk")[:3])
         addresses = [reverse(f"{space}_changelist")]

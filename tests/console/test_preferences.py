@@ -13,7 +13,7 @@ from django.utils import timezone
 from broker.models import Credential
 from broker.queueing.put import put
 from console.templatetags.console import moment
-from console.templatetags.lifelines import clock
+from console.templatetags.console_lifelines import clock
 from tests.console.conftest import SignIn
 from tests.make import make_queue
 

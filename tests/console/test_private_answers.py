@@ -51,7 +51,7 @@ def test_a_message_got_by_the_api_is_stored_nowhere(sign_in: SignIn) -> None:
 
 
 def test_signing_out_clears_what_the_browser_has_cached(sign_in: SignIn) -> None:
-    answer = sign_in("viewer").post(reverse("logout"))
+    answer = sign_in("viewer").post(reverse("console:logout"))
 
     assert answer["Clear-Site-Data"] == '"cache"'
 

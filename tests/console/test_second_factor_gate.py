@@ -147,7 +147,7 @@ def test_whoever_comes_to_such_a_group_is_led_there_at_once(
     must("administrator")
 
     assert client.get("/")["Location"] == INDEX
-    client.post(reverse("logout"))
+    client.post(reverse("console:logout"))
     assert client.get("/")["Location"].startswith("/accounts/login/")
 
 

@@ -69,7 +69,7 @@ def test_an_address_guesses_many_names_so_often_only(settings: Settings) -> None
 def test_a_wrong_old_password_counts_as_a_failed_sign_in(ada: User) -> None:
     client = Client(REMOTE_ADDR="192.0.2.1")
     client.force_login(ada)
-    path = reverse("password_change")
+    path = reverse("console:password_change")
     new = {"new_password1": "correct horse 9", "new_password2": "correct horse 9"}
     assert client.post(path, new | {"old_password": "wrong"}).status_code == 200
 
@@ -88,7 +88,7 @@ def test_the_right_old_password_changes_it(ada: User) -> None:
     client.force_login(ada)
     new = {"new_password1": "correct horse 9", "new_password2": "correct horse 9"}
 
-    client.post(reverse("password_change"), new | {"old_password": PASSWORD})
+    client.post(reverse("console:password_change"), new | {"old_password": PASSWORD})
 
     ada.refresh_from_db()
     assert ada.check_password("correct horse 9")

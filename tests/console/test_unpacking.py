@@ -24,7 +24,7 @@ from broker.formats.mq.rfh2 import Rfh2
 from broker.queueing.put import put
 from console.bodies.decompress import COUNTED, ENCODINGS, KEPT, MEMBERS
 from console.bodies.viewers import LAID_OUT, SHOWN, VIEWERS, Shown, choices, show
-from console.templatetags.bodies import lines
+from console.templatetags.console_bodies import lines
 from tests.console.conftest import SignIn
 from tests.make import make_queue
 

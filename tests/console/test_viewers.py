@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from console.bodies import viewers
 from console.bodies.viewers import LAID_OUT, LINES, SHOWN, VIEWERS, Shown, show, shows
-from console.templatetags.hostile import shown
+from console.templatetags.console_hostile import shown
 
 REAL_MESSAGES = settings.BASE_DIR.parent / "shared" / "data"
 HL7 = "x-application/hl7-v2+er7"

@@ -66,7 +66,7 @@ class Command(BaseCommand):
         if processes > 1:
             options = [f"--concurrency={concurrency}"] if concurrency else []
             options += [f"--queue={one}" for one in queue or ()]
-            several = Processes(processes, "broker_dispatch", *options)
+            several = Processes([["broker_dispatch", *options]] * processes)
             on_signal(several.stopping.set)
             several.run(self.say)
         else:

@@ -86,7 +86,7 @@ class Command(BaseCommand):
         if where.tls_port is not None:
             options.append(f"--tls-port={where.tls_port}")
         several = Processes(
-            count, "broker_listen", *options, stop_within_s=STOP_WITHIN_S
+            [["broker_listen", *options]] * count, stop_within_s=STOP_WITHIN_S
         )
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: several.stopping.set())

@@ -17,7 +17,6 @@ from broker.models import DeadLetter, Operation
 from broker.operations import ONLY_ITS_QUEUE, Order
 from broker.sql import database_now
 from console.cli import deeds, exchange, people, telling
-from console.cli.bridges import BridgeCommands
 from console.cli.options import (
     Filters,
     Json,
@@ -33,12 +32,13 @@ from console.cli.options import (
     properties_of,
 )
 from console.cli.people import NOTHING, REFUSED, USAGE
+from console.cli.running import RunCommands
 
 NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]  # UsageError, not exported by typer
 Kind = Operation.Kind
 
 
-class Command(BridgeCommands):
+class Command(RunCommands):
     help = "Put, get, browse and operate from a terminal."
     requires_system_checks = [BROKER]
 

@@ -15,7 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from console import second_factors
 from console.accounts import sessions, time_zones
-from console.layout.navigation import DENSITIES, THEMES
+from console.layout.navigation import DENSITIES, THEMES, url_of
+from console.middleware import root
 
 YEAR = timedelta(days=365)
 
@@ -28,6 +29,8 @@ def preferences(request: HttpRequest) -> HttpResponse:
         "zones": sorted(time_zones.names()),
         "idle": f"{settings.BACKOUT_SESSION_IDLE_S / 60:g} minutes",
         "longest": f"{settings.BACKOUT_SESSION_LONGEST_S / 3600:g} hours",
+        "are_ours": sessions.are_ours(),
+        "factors_url": url_of("mfa_index") if second_factors.are_installed() else "",
         "has_factor": second_factors.has_one(request.user),
         "sessions": [
             (sessions.name_of(one), one, one.pk == request.session.session_key)
@@ -85,7 +88,8 @@ def remembering(
             name,
             chosen,
             max_age=YEAR,
-            secure=settings.HTTPS,
+            secure=settings.SESSION_COOKIE_SECURE,
+            path=root(),
             httponly=True,
             samesite="Lax",
         )
@@ -96,4 +100,4 @@ def way_back(request: HttpRequest) -> str:
     """The page that had the form, if this is a page of the console."""
     url = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(url, allowed_hosts={request.get_host()})
-    return url if is_ours else "/"
+    return url if is_ours else root()

@@ -64,6 +64,7 @@ class SignInView(LoginView):
     after the second step.
     """
 
+    template_name = "console/accounts/login.html"
     authentication_form = SignInForm
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:

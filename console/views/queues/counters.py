@@ -13,7 +13,7 @@ from broker.models import Queue
 from broker.monitoring import counters
 from broker.security import authorities
 from console.accounts.permissions import RESET
-from console.templatetags.counters import WORDS, counters_of
+from console.templatetags.console_counters import WORDS, counters_of
 
 CHOICES = [(name, WORDS[name][0]) for name in counters.RESETTABLE]
 

@@ -20,7 +20,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import psutil
-from celery import Celery
+from celery import Celery, current_app
 from django.conf import settings
 
 from broker.queueing.put import NewMessage, put, put_many
@@ -126,7 +126,7 @@ def compared(drains: dict[str, list[Drain]], concurrency: int) -> Iterator[Figur
 def kinds() -> Iterator[Kind]:
     for queue in OURS:
         yield Kind(queue, sender(queue), dispatcher(queue))
-    brokers = {"Redis": settings.CELERY_BROKER_URL}
+    brokers = {"Redis": current_app.conf.broker_url}
     if rabbit.is_here():
         brokers["RabbitMQ"] = RABBIT.format(rabbit.HOST)
     for name, url in brokers.items():

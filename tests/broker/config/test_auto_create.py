@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django_celery_beat.models import PeriodicTask
-from django_celery_beat.schedulers import ModelEntry
 from pytest_django import Settings
 
 from broker import sql, tasks
@@ -25,7 +23,6 @@ from broker.queueing import delayed, processes
 from broker.queueing.put import put, put_many
 from broker.settlement.discards import restore
 from broker.transactions.scope import UnitOfWork, unit_of_work
-from console.celery import app
 from tests.broker.dying import back_out, on
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 
@@ -273,19 +270,9 @@ def test_all_that_refers_to_a_queue_goes_with_it() -> None:
 @pytest.mark.spec("AUTODL-7")
 def test_the_scan_runs_as_often_as_is_set() -> None:
     make("casualties")
-    (name,) = [
-        name
-        for name, entry in app.conf.beat_schedule.items()
-        if entry["task"] == tasks.auto_delete.name
-    ]
-
-    ModelEntry.from_entry(name, app=app, **app.conf.beat_schedule[name])
-
-    beat = PeriodicTask.objects.select_related("interval").get(name=name)
-    assert beat.task == tasks.auto_delete.name
-    assert beat.interval.every == settings.BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S == 30
-    assert beat.interval.period == "seconds"
-    assert beat.expire_seconds == 30
+    (is_due,) = [due for task, due in tasks.DUE if task is tasks.auto_delete]
+    assert isinstance(is_due, tasks.Every)
+    assert is_due.period_s == settings.BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S == 30
     for _ in range(2):
         tasks.auto_delete()
 

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from broker.config.django_settings import FOLLOWING, TYPES, complete
+from broker.config.django_settings import FOLLOWING, TYPES, complete, refuse_unknown
 
 
 def completed(environment: dict[str, str] | None = None, **project: Any) -> Any:
     """The settings of a project that has these, and these environment variables."""
     settings = SimpleNamespace(**project)
     complete(settings, environment or {})
+    refuse_unknown(settings)
     return settings
 
 

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from broker.monitoring.search import Count, Found
 from console.messages import search_results
 from console.templatetags.console import chip
-from console.templatetags.hostile import shown
+from console.templatetags.console_hostile import shown
 
 register = template.Library()
 register.filter("in_words", search_results.in_words)

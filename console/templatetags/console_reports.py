@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 
 from console.layout.times import duration
 from console.templatetags.console import moment, number
-from console.templatetags.hostile import shown
+from console.templatetags.console_hostile import shown
 from dashboards.models import cause_word
 from dashboards.pages.cells import Cell
 from dashboards.pages.charts import Drawing, Series

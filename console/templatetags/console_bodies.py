@@ -9,7 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from console.bodies.viewers import Shown
-from console.templatetags.hostile import shown
+from console.templatetags.console_hostile import shown
 
 register = template.Library()
 

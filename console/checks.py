@@ -1,0 +1,168 @@
+"""System checks: what a project lacks for the console, and where it belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Info, Tags, register
+from django.core.checks import Warning as Advice
+from django.core.exceptions import ImproperlyConfigured
+
+from console import middleware
+
+CONSOLE = "console"  # the tag of those that load no URLs
+APPLICATIONS = (
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "django.contrib.staticfiles",
+)
+FRAME = "console.layout.navigation.frame"
+MIDDLEWARE = f"{middleware.__name__}.{middleware.ConsoleMiddleware.__name__}"
+AFTER = "django.contrib.messages.middleware.MessageMiddleware"
+DJANGO_TEMPLATES = "django.template.backends.django.DjangoTemplates"
+
+
+def require_applications(installed: list[str]) -> None:
+    """Refuse a project in which the console's modules cannot be loaded.
+
+    Raises:
+        ImproperlyConfigured: the broker or the dashboards are not installed.
+    """
+    names = [one.split(".")[0] for one in installed]
+    missing = [one for one in ("dashboards", "broker") if one not in names]
+    if missing:
+        raise ImproperlyConfigured(
+            f"The console needs {' and '.join(missing)}: write INSTALLED_APPS +="
+            ' ["django.contrib.postgres", "console", "dashboards", "broker"].'
+        )
+
+
+@register(CONSOLE)
+def applications_are_installed(**_: Any) -> Iterator[CheckMessage]:
+    """What the console uses, and the order in which commands are found."""
+    for one in APPLICATIONS:
+        if not apps.is_installed(one):
+            sentence = f"The console needs {one}."
+            hint = "Add it to INSTALLED_APPS."
+            yield Error(sentence, hint=hint, id="console.E002")
+    names = [one.name for one in apps.get_app_configs()]
+    if names.index("broker") < names.index("console"):
+        yield Error(
+            "The broker is before the console in INSTALLED_APPS: manage.py backout has"
+            " the broker's few commands only.",
+            hint='Write "console", "dashboards", "broker", in this order.',
+            id="console.E003",
+        )
+
+
+@register(CONSOLE)
+def middleware_is_installed(**_: Any) -> Iterator[CheckMessage]:
+    """The one entry that pages need, after those whose work they use."""
+    placed = list(settings.MIDDLEWARE)
+    if MIDDLEWARE not in placed:
+        yield Error(
+            f"MIDDLEWARE lacks {MIDDLEWARE}: without it, pages ask for no sign-in.",
+            hint="Add it to the end.",
+            id="console.E004",
+        )
+    elif AFTER not in placed[: placed.index(MIDDLEWARE)]:
+        yield Error(
+            f"{MIDDLEWARE} needs sessions, users and messages.",
+            hint=f"Put it after {AFTER}.",
+            id="console.E005",
+        )
+
+
+@register(CONSOLE)
+def templates_know_the_frame(**_: Any) -> Iterator[CheckMessage]:
+    """The context processor of the console's pages."""
+    engines: list[dict[str, Any]] = settings.TEMPLATES
+    for one in engines:
+        processors = one.get("OPTIONS", {}).get("context_processors", ())
+        if one["BACKEND"] == DJANGO_TEMPLATES and FRAME not in processors:
+            yield Error(
+                f"TEMPLATES lacks the context processor {FRAME}.",
+                hint="Add it to OPTIONS, context_processors.",
+                id="console.E006",
+            )
+
+
+@register(Tags.urls)
+def urls_are_included(**_: Any) -> Iterator[CheckMessage]:
+    """Whether the project shows the console at all."""
+    if middleware.root() == "\0":
+        yield Error(
+            f"{settings.ROOT_URLCONF} does not include the console.",
+            hint='Add path("ops/", include("console.urls")); the prefix is yours.',
+            id="console.E007",
+        )
+
+
+@register(CONSOLE)
+def tasks_can_run(**_: Any) -> Iterator[CheckMessage]:
+    """What an application of Celery needs."""
+    if not settings.BACKOUT_CELERY_APP:
+        return
+    if not settings.REDIS_URL and not hasattr(settings, "CELERY_BROKER_URL"):
+        yield Error(
+            "BACKOUT_CELERY_APP is set, but no server for Celery.",
+            hint="Set REDIS_URL in BACKOUT, or CELERY_BROKER_URL.",
+            id="console.E008",
+        )
+    if not apps.is_installed("django_celery_beat"):
+        yield Error(
+            "BACKOUT_CELERY_APP is set, but the tables of its schedule are missing.",
+            hint="Add django_celery_beat to INSTALLED_APPS, and migrate.",
+            id="console.E009",
+        )
+
+
+@register(CONSOLE)
+def factors_are_installed(**_: Any) -> Iterator[CheckMessage]:
+    """Refuse to require second factors that nobody can have."""
+    wanted = settings.BACKOUT_SECOND_FACTOR_GROUPS
+    if wanted and not apps.is_installed("allauth.mfa"):
+        yield Error(
+            "BACKOUT_SECOND_FACTOR_GROUPS is set, but second factors are missing.",
+            hint="Add allauth.account and allauth.mfa to INSTALLED_APPS, or leave"
+            " second factors to the sign-in of your project.",
+            id="console.E010",
+        )
+
+
+@register(CONSOLE)
+def pages_are_live(**_: Any) -> Iterator[CheckMessage]:
+    """Say why numbers would not change by themselves every second."""
+    if not settings.CHANNEL_LAYERS:
+        yield Info(
+            "Without Redis, pages ask for new numbers every few seconds.",
+            hint="Set REDIS_URL in BACKOUT to have them every second.",
+            id="console.I001",
+        )
+    elif (source := asgi_source()) and "console" not in source.read_text():
+        yield Advice(
+            f"{source} does not route web sockets to the console, so that pages ask"
+            " for new numbers every few seconds.",
+            hint="Write application = with_sockets(application), which console.sockets"
+            " has.",
+            id="console.W002",
+        )
+
+
+def asgi_source() -> Path | None:
+    """The module that servers load; it is read, as loading it loads all pages."""
+    named = getattr(settings, "ASGI_APPLICATION", None)
+    beside = f"{settings.ROOT_URLCONF.rpartition('.')[0] or 'config'}.asgi"
+    try:
+        found = find_spec(named.rpartition(".")[0] if named else beside)
+    except ModuleNotFoundError:
+        return None
+    return Path(found.origin) if found and found.origin else None

@@ -1,0 +1,49 @@
+"""``backout run`` and ``backout init``: the processes and the files of a project."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from django.core.management.base import CommandError
+from django_typer.management import command
+from typer import Argument, Option
+
+from broker.management import init
+from console.cli.bridges import BridgeCommands
+from console.runtime import project
+from console.runtime.preflight import CannotStart
+
+
+class RunCommands(BridgeCommands):
+    """The command ``backout`` inherits them."""
+
+    @command()
+    def run(
+        self,
+        process: Annotated[
+            list[str] | None,
+            Argument(help="dispatcher, listener, bridge, …; without a name all."),
+        ] = None,
+        *,
+        web: Annotated[bool, Option("--web", help="Serve the project, too.")] = False,
+        host: Annotated[str, Option(help="Where web listens.")] = "127.0.0.1",
+        port: Annotated[int, Option(help="Its port.")] = 8000,
+    ) -> None:
+        """Run the processes of a project, until Ctrl-C."""
+        try:
+            project.run(process or [], web=web, host=host, port=port)
+        except CannotStart as refusal:
+            raise CommandError(str(refusal)) from None
+
+    @command(name="init")
+    def add_to_project(
+        self,
+        *,
+        prefix: Annotated[str, Option(help="Of the console's pages.")] = "ops/",
+        broker_only: Annotated[
+            bool, Option("--broker-only", help="Without the console.")
+        ] = False,
+        yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
+    ) -> None:
+        """Add Backout to a project's settings, URLs and asgi.py."""
+        init.handle(prefix=prefix, broker_only=broker_only, yes=yes)

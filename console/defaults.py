@@ -1,0 +1,56 @@
+"""The settings of the console in any project: type, purpose, default.
+
+They are set as those of the broker are (``broker/config/django_settings.py``). The
+project that the console is by itself (``console/settings.py``) has values of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+BACKOUT_ENVIRONMENT: Annotated[
+    str, "The word on every page: dev, stage and prod have a colour of their own."
+] = "dev"
+BACKOUT_CELERY_APP: Annotated[
+    str,
+    "The Celery application that runs the tasks, as for celery -A; console is the"
+    " console's own. Empty: the dispatchers do the housekeeping, and no report runs.",
+] = ""
+BACKOUT_ROLE_PREFIX: Annotated[
+    str, "What the names of the groups viewer, auditor, operator and so on begin with."
+] = "backout-"
+BACKOUT_METRICS_TOKEN: Annotated[
+    str, "Token for /metrics; empty: only clients on this machine get metrics."
+] = ""
+BACKOUT_TRUSTED_PROXIES: Annotated[
+    list[str], "Proxies whose header X-Forwarded-For is trusted: addresses, networks."
+] = []
+BACKOUT_SECOND_FACTOR_GROUPS: Annotated[
+    list[str],
+    "Groups whose members must have a second factor; superusers, or * for everybody."
+    " Only with django-allauth's allauth.mfa.",
+] = []
+BACKOUT_SESSION_IDLE_S: Annotated[
+    int, "Seconds after which an idle session ends, if SESSION_ENGINE is the console's."
+] = 1800
+BACKOUT_SESSION_LONGEST_S: Annotated[int, "The longest duration of such a session."] = (
+    43_200
+)
+
+
+def channel_layers(settings: Any) -> dict[str, Any]:
+    """Channels between processes: Redis, if there is one; or else pages ask.
+
+    A web socket waits for messages from Redis, sometimes for hours. The default timeout
+    of five seconds would end the wait, and hides cancellations in Python 3.11. So there
+    is no timeout, and the consumers of sockets check themselves whether Redis answers.
+    """
+    if not settings.REDIS_URL:
+        return {}
+    hosts = [{"address": settings.REDIS_URL, "socket_timeout": None}]
+    layer = "channels_redis.core.RedisChannelLayer"
+    return {"default": {"BACKEND": layer, "CONFIG": {"hosts": hosts}}}
+
+
+FOLLOWING: Mapping[str, Callable[[Any], object]] = {"CHANNEL_LAYERS": channel_layers}

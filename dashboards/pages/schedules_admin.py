@@ -1,0 +1,173 @@
+"""Schedules of reports under Settings: Celery beat's entries with a form for people.
+
+Beat's own form asks for a task's name and its arguments as JSON. Entries that run
+reports get a form here with report, parameters and time. Entries that the code creates
+keep beat's form.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django_celery_beat.admin import PeriodicTaskAdmin
+from django_celery_beat.models import (
+    ClockedSchedule,
+    CrontabSchedule,
+    IntervalSchedule,
+    PeriodicTask,
+    SolarSchedule,
+)
+
+from dashboards.pages import schedules
+from dashboards.reports import discover
+
+EVERY = "every nightly report"
+EXAMPLE = "name=value, one a line; other parameters have their defaults."
+WHEN = (
+    "Minutes, hours, days of the month, months and days of the week: 10 1 * * * is each"
+    " night at 01:10."
+)
+
+
+class ReportScheduleForm(forms.ModelForm):
+    """A schedule: report, parameters, time."""
+
+    report = forms.ChoiceField(required=False, help_text="The run replaces its rows.")
+    said = forms.CharField(
+        label="Parameters",
+        required=False,
+        max_length=4000,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=EXAMPLE,
+    )
+
+    class Meta:
+        model = PeriodicTask
+        fields = ["name", "enabled", "crontab", "description"]
+        help_texts = {
+            "name": "Its name in this list.",
+            "enabled": "If it is off, nothing runs until it is on again.",
+            "crontab": WHEN,
+            "description": "Why it runs at that time, for those who want to change it.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choices = [(slug, one.title) for slug, one in sorted(discover().items())]
+        report = self.fields["report"]
+        assert isinstance(report, forms.ChoiceField)
+        report.choices = [("", EVERY), *choices]
+        self.fields["crontab"].required = True
+        told = schedules.kwargs_of(self.instance)
+        report.initial = told.get("slug", "")
+        lines = (f"{k}={v}" for k, v in (told.get("parameters") or {}).items())
+        self.fields["said"].initial = "\n".join(lines)
+        self.fields["said"].help_text = f"{EXAMPLE} {usual()}"
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or {}
+        slug = said.get("report") or ""
+        try:
+            values = parameters(slug, said.get("said", ""))
+        except ValueError as error:
+            self.add_error("said", str(error))
+            return said
+        self.instance.task = schedules.TASK
+        told = {"slug": slug, "parameters": values} if slug else {}
+        self.instance.kwargs = json.dumps(told)
+        self.instance.interval = None
+        self.instance.solar = None
+        self.instance.clocked = None
+        return said
+
+
+def usual() -> str:
+    """The parameters of each report with their defaults."""
+    said = (
+        f"{one.title}: " + ", ".join(f"{p.name}={p.default}" for p in one.parameters)
+        for _, one in sorted(discover().items())
+        if one.parameters
+    )
+    return "; ".join(said) + "."
+
+
+def parameters(slug: str, text: str) -> dict[str, str]:
+    """The parsed parameters of the report.
+
+    Raises:
+        ValueError: not valid; a sentence for people.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said: dict[str, str] = {}
+    for line in lines:
+        name, sign, value = line.partition("=")
+        if not sign:
+            raise ValueError(f"There is no = in “{line}”. {EXAMPLE}")
+        said[name.strip()] = value.strip()
+    if said and not slug:
+        raise ValueError("Choose the report that has these parameters.")
+    if slug:
+        discover()[slug].read(said)
+    return said
+
+
+class ScheduleAdmin(PeriodicTaskAdmin):  # type: ignore[misc]  # it has no types
+    """Entries of Celery beat; those of reports have their own form."""
+
+    list_display = ("name", "enabled", "when", "last_run_at")
+    list_filter = ("enabled",)
+    list_select_related = ("crontab", "interval", "solar", "clocked")
+    actions = ("enable_tasks", "disable_tasks")
+    date_hierarchy = None
+
+    @admin.display(description="Runs")
+    def when(self, one: PeriodicTask) -> str:
+        return schedules.words(one)
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        """Bulk actions, for users who may change every entry."""
+        return super().get_actions(request) if request.user.is_superuser else {}
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Entries created by the code cannot be changed: housekeeping needs them."""
+        may = super().has_change_permission(request, obj)
+        return may and (is_of_reports(obj) or bool(request.user.is_superuser))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        may = super().has_delete_permission(request, obj)
+        return may and (is_of_reports(obj) or bool(request.user.is_superuser))
+
+    def get_form(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+        own = {"form": ReportScheduleForm} if is_of_reports(obj) else {}
+        return super().get_form(request, obj, **kwargs | own)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        if is_of_reports(obj):
+            fields = ["name", "enabled", "report", "said", "crontab", "description"]
+            return [(None, {"fields": fields})]
+        return super().get_fieldsets(request, obj)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        if is_of_reports(obj):
+            return ()
+        return super().get_readonly_fields(request, obj)
+
+
+def is_of_reports(one: PeriodicTask | None) -> bool:
+    """Whether an entry runs reports. A new one does; the code creates the others."""
+    return one is None or one.task == schedules.TASK
+
+
+class TimeAdmin(admin.ModelAdmin):
+    """A time at which entries run; the entries themselves name it."""
+
+
+admin.site.unregister(PeriodicTask)
+admin.site.register(PeriodicTask, ScheduleAdmin)
+for time in (ClockedSchedule, CrontabSchedule, IntervalSchedule, SolarSchedule):
+    admin.site.unregister(time)
+    admin.site.register(time, TimeAdmin)
