@@ -23,9 +23,6 @@ STRONGER = (
     " Ask a superuser."
 )
 
-# A project may have users of its own kind, and an admin for them.
-HAS_USERS = not User._meta.swapped
-
 
 def user_of(request: HttpRequest) -> User:
     return cast("User", request.user)
@@ -74,6 +71,7 @@ class RoleAdmin(WithPermissions, GroupAdmin):
     pass
 
 
+@admin.register(User, site=site)
 class PersonAdmin(WithPermissions, UserAdmin):
     list_display = ("username", "roles", "is_active", "is_staff", "last_login")
     list_filter = ("groups", "is_active", "is_staff", "is_superuser")
@@ -114,7 +112,3 @@ class PersonAdmin(WithPermissions, UserAdmin):
                 self.message_user(request, second_factors.reset(user), messages.SUCCESS)
             else:
                 self.message_user(request, STRONGER.format(user), messages.ERROR)
-
-
-if HAS_USERS:
-    site.register(User, PersonAdmin)

@@ -6,7 +6,6 @@ project that the console is by itself (``console/settings.py``) has values of it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 BACKOUT_ENVIRONMENT: Annotated[
@@ -53,4 +52,4 @@ def channel_layers(settings: Any) -> dict[str, Any]:
     return {"default": {"BACKEND": layer, "CONFIG": {"hosts": hosts}}}
 
 
-FOLLOWING: Mapping[str, Callable[[Any], object]] = {"CHANNEL_LAYERS": channel_layers}
+FOLLOWING = {"CHANNEL_LAYERS": channel_layers}  # defaults that depend on others

@@ -164,7 +164,7 @@ def take_over() -> None:
     admin.autodiscover()
     for model, one in list(admin.site._registry.items()):
         label = model._meta.app_label
-        if label in (*OURS, *SHARED):
+        if label in (*OURS, *SHARED) and not site.is_registered(model):
             site.register(model, type(one))
         if label in OURS:
             admin.site.unregister(model)
