@@ -199,6 +199,13 @@ def test_init_refuses_a_project_with_a_package_of_that_name(
     assert (project.folder / "shop" / "settings.py").read_text() == before
 
 
+def test_what_celery_and_channels_load_for_redis_is_installed(
+    project: Project,
+) -> None:
+    """They load it by name when they start, and do not declare all of it."""
+    ended(project.start("-c", "import kombu.transport.redis, channels_redis.core"))
+
+
 def test_one_signs_in_and_resubmits_a_dead_letter_below_the_prefix(site: str) -> None:
     ada = Browser(site)
     asked = ada.ask("/ops/dead/")

@@ -78,7 +78,9 @@ def test_an_application_that_is_missing_is_named(
     code: str,
 ) -> None:
     settings.BACKOUT_SECOND_FACTOR_GROUPS = ["*"]
-    monkeypatch.setattr(checks.apps, "is_installed", lambda name: name != missing)
+    monkeypatch.setattr(
+        "console.checks.apps.is_installed", lambda name: name != missing
+    )
     assert found(check) == {code}
 
 
