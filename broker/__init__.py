@@ -16,6 +16,7 @@ The packages, from the top down; each imports only those below it:
 ``amqp``                     AMQP 1.0 for clients
 ``client``                   the API for programs: sessions, handlers, the dispatcher
 ``operations``               what an operator orders for many messages
+``declarations``             queues as code: what is to be, compared and applied
 ``monitoring``               read-only views: where a message is and why, search
 ``transactions``             units of work: leased, joined, prepared
 ``settlement``               how a delivery ends: accepted, backed out, dead-lettered

@@ -37,6 +37,7 @@ from broker.client.jms.consumers import Consumer
 from broker.client.jms.messages import Message
 from broker.client.jms.producers import Producer, SendOptions
 from broker.client.jms.sessions import Session, SessionMode
+from broker.declarations.declaring import declare_queue
 from broker.errors.units_of_work import Reject
 from broker.queueing.get import Delivery
 from broker.queueing.put import NewMessage, put, put_many
@@ -59,6 +60,7 @@ __all__ = [
     "UnitOfWork",
     "connect",
     "consumes",
+    "declare_queue",
     "put",
     "put_many",
     "unit_of_work",

@@ -8,10 +8,11 @@ template: opening it creates a queue.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Model
 
 from broker.errors import NoSuchAddress, NoSuchQueue
 from broker.models import (
@@ -130,3 +131,27 @@ def clone(model: ModelQueue, *, name: str, address: Address, **fields: Any) -> Q
 def unique(beginning: str) -> str:
     """A new unique name with this prefix."""
     return beginning + secrets.token_hex(8).upper()
+
+
+MEANT_BY: Mapping[type[Model], tuple[type[Model], ...]] = {
+    # the models whose names must differ from names of each model
+    Address: (Address, QueueAlias),
+    ModelQueue: (ModelQueue, Queue, QueueAlias),
+    Queue: (Queue, QueueAlias, ModelQueue),
+    QueueAlias: (QueueAlias, Queue, ModelQueue, Address),
+}
+
+
+def other_of_name(one: Any) -> Model | None:
+    """Another object that has the name of this one, where the two would be confused.
+
+    An address and a queue may have the same name, as an address with one queue usually
+    has.
+    """
+    for model in MEANT_BY.get(type(one), ()):
+        others = model._default_manager.filter(name=one.name)
+        if model is type(one):
+            others = others.exclude(pk=one.pk)
+        if (found := others.first()) is not None:
+            return found
+    return None

@@ -84,6 +84,35 @@ class MessageTooBigForQueue(BrokerError):
         )
 
 
+class QueueNotEmpty(BrokerError):
+    """A queue to delete holds messages; nothing was changed.
+
+    Source:
+        IBM MQ, "2055 (RC2055): MQRC_Q_NOT_EMPTY".
+    """
+
+    code = "queue-not-empty"
+    reason = Reason.Q_NOT_EMPTY
+
+    queue: str
+    messages: int
+    in_flight: int  # those of them that a consumer holds
+
+    def __str__(self) -> str:
+        one = self.messages == 1
+        held = f"Queue {self.queue!r} holds {self.messages:,} message{'s'[one:]}"
+        if self.in_flight:
+            return (
+                f"{held}, and consumers are processing {self.in_flight:,} of them."
+                " Pause the queue, let the consumers end, and delete it then."
+            )
+        return (
+            f"{held}. Let consumers take {'it' if one else 'them'}, or say that the"
+            " queue is to be purged (--purge, purge): its messages then go to the"
+            " discard bin."
+        )
+
+
 class NotAuthorized(BrokerError):
     """A principal lacks an authority on a queue; nothing was done.
 

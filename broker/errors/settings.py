@@ -45,3 +45,47 @@ class NotAsSeen(BrokerError):
             f"The settings of {self.match!r} have changed since you read them. Read"
             " them again, then repeat the change."
         )
+
+
+class ObjectInUse(BrokerError):
+    """An object cannot be created or deleted because of another; nothing was
+    changed."""
+
+    code = "object-in-use"
+
+    kind: str  # as "address"
+    name: str
+    why: str  # as a sentence, with what to do
+
+    def __str__(self) -> str:
+        return f"The {self.kind} {self.name!r} stays as it is. {self.why}"
+
+
+class NoSuchObject(BrokerError):
+    """A change or a deletion named an object that does not exist."""
+
+    code = "no-such-object"
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return (
+            f"There is no {self.kind} {self.name!r}. Correct the name, or create it"
+            " first."
+        )
+
+
+class AlreadyDeclared(BrokerError):
+    """An object to create exists; nothing was changed."""
+
+    code = "object-exists"
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return (
+            f"There is the {self.kind} {self.name!r} already. Alter it, or say that it"
+            " is to be replaced."
+        )

@@ -40,7 +40,7 @@ class Binned:
     expires_at: datetime | None
     content_type: str
     size_bytes: int
-    is_orphan: bool  # whether its queue no longer exists
+    is_orphan: bool  # whether there is no queue of this name any more
 
     @property
     def cursor(self) -> Cursor:
@@ -157,7 +157,8 @@ def restore(
     now: datetime | None = None,
 ) -> None:
     """Put a discarded entry back at the head of its queue's priority: the same message,
-    with its backout count at 0.
+    with its backout count at 0. If the queue was deleted and there is another of its
+    name, it goes there.
 
     Args:
         message_id: id of the message.
@@ -169,7 +170,7 @@ def restore(
 
     Raises:
         NotInDiscardBin: the bin does not have the entry, or its retention is over.
-        NoSuchQueue: its queue was deleted.
+        NoSuchQueue: its queue was deleted, and there is none of its name.
         NotAuthorized: the user may not put on the queue.
         QueueFull, PutInhibited, MessageTooBigForQueue: the queue refuses the message.
         DiscardedExpired: the message's time to live is over; it can only be read.
@@ -184,15 +185,15 @@ def bring_back(
 ) -> Queue:
     """Like ``restore``, without the audit record; returns the queue."""
     now = record.now
+    queue, name = queue_for(message_id, queue_id)
     taken = sql.fetch(
         "restore", TakenEntry, message_id=message_id, queue_id=queue_id, now=now
     )
     if not taken:
         raise NotInDiscardBin(message_id)
     (held,) = taken
-    queue = Queue.objects.filter(pk=queue_id).first()
     if queue is None:
-        raise NoSuchQueue(f"number {queue_id}")
+        raise NoSuchQueue(name or f"number {queue_id}")
     authorities.require(user, "put", queue.name)
     if held.expired:
         assert held.expires_at is not None
@@ -200,8 +201,19 @@ def bring_back(
     error = refusal_now(queue, size_bytes(message_id))
     if error is not None:
         raise error
-    put_back([replace(held, backout_count=0)], [0], record)
+    put_back([replace(held, queue_id=queue.pk, backout_count=0)], [0], record)
     return queue
+
+
+def queue_for(message_id: int, queue_id: int) -> tuple[Queue | None, str]:
+    """The queue that a discarded entry was on, or if that was deleted, the present one
+    of its name; and the name, if it was looked for."""
+    queue = Queue.objects.filter(pk=queue_id).first()
+    if queue is not None:
+        return queue, ""
+    held = Discarded.objects.filter(message_id=message_id, queue_id=queue_id)
+    name = held.values_list("queue", flat=True).first() or ""
+    return Queue.objects.filter(name=name).first(), name
 
 
 def restore_each(

@@ -9,12 +9,12 @@ from django_typer.management import command
 from typer import Argument, Option
 
 from broker.management import init
-from console.cli.bridges import BridgeCommands
+from console.cli.declarations import DeclarationCommands
 from console.runtime import project
 from console.runtime.preflight import CannotStart
 
 
-class RunCommands(BridgeCommands):
+class RunCommands(DeclarationCommands):
     """The command ``backout`` inherits them."""
 
     @command()

@@ -8,6 +8,7 @@ SELECT found.message_id, found.queue_id, found.queue, found.discarded_at,
     found.keep_until, found.reason, found.why, found.backout_count, found.expires_at,
     coalesce(message.content_type, ''), coalesce(octet_length(message.body), 0),
     NOT EXISTS (SELECT FROM broker_queue WHERE broker_queue.id = found.queue_id)
+        AND NOT EXISTS (SELECT FROM broker_queue WHERE broker_queue.name = found.queue)
 FROM (
     SELECT * FROM broker_discarded
     WHERE (discarded_at, message_id, queue_id) < (

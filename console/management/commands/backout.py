@@ -17,6 +17,7 @@ from broker.models import DeadLetter, Operation
 from broker.operations import ONLY_ITS_QUEUE, Order
 from broker.sql import database_now
 from console.cli import deeds, exchange, people, telling
+from console.cli.declarations import add_groups
 from console.cli.options import (
     Filters,
     Json,
@@ -343,3 +344,6 @@ class Command(RunCommands):
         self.tell(told, exchange.taken_in_words(told, does=yes), as_json=json)
         if not told["messages"]:
             raise typer.Exit(NOTHING)
+
+
+add_groups(Command)

@@ -1,0 +1,36 @@
+"""Addresses, queues, settings and authorities as declarations: what is to be, compared
+with what is, and made so.
+
+One description of each kind of object serves the command line, the API over HTTP, the
+file ``backout.toml``, ``declare_queue`` and the converters of other brokers' files.
+"""
+
+from __future__ import annotations
+
+from broker.declarations.applying import apply, declare
+from broker.declarations.attributes import Attribute, read_value
+from broker.declarations.documents import export, read
+from broker.declarations.kinds import KINDS, ObjectKind
+from broker.declarations.planning import (
+    ChangePlan,
+    Declaration,
+    ObjectChange,
+    plan,
+    version,
+)
+
+__all__ = [
+    "KINDS",
+    "Attribute",
+    "ChangePlan",
+    "Declaration",
+    "ObjectChange",
+    "ObjectKind",
+    "apply",
+    "declare",
+    "export",
+    "plan",
+    "read",
+    "read_value",
+    "version",
+]

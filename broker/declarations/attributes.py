@@ -1,0 +1,152 @@
+"""The attributes of an object: their names, types, defaults, and how they are written.
+
+An attribute has the name of the model's field. A time or a size may be a text with a
+unit; the name of a time then needs no unit: ``redelivery_delay = "5 s"`` is
+``redelivery_delay_ms = 5000``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import models
+
+from broker.declarations import units
+from broker.errors.settings import WrongSettings
+
+TYPES: Mapping[type[models.Field], type] = {
+    models.BooleanField: bool,
+    models.FloatField: float,
+    models.CharField: str,
+    models.TextField: str,
+    models.IntegerField: int,
+}
+WORDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    list: "a list of texts",
+}
+TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One attribute of a kind of object."""
+
+    name: str
+    type: type  # bool, int, float, str, or list (of str)
+    default: Any = None  # None: not set
+    choices: tuple[str, ...] = ()
+    help: str = ""
+
+    @property
+    def suffix(self) -> str:
+        """The unit at the end of its name: ``_ms``, ``_s``, ``_bytes``, or nothing."""
+        is_count = self.type is int
+        return next((s for s in units.UNITS if is_count and self.name.endswith(s)), "")
+
+    @property
+    def short(self) -> str:
+        """The name without its unit of time."""
+        return self.name.removesuffix(self.suffix if self.suffix != "_bytes" else "")
+
+
+def of_field(model: type[models.Model], name: str) -> Attribute:
+    """The attribute that a field of a model is."""
+    field = model._meta.get_field(name)
+    assert isinstance(field, models.Field)
+    choices = [value for value, _ in field.choices or ()]
+    if choices and isinstance(choices[0], int):  # an enumeration: its names are shown
+        named = tuple(str(label).partition(":")[0] for _, label in field.choices or ())
+        default = named[choices.index(field.default)]
+        return Attribute(name, str, default, named, str(field.help_text))
+    kind = next(of for one, of in TYPES.items() if isinstance(field, one))
+    return Attribute(
+        name, kind, field.get_default(), tuple(choices), str(field.help_text)
+    )
+
+
+def named(attributes: Iterable[Attribute], name: str) -> Attribute | None:
+    """The attribute of this name, with or without its unit, with ``_`` or ``-``."""
+    wanted = name.replace("-", "_")
+    return next((one for one in attributes if wanted in (one.name, one.short)), None)
+
+
+def read_value(attribute: Attribute, value: Any, *, name: str, where: str) -> Any:
+    """A value of a document, of the attribute's type.
+
+    Args:
+        attribute: the attribute.
+        value: a truth value, number, text or list; None is not set.
+        name: the name that was written: without the unit, a number needs one.
+        where: the place in the document, for errors.
+
+    Raises:
+        WrongSettings: the value is of another type, or not one of the choices.
+    """
+    if value is None:
+        return attribute.default
+    suffix, kind = attribute.suffix, attribute.type
+    if suffix and isinstance(value, str):
+        try:
+            return units.parse(value, units.UNITS[suffix])
+        except ValueError as error:
+            raise WrongSettings(where, str(error)) from None
+    is_short = name.replace("-", "_") != attribute.name
+    if is_short and value not in (0, -1):
+        raise WrongSettings(
+            where,
+            f'Give a unit, as “{attribute.short} = "5 {suffix[1:]}"”, or name it'
+            f" {attribute.name}.",
+        )
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind:
+        raise WrongSettings(where, f"It must be {WORDS[kind]}, not {value!r}.")
+    return checked(attribute, value, where)
+
+
+def checked(attribute: Attribute, value: Any, where: str) -> Any:
+    """A value of the right type, if it is one of the choices and can be stored."""
+    texts = value if isinstance(value, list) else [value]
+    for text in texts if attribute.type in (str, list) else ():
+        if not isinstance(text, str):
+            raise WrongSettings(where, f"It must be {WORDS[attribute.type]}.")
+        if attribute.choices and text not in attribute.choices:
+            words = ", ".join(attribute.choices)
+            raise WrongSettings(where, f"It must be one of {words}, not {text!r}.")
+        if not text.replace("\n", "").isprintable():
+            raise WrongSettings(where, "It has characters that cannot be seen.")
+    return sorted(set(value)) if isinstance(value, list) else value
+
+
+def from_text(attribute: Attribute, text: str, *, name: str, where: str) -> Any:
+    """A value that was typed as text, as on a command line.
+
+    Raises:
+        WrongSettings: the text is no value of the attribute.
+    """
+    value: Any = text
+    try:
+        if attribute.type is bool:
+            value = TRUTHS[text.lower()]
+        elif attribute.type in (int, float) and text[-1:].isdigit():
+            value = attribute.type(text)
+        elif attribute.type is list:
+            value = [one.strip() for one in text.split(",") if one.strip()]
+    except (ValueError, KeyError):
+        why = f"It must be {WORDS[attribute.type]}, not {text[:40]!r}."
+        raise WrongSettings(where, why) from None
+    return read_value(attribute, value, name=name, where=where)
+
+
+def shown(attribute: Attribute, value: Any) -> tuple[str, Any]:
+    """The name and value as people write them: with a unit, where there is one."""
+    if attribute.suffix and isinstance(value, int) and value > 0:
+        text = units.written(value, units.UNITS[attribute.suffix])
+        return attribute.short, text
+    return attribute.name, value

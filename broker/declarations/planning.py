@@ -1,0 +1,235 @@
+"""What declarations would change: each object created, altered or deleted, attribute by
+attribute."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from broker.config.imports import Difference
+from broker.declarations.kinds import ADDRESS, QUEUE, Key, ObjectKind, Values
+from broker.errors.settings import ObjectInUse, WrongSettings
+from broker.models import Queue
+from broker.queueing import journal
+
+Verb = Literal["create", "alter", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What one object is to be."""
+
+    kind: ObjectKind
+    key: Key
+    # The attributes to set, each of its type. Others keep their value; those of a new
+    # object have their default.
+    values: Values = field(default_factory=dict)
+    absent: bool = False  # it is to be deleted
+    purge: bool = False  # messages of a queue to delete go to the discard bin
+    where: str = ""  # its place in a document
+
+    @property
+    def id(self) -> tuple[str, Key]:
+        return self.kind.name, self.key
+
+    @property
+    def place(self) -> str:
+        return self.where or f"{self.kind.name} {' '.join(self.key)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectChange:
+    """The change of one object."""
+
+    verb: Verb
+    kind: ObjectKind
+    key: Key
+    differences: Sequence[Difference]
+    values: Values  # the attributes to set
+    messages: int = 0  # on a queue to delete
+    purge: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.kind.name} {' '.join(self.key)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePlan:
+    """The changes that declarations make now, in the order in which they are made."""
+
+    changes: Sequence[ObjectChange]
+    declarations: Sequence[Declaration]
+
+    @property
+    def token(self) -> str:
+        """A digest of the changes; the number of messages does not count."""
+        said = [
+            (str(one), one.purge, [repr(part) for part in one.differences])
+            for one in self.changes
+        ]
+        return hashlib.sha256(repr(said).encode()).hexdigest()
+
+
+def plan(
+    declarations: Iterable[Declaration],
+    *,
+    prune: Collection[ObjectKind] = (),
+    purge: bool = False,
+) -> ChangePlan:
+    """Compare declarations with what is stored; nothing is changed.
+
+    Args:
+        declarations: what is to be.
+        prune: kinds of which everything that is not declared is to be deleted.
+        purge: messages of all queues to delete go to the discard bin.
+
+    Raises:
+        WrongSettings: something is declared twice, or cannot be stored.
+        ObjectInUse: an object cannot be deleted.
+    """
+    wanted = list(declarations)
+    refuse_twice(wanted)
+    wanted += list(undeclared(wanted, prune))
+    wanted += list(addresses_to_create(wanted))
+    wanted += list(addresses_to_delete(wanted))
+    if purge:
+        wanted = [replace(one, purge=one.absent) for one in wanted]
+    made = [one for one in wanted if not one.absent]
+    going = [one for one in wanted if one.absent]
+    made.sort(key=lambda one: one.kind.rank)
+    going.sort(key=lambda one: -one.kind.rank)
+    ids = frozenset(one.id for one in going)
+    changes = [
+        *filter(None, map(making, made)),
+        *filter(None, (deletion(one, ids) for one in going)),
+    ]
+    return ChangePlan(changes, wanted)
+
+
+def refuse_twice(wanted: Iterable[Declaration]) -> None:
+    seen = set()
+    for one in wanted:
+        if one.id in seen:
+            raise WrongSettings(one.place, "It is declared twice. Leave one out.")
+        seen.add(one.id)
+
+
+def undeclared(
+    wanted: Sequence[Declaration], prune: Collection[ObjectKind]
+) -> Iterator[Declaration]:
+    """Deletions of what is stored and not declared."""
+    named = {one.id for one in wanted}
+    needed = {(ADDRESS.name, (address,)) for address in needed_by(wanted)}
+    for kind in prune:
+        for row in kind.rows() if kind.can_be_pruned else ():
+            one = Declaration(kind, kind.key_of(row), absent=True)
+            if one.id not in named | needed:
+                yield one
+
+
+def needed_by(wanted: Iterable[Declaration]) -> Iterator[str]:
+    """Names of the addresses that the declared queues need."""
+    for one in wanted:
+        if one.kind is QUEUE and not one.absent:
+            row = QUEUE.named(one.key).first()
+            default = row.address.name if row else one.key[0]
+            yield one.values.get("address") or default
+
+
+def addresses_to_create(wanted: Sequence[Declaration]) -> Iterator[Declaration]:
+    """The addresses of declared queues, where they are missing and not declared."""
+    named = {one.id for one in wanted}
+    for address in sorted(set(needed_by(wanted))):
+        one = Declaration(ADDRESS, (address,))
+        if one.id not in named and not ADDRESS.named(one.key).exists():
+            yield one
+
+
+def addresses_to_delete(wanted: Sequence[Declaration]) -> Iterator[Declaration]:
+    """The address of a queue to delete, if it has the same name and feeds nothing else:
+    what is sent to an address without a queue is lost, and nobody is told."""
+    named = {one.id for one in wanted}
+    needed = set(needed_by(wanted))
+    for one in wanted:
+        address = Declaration(ADDRESS, one.key, absent=True)
+        if one.kind is not QUEUE or not one.absent or address.id in named:
+            continue
+        feeding = Queue.objects.filter(address__name=one.key[0])
+        others = feeding.exclude(name__in=[k[0] for n, k in named if n == QUEUE.name])
+        if one.key[0] not in needed and feeding.exists() and not others.exists():
+            yield address
+
+
+def making(one: Declaration) -> ObjectChange | None:
+    """The change that creates or alters an object; None if it is as declared."""
+    kind = one.kind
+    row = kind.named(one.key).first()
+    is_new = row is None
+    before = kind.defaults(one.key) if is_new else kind.values_of(row)
+    if is_new:
+        refuse_key(one)
+        row = kind.new(one.key, one.place)
+    values = {name: value for name, value in one.values.items() if name in before}
+    if is_new:
+        values = before | {k: v for k, v in values.items() if v is not None}
+    kind.fill(row, values)
+    kind.check(row, one.place)
+    differences = [
+        Difference(name, None if is_new else before[name], value)
+        for name, value in values.items()
+        if value != before[name] or (is_new and name == "address")
+    ]
+    if getattr(row, "auto_created", False):  # it would be deleted when it is idle
+        differences.append(Difference("auto_created", before=True, after=False))
+    if not (differences or is_new):
+        return None
+    changed = {part.field: part.after for part in differences}
+    verb: Verb = "create" if is_new else "alter"
+    return ObjectChange(verb, kind, one.key, differences, values if is_new else changed)
+
+
+def refuse_key(one: Declaration) -> None:
+    for part in one.key:
+        if not part or not part.isprintable():
+            why = "A name cannot be empty, or have characters that cannot be seen."
+            raise WrongSettings(one.place, why)
+
+
+def deletion(
+    one: Declaration, going: frozenset[tuple[str, Key]]
+) -> ObjectChange | None:
+    """The change that deletes an object; None if there is none.
+
+    Raises:
+        ObjectInUse: it cannot be deleted.
+    """
+    row = one.kind.named(one.key).first()
+    if row is None:
+        return None
+    why = one.kind.obstacle(row, going)
+    if why:
+        raise ObjectInUse(one.kind.name, " ".join(one.key), why)
+    messages = depth(row).total if isinstance(row, Queue) else 0
+    defaults = one.kind.defaults(one.key)
+    differences = [
+        Difference(name, value, None)
+        for name, value in one.kind.values_of(row).items()
+        if value != defaults[name]
+    ]
+    return ObjectChange(
+        "delete", one.kind, one.key, differences, {}, messages, one.purge
+    )
+
+
+def depth(queue: Queue) -> journal.Depth:
+    """What a queue holds now."""
+    return journal.depths([queue.pk]).get(queue.pk, journal.Depth())
+
+
+def version(kind: ObjectKind, row: Any) -> str:
+    """A digest of an object's key and attributes."""
+    said = json.dumps([kind.key_of(row), kind.values_of(row)], ensure_ascii=False)
+    return hashlib.sha256(said.encode()).hexdigest()[:32]

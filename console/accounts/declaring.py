@@ -1,0 +1,108 @@
+"""Users as declarations, and the rights that a declared change needs.
+
+Accounts are declared without a password: an administrator sets one under Settings, or
+people sign in elsewhere. Nobody grants more than they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib.auth.models import Group, User
+from django.core.exceptions import PermissionDenied
+
+from broker.declarations import KINDS as OF_THE_BROKER
+from broker.declarations import Attribute, ObjectChange, ObjectKind
+from broker.declarations.kinds import AUTHORITY, Key, Values
+from broker.errors.settings import ObjectInUse
+from broker.models import Queue
+from broker.security import authorities
+from console.accounts import granting, permissions
+
+DEEDS = {"create": "add", "alter": "change", "delete": "delete"}
+STRONGER = "The account {} has permissions that you lack, or would get some."
+
+
+class UserKind(ObjectKind):
+    name, plural, model, rank = "user", "users", User, 5
+    keys = ("username",)
+    can_be_pruned = False
+
+    def __init__(self) -> None:
+        super().__init__("email", "is_active", "is_staff")
+        help_text = "The groups, such as viewer, operator or administrator."
+        groups = Attribute("groups", list, [], help=help_text)
+        self.attributes = {**self.attributes, "groups": groups}
+
+    def new(self, key: Key, where: str) -> User:
+        user = User(username=key[0])
+        user.set_unusable_password()
+        return user
+
+    def values_of(self, row: User) -> dict[str, Any]:
+        plain = {
+            name: getattr(row, name) for name in ("email", "is_active", "is_staff")
+        }
+        groups = row.groups.order_by("name").values_list("name", flat=True)
+        return plain | {"groups": list(groups)}
+
+    def fill(self, row: User, values: Values) -> None:
+        super().fill(row, {k: v for k, v in values.items() if k != "groups"})
+
+    def references(self) -> set[str]:
+        return {"password"}
+
+    def save(self, row: User, key: Key, values: Values) -> None:
+        super().save(row, key, values)
+        if "groups" in values:
+            found = {one.name: one for one in Group.objects.all()}
+            for name in values["groups"]:
+                if name not in found:
+                    why = f"There is no group {name!r}. Create it under Settings."
+                    raise ObjectInUse(self.name, key[0], why)
+            row.groups.set([found[name] for name in values["groups"]])
+
+
+USER = UserKind()
+KINDS: tuple[ObjectKind, ...] = (*OF_THE_BROKER[:-1], USER, AUTHORITY)
+
+
+def permission(kind: ObjectKind, deed: str) -> str:
+    """Django's permission to view, add, change or delete objects of a kind."""
+    return f"{kind.model._meta.app_label}.{deed}_{kind.model._meta.model_name}"
+
+
+def require_rights(user: User | None, changes: Iterable[ObjectChange]) -> None:
+    """Check that a user may make these changes; None is the process itself, which may.
+
+    Raises:
+        PermissionDenied: a permission is missing.
+        NotAuthorized: an authority on a queue is missing.
+    """
+    for change in changes if user is not None else ():
+        assert user is not None
+        needed = permission(change.kind, DEEDS[change.verb])
+        if not permissions.may(user, needed):
+            raise PermissionDenied(f"The permission {needed} is missing.")
+        if change.kind.model is Queue and change.verb != "create":
+            authorities.require(user, "inquire", change.key[0])
+            if change.purge:
+                authorities.require(user, "get", change.key[0])
+        if change.kind is USER:
+            require_strength(user, change)
+
+
+def require_strength(user: User, change: ObjectChange) -> None:
+    """Nobody changes an account that may more than they, or gives it more.
+
+    Raises:
+        PermissionDenied: the change would.
+    """
+    other = User.objects.filter(username=change.key[0]).first()
+    wanted = set(change.values.get("groups", ()))
+    may_give = set(granting.groups(user).values_list("name", flat=True))
+    if other is not None:
+        may_give |= set(other.groups.values_list("name", flat=True))
+    if not wanted <= may_give or (other and not granting.may_manage(user, other)):
+        raise PermissionDenied(STRONGER.format(change.key[0]))

@@ -1,0 +1,74 @@
+"""The blocks of docs/queues-as-code.md, in their order."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+
+from broker.client import put
+from broker.declarations import documents, plan
+from broker.models import Discarded, Queue
+from console.accounts.declaring import KINDS
+from tests.broker.declarations.test_converters import ARTEMIS, MQSC, RABBITMQ
+from tests.console.commanding import run
+
+pytestmark = pytest.mark.django_db
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "queues-as-code.md"
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+FILES = {
+    "definitions.json": json.dumps(RABBITMQ),
+    "broker.xml": ARTEMIS,
+    "queues.mqsc": MQSC,
+}
+CODES = {"--plan": 4}  # exit code of a command with this option
+
+
+def test_each_block_does_what_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    kinds = [kind for kind, _ in BLOCKS]
+    assert kinds == ["toml", "", "toml", "", "", "python", ""]
+    file = tmp_path / "backout.toml"
+    said: list[str] = []
+
+    for kind, block in BLOCKS:
+        if kind == "toml":
+            file.write_text(block)
+            documents.read(block, KINDS)
+        elif kind == "python":
+            exec(block, {})
+        else:
+            for line in block.splitlines():
+                said.append(told(line))
+                if line.endswith('DLQ --redelivery-delay "10 min"'):
+                    put("payments")
+
+    assert said[2] == "There is nothing to change.\n"
+    exported = documents.read(said[3], KINDS)[0]
+    assert any(one.key == ("orders.BOQ",) for one in exported)
+    for converted in said[-3:]:
+        assert plan(documents.read(converted, KINDS)[0]).changes
+    assert Discarded.objects.get().queue == "payments"
+    assert Queue.objects.get(name="orders").max_depth == 5000
+
+
+def told(line: str) -> str:
+    """What a line of the page says; it exits as it should."""
+    words = shlex.split(line)
+    assert words[:2] == ["manage.py", "backout"]
+    expected = next((code for word, code in CODES.items() if word in words), 0)
+    if not expected:
+        return str(run(*words[2:]))
+    with pytest.raises(CommandError) as ended:
+        run(*words[2:])
+    assert ended.value.returncode == expected
+    return ""
