@@ -7,10 +7,12 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import ValidationError
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from broker.admin.advising import AdvisingAdmin
+from broker.admin.advising import AdvisingAdmin, advising
 from broker.admin.names import NamedForm
+from broker.declarations.applying import lock_out_puts, remove_queue
 from broker.errors.messages import InvalidSelector
 from broker.formats.selectors.parsing import parse
 from broker.models import Discarded, ModelQueue, Queue, QueueAlias, Subscription
@@ -83,6 +85,24 @@ class QueueAdmin(AdvisingAdmin):
         found = [*found, *in_the_bin(chosen)]
         return found, counts, missing, [*kept, *still_held(chosen)]
 
+    def delete_model(self, request: HttpRequest, obj: Model) -> None:
+        self.delete_empty(request, Queue.objects.filter(pk=obj.pk))
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet) -> None:
+        self.delete_empty(request, queryset)
+
+    def delete_empty(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:
+        """Delete queues, while nobody can put to them.
+
+        Raises:
+            QueueNotEmpty: a message has come since the page was shown.
+            ObjectInUse: transactions that put or got messages are open too long.
+        """
+        with advising(request):
+            lock_out_puts([queue.name for queue in queues])
+            for queue in queues:
+                remove_queue(queue, purge=False)
+
 
 def still_held(queues: Iterable[Queue]) -> Iterator[str]:
     depths = journal.depths()
@@ -96,15 +116,14 @@ def still_held(queues: Iterable[Queue]) -> Iterator[str]:
 
 
 def in_the_bin(queues: Iterable[Queue]) -> Iterator[str]:
-    """Sentences on the discarded messages of queues: without its queue, none can be
-    restored."""
+    """Sentences on the discarded messages of queues: they need a queue of the name."""
     for queue in queues:
         count = Discarded.objects.filter(queue_id=queue.pk).count()
         if count:
             yield (
                 f"{count:,} discarded {'message' if count == 1 else 'messages'} of"
-                f" {queue}: the discard bin cannot restore"
-                f" {'it' if count == 1 else 'them'} without the queue."
+                f" {queue}: the discard bin can restore"
+                f" {'it' if count == 1 else 'them'} only to a new queue of that name."
             )
 
 

@@ -7,7 +7,7 @@ file ``backout.toml``, ``declare_queue`` and the converters of other brokers' fi
 
 from __future__ import annotations
 
-from broker.declarations.applying import apply, declare
+from broker.declarations.applying import apply, declare, one_at_a_time
 from broker.declarations.attributes import Attribute, read_value
 from broker.declarations.documents import export, read
 from broker.declarations.kinds import KINDS, ObjectKind
@@ -29,6 +29,7 @@ __all__ = [
     "apply",
     "declare",
     "export",
+    "one_at_a_time",
     "plan",
     "read",
     "read_value",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from django.db import IntegrityError, OperationalError, connection, transaction
@@ -59,7 +60,7 @@ def apply(
         ObjectInUse: an object cannot be created or deleted because of another.
     """
     try:
-        with transaction.atomic():
+        with one_at_a_time():
             lock(wanted)
             if expected is not None:
                 require_version(wanted.declarations[0], expected)
@@ -75,22 +76,24 @@ def apply(
         raise
 
 
-@transaction.atomic
 def declare(declarations: Iterable[Declaration]) -> ChangePlan:
-    """Plan and apply at once. Of several processes that do so, each waits for the one
-    before."""
-    one_at_a_time()
-    return apply(plan(declarations))
+    """Plan and apply at once."""
+    with one_at_a_time():
+        return apply(plan(declarations))
 
 
-def one_at_a_time() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s::int, 0)", [ONE_AT_A_TIME])
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """A transaction. Of several that plan and apply, each waits for the one before, so
+    that what was planned is still so."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s::int, 0)", [ONE_AT_A_TIME])
+        yield
 
 
 def lock(wanted: ChangePlan) -> None:
     """Keep others from changing what the plan changes, until the transaction ends."""
-    one_at_a_time()
     for change in wanted.changes:
         if change.verb != "delete":
             rows = change.kind.named(change.key)

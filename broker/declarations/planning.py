@@ -12,7 +12,7 @@ from typing import Any, Literal
 from broker.config.imports import Difference
 from broker.declarations.kinds import ADDRESS, QUEUE, Key, ObjectKind, Values
 from broker.errors.settings import ObjectInUse, WrongSettings
-from broker.models import Queue
+from broker.models import Address, Queue
 from broker.queueing import journal
 
 Verb = Literal["create", "alter", "delete"]
@@ -92,9 +92,10 @@ def plan(
     """
     wanted = list(declarations)
     refuse_twice(wanted)
-    wanted += list(undeclared(wanted, prune))
-    wanted += list(addresses_to_create(wanted))
-    wanted += list(addresses_to_delete(wanted))
+    needed = set(needed_by(wanted))
+    wanted += list(undeclared(wanted, needed, prune))
+    wanted += list(addresses_to_create(wanted, needed))
+    wanted += list(addresses_to_delete(wanted, needed))
     if purge:
         wanted = [replace(one, purge=one.absent) for one in wanted]
     made = [one for one in wanted if not one.absent]
@@ -118,41 +119,46 @@ def refuse_twice(wanted: Iterable[Declaration]) -> None:
 
 
 def undeclared(
-    wanted: Sequence[Declaration], prune: Collection[ObjectKind]
+    wanted: Sequence[Declaration], needed: set[str], prune: Collection[ObjectKind]
 ) -> Iterator[Declaration]:
     """Deletions of what is stored and not declared."""
     named = {one.id for one in wanted}
-    needed = {(ADDRESS.name, (address,)) for address in needed_by(wanted)}
+    named |= {(ADDRESS.name, (address,)) for address in needed}
     for kind in prune:
         for row in kind.rows() if kind.can_be_pruned else ():
             one = Declaration(kind, kind.key_of(row), absent=True)
-            if one.id not in named | needed:
+            if one.id not in named:
                 yield one
 
 
 def needed_by(wanted: Iterable[Declaration]) -> Iterator[str]:
     """Names of the addresses that the declared queues need."""
-    for one in wanted:
-        if one.kind is QUEUE and not one.absent:
-            row = QUEUE.named(one.key).first()
-            default = row.address.name if row else one.key[0]
-            yield one.values.get("address") or default
+    queues = [one for one in wanted if one.kind is QUEUE and not one.absent]
+    rows = Queue.objects.filter(name__in=[one.key[0] for one in queues])
+    present = dict(rows.values_list("name", "address__name"))
+    for one in queues:
+        name = one.key[0]
+        yield one.values.get("address") or present.get(name, name)
 
 
-def addresses_to_create(wanted: Sequence[Declaration]) -> Iterator[Declaration]:
+def addresses_to_create(
+    wanted: Sequence[Declaration], needed: set[str]
+) -> Iterator[Declaration]:
     """The addresses of declared queues, where they are missing and not declared."""
     named = {one.id for one in wanted}
-    for address in sorted(set(needed_by(wanted))):
+    stored = Address.objects.filter(name__in=needed).values_list("name", flat=True)
+    for address in sorted(needed - set(stored)):
         one = Declaration(ADDRESS, (address,))
-        if one.id not in named and not ADDRESS.named(one.key).exists():
+        if one.id not in named:
             yield one
 
 
-def addresses_to_delete(wanted: Sequence[Declaration]) -> Iterator[Declaration]:
+def addresses_to_delete(
+    wanted: Sequence[Declaration], needed: set[str]
+) -> Iterator[Declaration]:
     """The address of a queue to delete, if it has the same name and feeds nothing else:
     what is sent to an address without a queue is lost, and nobody is told."""
     named = {one.id for one in wanted}
-    needed = set(needed_by(wanted))
     for one in wanted:
         address = Declaration(ADDRESS, one.key, absent=True)
         if one.kind is not QUEUE or not one.absent or address.id in named:
@@ -172,11 +178,9 @@ def making(one: Declaration) -> ObjectChange | None:
     if is_new:
         refuse_key(one)
         row = kind.new(one.key, one.place)
-    values = {name: value for name, value in one.values.items() if name in before}
+    values = dict(one.values)
     if is_new:
         values = before | {k: v for k, v in values.items() if v is not None}
-    kind.fill(row, values)
-    kind.check(row, one.place)
     differences = [
         Difference(name, None if is_new else before[name], value)
         for name, value in values.items()
@@ -186,6 +190,8 @@ def making(one: Declaration) -> ObjectChange | None:
         differences.append(Difference("auto_created", before=True, after=False))
     if not (differences or is_new):
         return None
+    kind.fill(row, values)
+    kind.check(row, one.place)
     changed = {part.field: part.after for part in differences}
     verb: Verb = "create" if is_new else "alter"
     return ObjectChange(verb, kind, one.key, differences, values if is_new else changed)

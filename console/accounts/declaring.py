@@ -100,7 +100,8 @@ def require_strength(user: User, change: ObjectChange) -> None:
         PermissionDenied: the change would.
     """
     other = User.objects.filter(username=change.key[0]).first()
-    wanted = set(change.values.get("groups", ()))
+    named = Group.objects.filter(name__in=change.values.get("groups", ()))
+    wanted = set(named.values_list("name", flat=True))
     may_give = set(granting.groups(user).values_list("name", flat=True))
     if other is not None:
         may_give |= set(other.groups.values_list("name", flat=True))

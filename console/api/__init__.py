@@ -39,6 +39,7 @@ from console.api import (
     courses,
     credentials,
     decisions,
+    definitions,
     groups,
     health,
     idempotency,
@@ -59,7 +60,7 @@ from console.api.messages import browsing, detail, repairs, search, sending, tak
 PARTS = (
     *(search, detail, sending, taking, branches, decisions),
     *(queues, browsing, letters),
-    *(addresses, settings, operations, acting, courses, repairs),
+    *(addresses, settings, definitions, operations, acting, courses, repairs),
     *(connections, credentials, audit, health, groups, rules, own_rights),
     *(reports, views, parts, documents),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Path, Query, Router, Schema
 from pydantic import Field, JsonValue
@@ -168,6 +169,28 @@ def define_setting(
     require(request, CHANGE_)
     require(request, ADD)
     setting, _ = edits.define(match, said.values, expected=expected_by(request))
+    response.headers["ETag"] = f'"{edits.version(setting)}"'
+    return told(setting)
+
+
+@router.patch(
+    "/settings/{queue:match}",
+    response={200: StoredSetting, **REFUSED},
+    summary="Change the settings of a pattern",
+)
+def change_setting(
+    request: HttpRequest, match: Path[str], said: SettingValues, response: HttpResponse
+) -> dict[str, Any]:
+    """Changes some fields of a setting that exists; null undefines one. ``If-Match`` as
+    for a definition.
+    """
+    require(request, CHANGE_)
+    with transaction.atomic():
+        found = AddressSetting.objects.select_for_update().filter(match=match).first()
+        if found is None:
+            raise Http404(f"setting {match}")
+        values = defined(found) | said.values
+        setting, _ = edits.define(match, values, expected=expected_by(request))
     response.headers["ETag"] = f'"{edits.version(setting)}"'
     return told(setting)
 

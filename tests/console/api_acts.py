@@ -25,6 +25,7 @@ from tests.console.acts import (
     waiting,
 )
 from tests.console.api_bridge_acts import OPERATIONS as OF_BRIDGES
+from tests.console.api_definition_acts import OPERATIONS as OF_DEFINITIONS
 from tests.console.letters import make_places
 from tests.console.own_acts import Case, planner, view
 from tests.console.wire import make_client, make_credential, make_endpoint
@@ -247,4 +248,5 @@ OPERATIONS: dict[str, Callable[[Client], Case]] = {  # of the API, by id
     "commit_branch": api_commit_branch,
     "back_out_branch": api_back_out_branch,
     **OF_BRIDGES,
+    **OF_DEFINITIONS,
 }

@@ -132,7 +132,7 @@ def test_a_queue_is_created_altered_shown_and_deleted() -> None:
     assert "max_depth 7" in run("queue", "list")
 
     put("orders")
-    assert "(1 messages: refused without --purge)" in run("queue", "delete", "orders")
+    assert "(1 message: refused without --purge)" in run("queue", "delete", "orders")
     assert refused("queue", "delete", "orders", "--yes")[0] == 1
     run("queue", "delete", "orders", "--purge", "--yes")
     assert not Queue.objects.exists()

@@ -9,7 +9,7 @@ from django.test import Client
 
 from broker.amqp.messages import batches
 from broker.formats import filters
-from broker.models import AuditRecord
+from broker.models import AuditRecord, QueueAlias
 from broker.operations import rules
 from broker.queueing.put import NewMessage, put, put_many
 from broker.transactions.scope import UnitOfWork
@@ -23,7 +23,7 @@ from tests.console.bridging import make_branch
 from tests.console.endpoints import Endpoint, at
 from tests.console.letters import die, make_places
 from tests.console.wire import make_client, make_credential, make_endpoint
-from tests.make import make_messages, make_queue, plan_resubmit
+from tests.make import make_messages, make_queue, make_user, plan_resubmit
 
 Values = dict[str, Any]
 JSON = "application/json"
@@ -71,6 +71,8 @@ def make_world(client: Client) -> Values:
     work = UnitOfWork(actor="shop.handle")
     work.get("orders")
     make_branch(make_bridge(), XID)
+    QueueAlias.objects.create(name="OLD", target="orders")
+    make_user("shop", pattern="orders")
     return {
         "bridge": "bridge",
         "link": "out",
@@ -80,6 +82,10 @@ def make_world(client: Client) -> Values:
         "name": "orders",
         "address": "orders",
         "match": "orders",
+        "alias": "OLD",
+        "model": "SYSTEM.DURABLE.MODEL.QUEUE",
+        "username": "shop",
+        "principal": "user:shop",
         "message_id": message_id,
         "letter": letter.message_id,
         "client_message_id": "order-7",

@@ -17,7 +17,7 @@ from broker.models import DeadLetter, Operation
 from broker.operations import ONLY_ITS_QUEUE, Order
 from broker.sql import database_now
 from console.cli import deeds, exchange, people, telling
-from console.cli.declarations import add_groups
+from console.cli.objects import add_groups
 from console.cli.options import (
     Filters,
     Json,

@@ -1,0 +1,78 @@
+"""What the API defines, changes and deletes, as ``acts`` has the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.test import Client
+
+from broker.models import Act, Address, ModelQueue, QueueAlias
+from tests.console.own_acts import Case
+from tests.make import make_authority, make_queue, make_setting
+
+API = "/api/v1"
+Values = dict[str, Any]
+# Of each kind: its URL, how one is made, and what of it is defined and changed.
+KINDS: dict[str, tuple[str, Callable[[], object], Values]] = {
+    "queue": ("queues/orders", lambda: make_queue(address="shop"), {"max_depth": 7}),
+    "address": (
+        "addresses/orders",
+        lambda: Address.objects.create(name="orders"),
+        {"durable_model": "M"},
+    ),
+    "alias": (
+        "aliases/OLD",
+        lambda: QueueAlias.objects.create(name="OLD", target="orders"),
+        {"target": "answers"},
+    ),
+    "model": (
+        "models/M",
+        lambda: ModelQueue.objects.create(name="M"),
+        {"max_depth": 7},
+    ),
+    "user": (
+        "users/shop",
+        lambda: User.objects.create_user("shop"),
+        {"email": "shop@example.org"},
+    ),
+    "authority": (
+        "authorities/user~3Ashop/orders",
+        lambda: make_authority(User.objects.get(username="shop"), pattern="orders"),
+        {"may": ["put"]},
+    ),
+}
+
+
+def act(kind: str, deed: Act) -> Callable[[Client], Case]:
+    path, make, values = KINDS[kind]
+
+    def case(_: Client) -> Case:
+        if kind == "authority":
+            User.objects.create_user("shop")
+        if deed != Act.CREATE:
+            make()
+        elif kind == "queue":
+            Address.objects.create(name="orders")
+        said = {} if deed == Act.DELETE else values
+        return f"{API}/{path}", said, deed
+
+    return case
+
+
+def change_setting(_: Client) -> Case:
+    make_setting("orders", max_delivery_attempts=3)
+    said = {"values": {"redelivery_delay_ms": 5000}}
+    return f"{API}/settings/orders", said, Act.CHANGE
+
+
+DEEDS = {"define": Act.CREATE, "change": Act.CHANGE, "delete": Act.DELETE}
+OPERATIONS: dict[str, Callable[[Client], Case]] = {
+    **{
+        f"{verb}_{kind}": act(kind, deed)
+        for kind in KINDS
+        for verb, deed in DEEDS.items()
+    },
+    "change_setting": change_setting,
+}
