@@ -110,7 +110,7 @@ MORE = [
     " SELECT id, n::text, now() - n * interval '1 s'"
     " FROM broker_link, generate_series(1, 1000) n",
     "INSERT INTO broker_branch (xid, link_id, kind, messages, detail, began_at)"
-    " SELECT n::text, id, 'decided', 1, '{}', now()"
+    " SELECT id || '-' || n, id, 'decided', 1, '{}', now()"
     " FROM broker_link, generate_series(1, 1000) n",
     "INSERT INTO broker_experience SELECT n, n::text, 1, 1, now(), now()"
     " FROM generate_series(1, 20000) n",

@@ -2,7 +2,7 @@
 -- before it, which has been committed there.
 --
 -- Locks    the deleted row.
--- Index    broker_branch_pkey
+-- Index    broker_branch_xid_6651b7cf_like
 -- Returns  the name of the transaction.
 WITH committed AS (
     DELETE FROM broker_branch WHERE xid = %(last)s::text
