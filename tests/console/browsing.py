@@ -50,7 +50,7 @@ expect.set_options(timeout=60_000)
 
 PROGRAMS = ("web", "worker")
 APPLICATION = "console.asgi:application"
-AXE = f"/{settings.STATIC_URL.strip('/')}/vendor/axe.min.js"
+AXE = f"/{settings.STATIC_URL.strip('/')}/console/vendor/axe.min.js"
 CUT_OFF = "net::ERR_ABORTED"  # by the page that came next
 LONGEST_WALK = 60  # keys
 
