@@ -10,6 +10,7 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import ProgrammingError, connections, transaction
+from django.utils.module_loading import import_string
 
 from broker.config.lint import advice
 from broker.errors import UnsafeServer
@@ -94,6 +95,19 @@ def wildcards_are_meant(**_: Any) -> list[CheckMessage]:
     except ImproperlyConfigured as error:
         return [Error(str(error), id="broker.E004")]
     return []
+
+
+@register(BROKER)
+def handler_middleware_is_there(**_: Any) -> list[CheckMessage]:
+    """Refuse middleware of handlers that cannot be imported."""
+    found: list[CheckMessage] = []
+    for path in settings.BROKER_HANDLER_MIDDLEWARE:
+        try:
+            import_string(path)
+        except ImportError as error:
+            sentence = f"BROKER_HANDLER_MIDDLEWARE names {path}: {error}"
+            found.append(Error(sentence, id="broker.E007"))
+    return found
 
 
 def refuse_unsafe_server() -> None:

@@ -65,6 +65,10 @@ BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S: Annotated[
 BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S: Annotated[
     float, "Seconds between deletions of idle auto-created queues; negative: never."
 ] = 30.0
+BROKER_HANDLER_MIDDLEWARE: Annotated[
+    list[str],
+    "What wraps all handlers, as dotted paths, the outermost first; see install.md.",
+] = []
 BROKER_UNDO_WINDOW_S: Annotated[
     int, "Seconds after its end in which an operation can be undone."
 ] = 1800

@@ -26,6 +26,7 @@ from django.db import connection, transaction
 from broker import models
 from broker.client.dispatch import stoppages
 from broker.client.dispatch.handlers import Handler
+from broker.client.dispatch.middleware import wrapped
 from broker.client.dispatch.undeliverable import (
     Blocked,
     NoneOf,
@@ -68,6 +69,7 @@ class ConnectionConsumer:
 
     def __init__(self, handler: Handler, queue: models.Queue, user: Any) -> None:
         self.handler = handler
+        self.handle = wrapped(handler.handle)
         self.queue = queue
         self.user = user
         self.lock = threading.Lock()
@@ -192,7 +194,7 @@ class ServerSession:
             self.put_away(going, got, work)
         else:
             for delivery in got.deliveries:
-                self.handler.handle(delivery, work)
+                self.consumer.handle(delivery, work)
             if self.handler.batch == 1 and self.search is None and self.goes_on():
                 work.then = self.next
         return None
