@@ -28,7 +28,6 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
 
 setup: runtime ## Install what the console needs, without starting it
-	@$(PY) manage.py vendor
 	@$(PY) -m compileall -qq -j 0 .venv/lib || true  # services may not write there
 
 run: runtime ## Start everything and print the address; Ctrl-C ends it
@@ -38,7 +37,6 @@ demo: runtime ## The same with traffic, made from the files in DIR if it is give
 	@exec $(PY) manage.py run --demo $(if $(DIR),"$(DIR)")
 
 test: development ## Run the tests; ARGS="-k redelivery" chooses
-	@$(PY) manage.py vendor
 	@$(if $(findstring not browser,$(ARGS)),,$(PY) -m tests.tools.chromium)
 	@$(PY) -m pytest --dist worksteal $(foreach n,$(TESTERS),$(TESTER)) $(ARGS)
 

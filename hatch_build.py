@@ -14,16 +14,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 class Assets(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Map the folders; ``version`` is hatchling's: standard or editable.
-
-        Raises:
-            FileNotFoundError: the browser's packages are not there.
-        """
+        """Map the folders; ``version`` is hatchling's: standard or editable."""
         if version == "editable":
             return
         tree = Path(self.root)
-        if not (tree / "static" / "vendor").is_dir():
-            raise FileNotFoundError("static/vendor is missing. Run `make setup` first.")
         files = build_data["force_include"]
         files["static"] = "console/static/console"
         for one in (tree / "templates").iterdir():

@@ -40,7 +40,7 @@ def is_caught(mutant: Mutant) -> bool:
     """Whether the machine fails on a copy of the project with the defect in it."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "project"
-        ignored = shutil.ignore_patterns(".*", "var", "vendor", "node_modules")
+        ignored = shutil.ignore_patterns(".*", "var")
         shutil.copytree(ROOT, copy, ignore=ignored)
         target = copy / mutant.file
         text = target.read_text()

@@ -42,17 +42,21 @@ from console.runtime import socket_paths, supervisor
 from console.runtime.supervisor import MARK, Program, SupervisedProgram, Terminal
 from tests.console.ports import HOST, kept_port
 from tests.console.until import until
-from tests.tools import chromium
-from tests.tools.chromium import NODE
+from tests.tools import axe, chromium
+from tests.tools.npm import NODE
 
 # Longer than anything takes where much else goes on. Who waits sees it at once.
 expect.set_options(timeout=60_000)
 
 PROGRAMS = ("web", "worker")
 APPLICATION = "console.asgi:application"
-AXE = f"/{settings.STATIC_URL.strip('/')}/console/vendor/axe.min.js"
+AXE = f"/{settings.STATIC_URL.strip('/')}/axe.min.js"
 CUT_OFF = "net::ERR_ABORTED"  # by the page that came next
 LONGEST_WALK = 60  # keys
+MISSING = (
+    "This test needs {0}, which is not here. Fetch it:"
+    " .venv/bin/python -m tests.tools.chromium"
+)
 
 # Playwright brings a Node that needs a library (libatomic) which not every machine has.
 os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(NODE))
@@ -78,6 +82,7 @@ def programs_running(
 ) -> Iterator[str]:
     environment = environment_of_programs(var, port)
     shutil.copytree(Path(collected().name, "static"), var / "static")
+    shutil.copy(found_axe(), var / "static")
     said = {name: io.StringIO() for name in programs}
     kept = [
         SupervisedProgram(serving(program, application), Terminal(said[program.name]))
@@ -143,11 +148,7 @@ def launched(playwright: Playwright) -> Browser:
     """
     found = chromium.path()
     if found is None:
-        pytest.fail(
-            "There is no Chromium for this test to drive. Fetch one:"
-            " .venv/bin/python -m tests.tools.chromium",
-            pytrace=False,
-        )
+        pytest.fail(MISSING.format("Chromium"), pytrace=False)
     return playwright.chromium.launch(
         executable_path=found, env={**chromium.environment()}
     )
@@ -235,6 +236,13 @@ def walk_to_choices(page: Page) -> None:
         if page.locator('[type="radio"]:focus-visible').count():
             return
     raise AssertionError("no key leads to the choices")
+
+
+def found_axe() -> Path:
+    found = axe.path()
+    if found is None:
+        pytest.fail(MISSING.format("axe"), pytrace=False)
+    return found
 
 
 def bring_axe(page: Page) -> None:

