@@ -114,14 +114,15 @@ def collected() -> TemporaryDirectory[str]:
 
 
 def serving(program: Program, application: str) -> Program:
-    """The same program with this application in place of the console's.
+    """The same program with this application in place of the console's, as a process of
+    its own: forks have the settings of this process.
 
     Workers are not asked to leave, which takes seconds: nothing is left to do.
     """
     arguments = [one.replace(APPLICATION, application) for one in program.arguments]
     is_worker = program.name in {"worker", "deadlines"}
     signals = [(signal.SIGKILL, 10.0)] if is_worker else program.signals
-    return replace(program, arguments=arguments, signals=signals)
+    return replace(program, arguments=arguments, signals=signals, forked=None)
 
 
 def environment_of_programs(var: Path, port: int) -> dict[str, str]:
