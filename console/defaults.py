@@ -22,6 +22,9 @@ BACKOUT_ROLE_PREFIX: Annotated[
 BACKOUT_METRICS_TOKEN: Annotated[
     str, "Token for /metrics; empty: only clients on this machine get metrics."
 ] = ""
+BACKOUT_API_REQUESTS_PER_MINUTE: Annotated[
+    int, "Requests to the REST API that a client may send in a minute; 0: any number."
+] = 0
 BACKOUT_TRUSTED_PROXIES: Annotated[
     list[str], "Proxies whose header X-Forwarded-For is trusted: addresses, networks."
 ] = []

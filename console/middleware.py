@@ -15,6 +15,8 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.module_loading import import_string
 
 PARTS = (
+    "console.layout.request_ids.RequestIdMiddleware",
+    "console.layout.permissions_policy.PermissionsPolicyMiddleware",
     "console.layout.private_answers.PolicyMiddleware",
     "console.layout.private_answers.PrivateMiddleware",
     "console.accounts.sessions.SessionsMiddleware",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import environ
 from cryptography.fernet import Fernet
+from django.core.exceptions import ImproperlyConfigured
 
 from console.runtime import socket_paths
 from console.settings_signing_in import *  # noqa: F403
@@ -155,12 +156,28 @@ STORAGES = {
     },
 }
 
+# How processes log: lines for people, or JSON objects with the ids of what they are
+# about (broker/monitoring/logs.py).
+BACKOUT_LOG_FORMAT = env("BACKOUT_LOG_FORMAT", default="text")
+if BACKOUT_LOG_FORMAT not in ("text", "json"):
+    raise ImproperlyConfigured(
+        f"BACKOUT_LOG_FORMAT is text or json, not {BACKOUT_LOG_FORMAT!r}."
+    )
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
+        "text": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "json": {"()": "broker.monitoring.logs.JsonFormatter"},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": BACKOUT_LOG_FORMAT,
+        }
+    },
+    # uvicorn has a format of its own, set before this
+    "loggers": {"uvicorn": {"handlers": [], "propagate": True, "level": "WARNING"}},
     "root": {"handlers": ["stderr"], "level": env("LOG_LEVEL", default="INFO")},
 }

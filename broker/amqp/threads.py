@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
@@ -62,7 +63,8 @@ class Pool:
         not be reached at all.
         """
         future: asyncio.Future[Result] = self.loop.create_future()
-        self.calls.put(partial(self.answer, future, partial(function, *args, **kw)))
+        call = partial(copy_context().run, partial(function, *args, **kw))
+        self.calls.put(partial(self.answer, future, call))
         return future
 
     def answer(

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from broker.errors import OperationNotPlanned
 from broker.errors.operations import NothingChosen
 from broker.models import Act, Course, Operation, OperationItem
+from broker.monitoring import logs
 from broker.operations import approvals, patching, schedule
 from broker.operations.auditing import note
 from broker.operations.executors import do
@@ -95,7 +96,6 @@ def change(operation_id: int, before: Operation.State, **fields: Any) -> None:
         raise OperationNotPlanned(operation_id, state)
 
 
-@transaction.atomic
 def step(operation_id: int, *, limit: int = BATCH, now: datetime | None = None) -> int:
     """Process the next items of a running operation; return how many.
 
@@ -103,6 +103,11 @@ def step(operation_id: int, *, limit: int = BATCH, now: datetime | None = None) 
     allows no message now, if it is paused, or while it watches a trial. If a process
     dies, its uncommitted items are processed by the next step, in any process.
     """
+    with logs.bound(operation=operation_id), transaction.atomic():
+        return make_step(operation_id, limit, now)
+
+
+def make_step(operation_id: int, limit: int, now: datetime | None) -> int:
     running = Operation.objects.select_for_update(
         skip_locked=True, of=("self",)
     ).filter(pk=operation_id, state=State.RUNNING)

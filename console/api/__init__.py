@@ -52,6 +52,7 @@ from console.api import (
     requests,
     rules,
     settings,
+    throttle,
     views,
 )
 from console.api.bridges import documents, parts
@@ -125,6 +126,7 @@ api = Api(
     openapi_url=None,
     docs_url=None,  # the documentation page would load scripts from another site
     auth=authentication.WAYS,
+    throttle=throttle.LIMIT,
     parser=requests.JsonParser(),
 )
 for part in PARTS:

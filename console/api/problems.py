@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,13 +10,14 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI, Schema
-from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.errors import AuthenticationError, HttpError, Throttled, ValidationError
 
 from broker.errors import BrokerError
 from broker.errors.bridges import WrongBridge
 from broker.errors.messages import InvalidFilter
 from broker.errors.rules import InvalidRules
 from console.accounts import denials, hidden, permissions
+from console.api.throttle import LIMIT
 from console.layout.error_responses import status_of
 
 CONTENT_TYPE = "application/problem+json"
@@ -23,7 +25,6 @@ NO_NUL = r"^[^\x00]*$"  # PostgreSQL cannot store a NUL character in text
 CODES = {  # codes of requests that are refused before an operation runs
     400: "bad-request",
     403: "csrf-failed",
-    429: "too-many-requests",
 }
 
 
@@ -40,7 +41,7 @@ class Problem(Schema):
     errors: list[dict[str, Any]] | None = None  # invalid fields, and their positions
 
 
-REFUSED = dict.fromkeys((400, 401, 403, 404, 409, 412, 413, 422, 503), Problem)
+REFUSED = dict.fromkeys((400, 401, 403, 404, 409, 412, 413, 422, 429, 503), Problem)
 
 
 def require(request: HttpRequest, permission: str) -> None:
@@ -93,6 +94,8 @@ def faults_of(error: BrokerError) -> dict[str, Any]:
 
 
 def unauthenticated(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    if not LIMIT.allow_stranger(request):
+        return too_many(request, Throttled(int(LIMIT.wait())))
     answer = problem(
         401,
         "Nobody has signed in",
@@ -152,6 +155,20 @@ def otherwise(request: HttpRequest, error: HttpError) -> HttpResponse:
     )
 
 
+def too_many(request: HttpRequest, error: Throttled) -> HttpResponse:
+    most: int = settings.BACKOUT_API_REQUESTS_PER_MINUTE
+    seconds = math.ceil(error.wait or 0) + 1
+    answer = problem(
+        429,
+        "Too many requests",
+        code="too-many-requests",
+        detail=f"A client may send {most:,} requests a minute"
+        f" (BACKOUT_API_REQUESTS_PER_MINUTE). Send it again in {seconds} s.",
+    )
+    answer.headers["Retry-After"] = str(seconds)
+    return answer
+
+
 def not_allowed(request: HttpRequest, allowed: str) -> HttpResponse:
     """The response to a method that a path does not have."""
     answer = problem(
@@ -182,5 +199,6 @@ HANDLERS: dict[type[Exception], Callable[[HttpRequest, Any], HttpResponse]] = {
     Http404: not_found,
     RequestDataTooBig: too_large,
     ValidationError: invalid,
+    Throttled: too_many,
     HttpError: otherwise,
 }

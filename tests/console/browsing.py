@@ -93,7 +93,7 @@ def programs_running(
         for one in kept:
             one.start()
         until(lambda: said["web"].getvalue() or run.answers(HOST, port), seconds=180)
-        assert said["web"].getvalue() == ""
+        assert said["web"].getvalue() == "", said["web"].getvalue()
         yield f"http://{HOST}:{port}"
     finally:
         supervisor.stop(kept)

@@ -138,6 +138,7 @@ def test_pages_keep_to_their_policy(sign_in: SignIn, path: str) -> None:
     answer = sign_in("administrator").get(path)
 
     assert "default-src 'self'" in answer["Content-Security-Policy"]
+    assert "camera=(), display-capture=()" in answer["Permissions-Policy"]
     assert not INLINE.search(answer.content.decode())
 
 

@@ -15,6 +15,7 @@ from broker.amqp.protocol.conditions import (
     AmqpError,
 )
 from broker.amqp.threads import DatabaseAway
+from broker.monitoring import logs
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ class Guarded:
     """Runs calls and tasks of one client; an exception ends that client only."""
 
     transport: asyncio.Transport
+    address: str  # names the client in log lines
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -52,7 +54,8 @@ class Guarded:
         try:
             call(*args, **kw)
         except Exception as error:  # noqa: BLE001 - logged, and sent to the client
-            self.break_off(as_amqp(error))
+            with logs.bound(client=self.address):
+                self.break_off(as_amqp(error))
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run a coroutine for this client, as a task."""
@@ -64,6 +67,7 @@ class Guarded:
         return task
 
     async def guarded(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        logs.bind(client=self.address)  # a task has a context of its own
         try:
             await coroutine
         except Exception as error:  # noqa: BLE001 - as in guard

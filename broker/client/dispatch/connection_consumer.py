@@ -38,6 +38,7 @@ from broker.config.names import local_queue
 from broker.errors import BrokerError
 from broker.errors.queues import DeliveryStopped, NotAuthorized
 from broker.formats.selectors.parsing import Selector, parse
+from broker.monitoring import logs
 from broker.queueing import processes
 from broker.queueing.get import Delivery
 from broker.queueing.selective_get import Search
@@ -156,6 +157,10 @@ class ServerSession:
             NotAuthorized: the queue's attributes may not be read; the messages were
                 given back.
         """
+        with logs.bound(queue=self.consumer.queue.name):
+            return self.serve_round()
+
+    def serve_round(self) -> int:
         count = 0
         refused: NotAuthorized | None = None
         try:
@@ -194,6 +199,8 @@ class ServerSession:
             self.put_away(going, got, work)
         else:
             for delivery in got.deliveries:
+                # not ended here: the line about a backout has the ids, too
+                logs.bind(message_id=delivery.message_id, unit_of_work=delivery.uow)
                 self.consumer.handle(delivery, work)
             if self.handler.batch == 1 and self.search is None and self.goes_on():
                 work.then = self.next

@@ -1,0 +1,61 @@
+"""Log lines as JSON, with the ids of what they are about.
+
+The code logs by ``logging``. Whoever begins a piece of work binds its ids; each line
+that is logged during the work, by any package, has them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+
+Id = int | str | None
+
+IDS: ContextVar[Mapping[str, Id]] = ContextVar("ids_of_log_lines")
+NONE: Mapping[str, Id] = {}
+
+
+@contextmanager
+def bound(**ids: Id) -> Iterator[None]:
+    """Lines within have these ids, and those of the work around."""
+    token = IDS.set({**IDS.get(NONE), **ids})
+    try:
+        yield
+    finally:
+        IDS.reset(token)
+
+
+def bind(**ids: Id) -> None:
+    """The same until the end of the enclosing ``bound``, or of the task or thread."""
+    IDS.set({**IDS.get(NONE), **ids})
+
+
+def begin(**ids: Id) -> None:
+    """Lines have these ids only, until other work begins in this thread or task."""
+    IDS.set(ids)
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: ``time`` (UTC), ``level``, ``logger``, ``event`` (the
+    text), ``process``, the bound ids, and ``exception`` with its stack trace."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, UTC)
+        line: dict[str, object] = {
+            "time": moment.isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.getMessage(),
+            "process": os.getpid(),
+        }
+        line |= {name: one for name, one in IDS.get(NONE).items() if one is not None}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        if record.stack_info:
+            line["stack"] = self.formatStack(record.stack_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
