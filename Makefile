@@ -44,6 +44,7 @@ lint: development ## Check style, layers, templates and migrations
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) .venv/bin/lint-imports
+	.venv/bin/deptry .
 	$(PY) -m djlint --quiet --lint templates
 	$(PY) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 
