@@ -10,7 +10,7 @@ import pytest
 
 TREE = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*TREE.glob("*.md"), *TREE.glob("docs/**/*.md")])
-FOLDERS = "broker|console|dashboards|docs|static|templates|tests"
+FOLDERS = "broker|console|dashboards|deploy|docs|static|templates|tests"
 
 
 def read(path: str) -> str:
