@@ -22,7 +22,7 @@ SAME := import filecmp, sys; sys.exit(not filecmp.cmp(*sys.argv[1:], shallow=Fal
 AWAY := The index does not answer: the pins were not checked.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test lint audit types bench spec venv runtime development
+.PHONY: help setup run demo test lint audit types bench spec docs venv runtime development
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
@@ -62,6 +62,10 @@ bench: development ## Measure against the floor and other queues
 
 spec: development ## Show which rules of the specification are held by which tests
 	@$(OWN_VAR) $(PY) manage.py with_servers python -m tests.spec $(ARGS)
+
+docs: development ## Build the site of docs/ into var/site; a broken link is an error
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
+	@echo 'The documentation: var/site/index.html'
 
 venv:
 	@$(PY) -c 'import pip; $(RECENT)' 2>/dev/null || { \

@@ -10,6 +10,10 @@ import pytest
 
 TREE = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*TREE.glob("*.md"), *TREE.glob("docs/**/*.md")])
+DJANGOS = {  # commands
+    *("check", "collectstatic", "createsuperuser", "makemigrations", "migrate"),
+    *("shell", "startapp"),
+}
 FOLDERS = "broker|console|dashboards|deploy|docs|static|templates|tests"
 
 
@@ -76,6 +80,24 @@ def test_each_link_within_the_project_leads_somewhere(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
+def test_rates_that_pages_quote_are_those_of_the_benchmarks() -> None:
+    """New benchmarks need new words: write these pages again, too."""
+    sizing = read("docs/sizing.md").partition("## Bytes on the disk")[0]
+    quoted = read("docs/comparison.md") + sizing
+    rates = set(re.findall(r"\d{1,3},\d{3}|\b\d+\.\d\d(?= for| ms| \||;)", quoted))
+    limits = {"10,000"}  # connections of a listener
+    computed = {"0.17", "0.04", "0.03", "1.21"}  # processor time of a message
+    measured = read("docs/benchmarks.md")
+    assert [one for one in rates - limits - computed if one not in measured] == []
+    assert len(rates) > 20
+
+
+def test_the_index_of_the_documentation_leads_to_each_page() -> None:
+    pages = {str(one.relative_to(TREE / "docs")) for one in TREE.glob("docs/**/*.md")}
+    linked = re.findall(r"\]\(([\w/.-]+\.md)", read("docs/index.md"))
+    assert pages - set(linked) == {"index.md"}
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_each_file_that_is_named_exists(document: Path) -> None:
     named = re.findall(rf"`((?:{FOLDERS})/[\w.\-/]*)`", document.read_text())
@@ -86,7 +108,7 @@ def test_each_file_that_is_named_exists(document: Path) -> None:
 def test_each_management_command_that_is_named_exists(document: Path) -> None:
     named = set(re.findall(r"manage\.py (\w+)", document.read_text()))
     ours = {path.stem for path in TREE.glob("*/management/commands/*.py")}
-    assert named <= ours | {"check", "collectstatic", "createsuperuser", "migrate"}
+    assert named <= ours | DJANGOS
 
 
 def test_each_want_of_an_operator_has_tests_that_exist() -> None:
