@@ -11,7 +11,7 @@ from broker.errors import BrokerError, NoSuchQueue, messages, queues, units_of_w
 from broker.errors.queues import QueueFull
 
 NEVER = {  # nothing that a client of AMQP does can raise them
-    "InvalidBatch",
+    *("InvalidBatch", "QueueNotEmpty"),
     *("NotResubmittable", "OperationNotPlanned", "UnsafeServer"),
     *("CauseRemains", "WrongOptions", "NotCoordinated"),
     *("WrongXid", "XidInUse", "NoSuchXid", "NotForced", "NoMessageUnderCursor"),

@@ -10,11 +10,11 @@ from django.contrib.auth.models import Group
 from django.http import Http404
 from django.test import Client, RequestFactory
 from django.urls import reverse
-from django.views.defaults import server_error
 from pytest_django import Settings
 
 from broker import errors
 from console.accounts import roles
+from console.layout import unavailable
 from console.layout.error_responses import STATUS, RefusalMiddleware
 from tests.console.conftest import SignIn
 from tests.make import make_queue, make_user
@@ -212,7 +212,7 @@ def test_every_refusal_has_a_status() -> None:
 
 
 def test_a_page_that_broke_says_what_to_do_without_a_database() -> None:
-    answer = server_error(RequestFactory().get("/"))
+    answer = unavailable.failed(RequestFactory().get("/"))
 
     assert answer.status_code == 500
     assert "Messages are safe" in answer.content.decode()

@@ -30,6 +30,7 @@ from broker.models import Queue
 from broker.queueing.transfer import takes
 from console.management.commands import run
 from console.runtime import first_run, preflight
+from console.runtime.forkserver import IS_SAFE
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import MARK
 from tests.console.ports import kept_port
@@ -63,6 +64,7 @@ def test_a_console_starts_ends_and_starts_again(
 
     with running(var, procfile, port) as launcher:
         first = start_up(launcher)
+        assert not IS_SAFE or until(lambda: marked(var, "http.server")), "its title"
         worker = until(lambda: marked(var, "sleep"))[0]
         worker.kill()
         until(lambda: marked(var, "sleep") not in ([], [worker]))

@@ -45,7 +45,10 @@ OF_NO_QUEUE = {
     "slug": "a view is its owner’s, or shared; reports are there for all",
     "credential_id": "it takes a permission to know of any",
     "record_id": "who may read the audit reads all of it",
-    "match": "it takes a permission to know of any setting",
+    **dict.fromkeys(
+        ("match", "alias", "model", "username", "principal"),
+        "it takes a permission to know of any definition",
+    ),
     "settlement": "nobody can guess it, and it is good for who got it alone",
     "branch": "as a settlement",
     "pk": "a security key is there for its owner alone",
@@ -56,8 +59,10 @@ OF_NO_QUEUE = {
         "it takes a permission to know of what bridges are made of",
     ),
 }
-SETTINGS = re.compile(  # of bridges, as ``match`` is of addresses
+SETTINGS = re.compile(  # as ``match`` is
     r"(PUT|DELETE) /api/v1/bridges/"
+    r"|(PUT|PATCH|DELETE) /api/v1/queues/<queue:name>$"
+    r"|/api/v1/addresses/<queue:address>$"
     r"|/api/v1/bridges/<queue:bridge>/(definition|document)"
 )
 NAMED = [
