@@ -117,15 +117,16 @@ def run(
 
 
 def stop() -> None:
-    """End the server of forks and its companion, and wait for them. By themselves, they
-    would end soon after this process; nothing public ends them earlier."""
+    """Kill the server of forks and its companion; all programs have ended. They would
+    end soon after this process; nothing public ends them earlier."""
+    server: Any = forkserver._forkserver
+    tracker: Any = resource_tracker._resource_tracker
     with LOCK:
-        servers: list[Any] = [
-            forkserver._forkserver,
-            resource_tracker._resource_tracker,
-        ]
-        for server in servers:
-            server._stop()
+        for pid in (server._forkserver_pid, tracker._pid):
+            if pid is not None:
+                os.kill(pid, signal.SIGKILL)
+        server._stop()
+        tracker._stop()
 
 
 def settle() -> None:
