@@ -10,6 +10,7 @@ Linux only: on macOS, forks of a process that has loaded system libraries are no
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import multiprocessing
 import os
@@ -25,13 +26,13 @@ from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import IO, Any
 
-from setproctitle import setproctitle
-
 IS_SAFE = sys.platform == "linux"
 CONTEXT = multiprocessing.get_context("forkserver")  # Windows has none
 LOADED = "console.runtime.loaded"  # imports what the programs need
 # Starting a process also looks whether others have ended, which threads do not share.
 LOCK = threading.Lock()
+NAME = "BACKOUT_PROGRAM"  # environment variable with the name of a program
+SET_NAME = 15  # PR_SET_NAME of prctl(2)
 # What a terminal or a signal to the process group ends, the supervisor ends in order.
 IGNORED = (signal.SIGTERM, signal.SIGHUP)
 
@@ -50,9 +51,6 @@ class ForkedProcess:
         self.returncode: int | None = None
         with LOCK:
             CONTEXT.set_forkserver_preload([LOADED])
-            # A title must not overwrite the environment, by which the next launcher
-            # knows what this one has left behind.
-            os.environ["SPT_NOENV"] = "1"
             self.process = CONTEXT.Process(
                 target=run, args=(write, list(command), dict(environment))
             )
@@ -107,13 +105,18 @@ def run(
     if command[0] == "nice":
         os.nice(10)
     words = command[command.index("python") + 1 :]
-    setproctitle(" ".join(["python", *words]))
+    name_process(environment.get(NAME, words[-1]))
     if words[0] == "-m":
         sys.argv = list(words[1:])
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
     else:
         sys.argv = list(words)
         runpy.run_path(words[0], run_name="__main__")
+
+
+def name_process(name: str) -> None:
+    """Name this process in ``ps -e`` and ``top``; the kernel keeps 15 characters."""
+    ctypes.CDLL(None).prctl(SET_NAME, f"backout {name}".encode()[:15], 0, 0, 0)
 
 
 def stop() -> None:

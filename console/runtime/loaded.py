@@ -6,15 +6,12 @@ from __future__ import annotations
 import os
 from importlib import import_module
 
-from setproctitle import setproctitle
-
-setproctitle("python -m console.runtime.forkserver")  # before the environment changes
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
-import django  # noqa: E402
-from django.conf import settings  # noqa: E402
+import django
+from django.conf import settings
 
-from console.runtime import forkserver  # noqa: E402
+from console.runtime import forkserver
 
 MODULES = (
     *("celery.apps.worker", "celery.bin.celery", "celery.concurrency.prefork"),

@@ -64,7 +64,7 @@ def test_a_console_starts_ends_and_starts_again(
 
     with running(var, procfile, port) as launcher:
         first = start_up(launcher)
-        assert not IS_SAFE or until(lambda: marked(var, "http.server")), "its title"
+        assert not IS_SAFE or until(lambda: marked(var, "backout web")), "its name"
         worker = until(lambda: marked(var, "sleep"))[0]
         worker.kill()
         until(lambda: marked(var, "sleep") not in ([], [worker]))

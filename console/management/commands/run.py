@@ -110,7 +110,6 @@ def environment_of_children(demo: str | None) -> dict[str, str]:
         "BACKOUT_VAR": str(settings.VAR_DIR),
         "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}",
         "PYTHONUNBUFFERED": "1",
-        "SPT_NOENV": "1",  # Celery's titles must not overwrite the environment
         MARK: str(settings.VAR_DIR),
     }
 
@@ -149,7 +148,7 @@ def table(
             name=name,
             arguments=["/bin/sh", "-c", f"exec {command}"],
             forked=forkserver.python_command(command, environment),
-            environment=environment,
+            environment={**environment, forkserver.NAME: name},
             directory=settings.BASE_DIR,
             colour=colour,
             signals=[(signal.SIGTERM, STOPS_WITHIN_S.get(name, 10.0))],
