@@ -83,7 +83,7 @@ def run(names: Sequence[str], *, web: bool, host: str, port: int) -> None:
             address = f" at http://{host}:{port}/" if "web" in chosen else ""
             terminal.say(f"Running: {', '.join(chosen)}{address}. Ctrl-C ends it.")
             connection.close()
-            signal.pause()
+            supervisor.rest()
         except KeyboardInterrupt:
             terminal.say("Stopping.")
         finally:

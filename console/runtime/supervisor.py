@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any, Protocol
+from typing import IO, Any, NoReturn, Protocol
 
 import psutil
 from honcho.printer import Message, Printer
@@ -212,6 +212,13 @@ def executed(program: Program) -> subprocess.Popen[bytes]:
             group=group,
             extra_groups=None if user is None else [],
         )
+
+
+def rest() -> NoReturn:
+    """Wait for a signal. Not by ``signal.pause``: a signal that another thread gets
+    would not end it."""
+    while True:
+        time.sleep(0.5)
 
 
 def stop(kept: Sequence[SupervisedProgram]) -> None:

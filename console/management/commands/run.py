@@ -61,7 +61,7 @@ class Command(BaseCommand):
                 wait_until_it_answers(web, environment)
                 welcome(environment, terminal)
                 connection.close()
-                signal.pause()
+                supervisor.rest()
         except CannotStart as refusal:
             self.stderr.write(str(refusal))
             sys.exit(1)
