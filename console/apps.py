@@ -7,8 +7,8 @@ from django.db.models.signals import post_migrate
 from django.utils.module_loading import autodiscover_modules
 
 from broker.config import django_settings
-from console import defaults
-from console.checks import require_applications
+from console.integration import defaults
+from console.integration.checks import require_applications
 
 
 class ConsoleConfig(AppConfig):

@@ -91,6 +91,6 @@ with ThreadPoolExecutor(max_workers=1) as one:  # the event loop runs in this th
     one.submit(require_start).result()
 pages = Pages()  # before the import below, which needs loaded applications
 
-from console.sockets import with_sockets  # noqa: E402
+from console.integration.sockets import with_sockets  # noqa: E402
 
 application = with_sockets(pages)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # broker/config/django_settings.py sets them
     from typing import Any
 
     from broker.config.defaults import *  # noqa: F403
-    from console.defaults import *  # noqa: F403
+    from console.integration.defaults import *  # noqa: F403
 
     CHANNEL_LAYERS: dict[str, Any]
 
@@ -80,12 +80,12 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "console.middleware.ConsoleMiddleware",
+    "console.integration.middleware.ConsoleMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
-ROOT_URLCONF = "console.root_urls"
+ROOT_URLCONF = "console.integration.root_urls"
 ASGI_APPLICATION = "console.asgi.application"
 WSGI_APPLICATION = "console.wsgi.application"
 

@@ -46,7 +46,6 @@ def test_packages_hold_what_their_names_say_and_no_more() -> None:
     assert beside("broker") == {"apps", "checks", "tasks"}
     assert beside("console") == {
         *("admin", "apps", "asgi", "audit_form", "celery", "converters", "models"),
-        *("checks", "defaults", "middleware", "root_urls", "sockets"),
         *("settings", "settings_signing_in", "settings_site"),
         *("static_files", "urls", "wsgi"),
     }

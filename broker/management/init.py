@@ -24,7 +24,7 @@ HELP = "add Backout to settings.py, urls.py and asgi.py; shows the changes first
 NAMES = ("broker", "console", "dashboards")
 BROKER = ("django.contrib.postgres", "broker")
 CONSOLE = ("django.contrib.postgres", "console", "dashboards", "broker")
-MIDDLEWARE = "console.middleware.ConsoleMiddleware"
+MIDDLEWARE = "console.integration.middleware.ConsoleMiddleware"
 FRAME = "console.layout.navigation.frame"
 POSTGRESQL = "django.db.backends.postgresql"
 NO_MANAGE = "There is no manage.py in {}. Change to the folder of your project."
@@ -163,7 +163,7 @@ def changes(project: Any, prefix: str | None) -> Iterator[Change]:
         asgi = source(named.rpartition(".")[0])
     if asgi.exists() and "with_sockets" not in asgi.read_text():
         lines = [
-            "from console.sockets import with_sockets  # noqa: E402\n",
+            "from console.integration.sockets import with_sockets  # noqa: E402\n",
             "\napplication = with_sockets(application)\n",
         ]
         yield from changed(asgi, "", lines)

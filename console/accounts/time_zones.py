@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from console.middleware import root
+from console.runtime.prefix import root
 
 COOKIE = "zone"
 IN_UTC = ("admin/", "api/")  # below the root

@@ -21,7 +21,7 @@ from broker.monitoring import dead_letter_queues
 from broker.security import authorities
 from console.accounts import sign_in
 from console.layout import settings_problems
-from console.middleware import root
+from console.runtime.prefix import root
 from console.second_factors import gate
 from dashboards.live import attention, link_status
 

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 from django.utils.html import escape
 
-from console.middleware import root
+from console.runtime.prefix import root
 
 RETRY_AFTER_S = 5
 AWAY = (

@@ -8,7 +8,8 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pytest_django import Settings
 
-from console import checks, middleware
+from console.integration import checks
+from console.runtime import prefix
 
 
 def found(check: Any) -> set[str | None]:
@@ -79,7 +80,7 @@ def test_an_application_that_is_missing_is_named(
 ) -> None:
     settings.BACKOUT_SECOND_FACTOR_GROUPS = ["*"]
     monkeypatch.setattr(
-        "console.checks.apps.is_installed", lambda name: name != missing
+        "console.integration.checks.apps.is_installed", lambda name: name != missing
     )
     assert found(check) == {code}
 
@@ -90,5 +91,5 @@ def test_without_the_broker_there_is_no_console() -> None:
 
 
 def test_urls_that_leave_it_out_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(middleware, "root", lambda: "\0")
+    monkeypatch.setattr(prefix, "root", lambda: "\0")
     assert found(checks.urls_are_included) == {"console.E007"}

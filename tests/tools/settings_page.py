@@ -8,17 +8,17 @@ from types import ModuleType
 from typing import get_args, get_type_hints
 
 from broker.config import defaults as of_broker
-from console import defaults as of_console
+from console.integration import defaults as of_console
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
 HEAD = """# Settings
 
-This page is made from `broker/config/defaults.py` and `console/defaults.py` by
-`python -m tests.tools.settings_page`. [Into your Django project](install.md#settings)
-says where values may stand; [operations](operations.md) has those of the console as a
-project of its own. A setting without a default depends on others, as it says. Sizes are
-in bytes. How messages are treated, such as attempts and delays, is set by address in
-the database.
+This page is made from `broker/config/defaults.py` and
+`console/integration/defaults.py` by `python -m tests.tools.settings_page`.
+[Into your Django project](install.md#settings) says where values may stand;
+[operations](operations.md) has those of the console as a project of its own. A setting
+without a default depends on others, as it says. Sizes are in bytes. How messages are
+treated, such as attempts and delays, is set by address in the database.
 """
 COLUMNS = "\n| setting | type | default | |\n|---|---|---|---|\n"
 

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from console import second_factors
 from console.accounts import sessions, time_zones
 from console.layout.navigation import DENSITIES, THEMES, url_of
-from console.middleware import root
+from console.runtime.prefix import root
 
 YEAR = timedelta(days=365)
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponse
-from django.urls import NoReverseMatch, reverse
 from django.utils.module_loading import import_string
+
+from console.runtime.prefix import is_ours
 
 PARTS = (
     "console.layout.request_ids.RequestIdMiddleware",
@@ -67,19 +68,3 @@ class ConsoleMiddleware:
                 found: HttpResponse = answer
                 return found
         return None
-
-
-def is_ours(request: HttpRequest) -> bool:
-    """Whether a request is for a page below the prefix of the console."""
-    return request.path.startswith(root())
-
-
-def root() -> str:
-    """The URL below which all pages of the console are, such as ``/ops/``.
-
-    Without ``console.urls`` in the project's URLs, no path begins with it.
-    """
-    try:
-        return reverse("console:queues")
-    except NoReverseMatch:
-        return "\0"

@@ -10,7 +10,7 @@ from channels.routing import URLRouter
 from django.urls import get_script_prefix, path
 
 from console.layout.private_answers import SameOriginSockets
-from console.middleware import root
+from console.runtime.prefix import root
 from dashboards import routing
 
 

@@ -13,7 +13,8 @@ from django.core.checks import CheckMessage, Error, Info, Tags, register
 from django.core.checks import Warning as Advice
 from django.core.exceptions import ImproperlyConfigured
 
-from console import middleware
+from console.integration import middleware
+from console.runtime import prefix
 
 CONSOLE = "console"  # the tag of those that load no URLs
 APPLICATIONS = (
@@ -98,7 +99,7 @@ def templates_know_the_frame(**_: Any) -> Iterator[CheckMessage]:
 @register(Tags.urls)
 def urls_are_included(**_: Any) -> Iterator[CheckMessage]:
     """Whether the project shows the console at all."""
-    if middleware.root() == "\0":
+    if prefix.root() == "\0":
         yield Error(
             f"{settings.ROOT_URLCONF} does not include the console.",
             hint='Add path("ops/", include("console.urls")); the prefix is yours.',
@@ -163,8 +164,8 @@ def pages_are_live(**_: Any) -> Iterator[CheckMessage]:
         yield Advice(
             f"{source} does not route web sockets to the console, so that pages ask"
             " for new numbers every few seconds.",
-            hint="Write application = with_sockets(application), which console.sockets"
-            " has.",
+            hint="Write application = with_sockets(application), which"
+            " console.integration.sockets has.",
             id="console.W002",
         )
 

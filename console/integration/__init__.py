@@ -1,0 +1,1 @@
+"""The console in a Django project: settings, checks, middleware, sockets, URLs."""
