@@ -65,12 +65,6 @@ class ForkedProcess:
     def wait(self) -> int:
         """Wait for the end; return the exit code, negative for a signal."""
         wait([self.process.sentinel])
-        return self.reap()
-
-    def poll(self) -> int | None:
-        return None if self.process.is_alive() else self.reap()
-
-    def reap(self) -> int:
         with LOCK:
             self.process.join()
         assert self.process.exitcode is not None

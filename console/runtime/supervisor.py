@@ -42,7 +42,6 @@ class Process(Protocol):
     stdout: IO[bytes] | None
 
     def wait(self) -> int: ...
-    def poll(self) -> int | None: ...
 
 
 class Say(Protocol):

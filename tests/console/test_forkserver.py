@@ -109,7 +109,7 @@ def test_one_that_is_killed_is_started_again(keep: Keep, output: io.StringIO) ->
 
     second = forked(kept, after=first)
 
-    assert second.poll() is None
+    assert psutil.pid_exists(second.pid)
     assert "example ended (signal SIGKILL); it is started again in 1 s." in (
         output.getvalue()
     )
@@ -137,7 +137,7 @@ def test_all_end_and_start_again_if_the_server_of_forks_is_killed(keep: Keep) ->
 
     second = forked(kept, after=first)
 
-    assert second.poll() is None
+    assert psutil.pid_exists(second.pid)
     until(lambda: has_ended(first.pid))
 
 

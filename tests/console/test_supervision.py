@@ -59,7 +59,7 @@ def test_a_program_that_is_killed_is_started_again(
 
     second = until(lambda: kept.process is not first and kept.process)
 
-    assert second.poll() is None
+    assert psutil.pid_exists(second.pid)
     assert "example ended (signal SIGKILL); it is started again in 1 s." in (
         output.getvalue()
     )
