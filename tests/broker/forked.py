@@ -20,7 +20,8 @@ from broker.bridges import process  # noqa: F401
 from broker.client import mqget  # noqa: F401
 
 FORKS = get_context("forkserver")
-FORKS.set_forkserver_preload(["pytest", __name__])
+LOADED = ["pytest", __name__]
+FORKS.set_forkserver_preload(LOADED)
 
 
 def start(script: str, database: str, stdin: Connection, stdout: Connection) -> Any:

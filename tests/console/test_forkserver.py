@@ -13,9 +13,10 @@ import pytest
 from django.conf import settings
 from honcho.environ import parse_procfile
 
-from console.runtime import supervisor
+from console.runtime import forkserver, supervisor
 from console.runtime.forkserver import IS_SAFE, ForkedProcess, python_command
 from console.runtime.supervisor import Program, SupervisedProgram, Terminal
+from tests.broker.forked import FORKS, LOADED
 from tests.console.until import until
 
 pytestmark = pytest.mark.skipif(not IS_SAFE, reason="programs are forked on Linux only")
@@ -25,6 +26,15 @@ TIMED = ["python", "-m", "timeit", "-n", "1", "-r", "1"]
 SLEEP = [*TIMED, "import time; time.sleep(100)"]
 IGNORE = "import signal; signal.signal(15, signal.SIG_IGN); print('ready')"
 STUBBORN = [*TIMED, f"{IGNORE}; import time; time.sleep(100)"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def own_server() -> Iterator[None]:
+    """A process has one server of forks; the other tests load something else in it."""
+    forkserver.stop()
+    yield
+    forkserver.stop()
+    FORKS.set_forkserver_preload(LOADED)
 
 
 @pytest.fixture
