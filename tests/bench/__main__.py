@@ -8,9 +8,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 
 from tests.bench import cells, ground, links, machine, pages, report
+from tests.bench import handlers as measuring_handlers
 from tests.bench.archive import measuring
 from tests.bench.clients import clients
-from tests.bench.handlers import measuring as measuring_handlers
 from tests.bench.lane_cursors import measuring as measuring_lanes
 from tests.bench.many import FEW, Many
 from tests.bench.slices import FULL, QUICK, SHORT

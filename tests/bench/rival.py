@@ -30,6 +30,7 @@ def connect() -> psycopg.Connection:
     """A connection with the plans that it has out of the box."""
     connection = processes.connect()
     connection.execute("SET plan_cache_mode = auto")
+    connection.execute("SET statement_timeout = 0")  # to stock it takes a while
     return connection
 
 

@@ -6,7 +6,7 @@ import os
 
 from procrastinate import App, PsycopgConnector
 
-from tests.bench.handlers.work import note
+from tests.handlers_bench.work import note
 
 app = App(connector=PsycopgConnector(conninfo=os.environ["DATABASE_URL"]))
 

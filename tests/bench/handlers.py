@@ -27,7 +27,7 @@ from broker.queueing.put import NewMessage, put, put_many
 from tests.amqp.launching import database_url
 from tests.bench import ground, machine, rabbit, report
 from tests.bench.figures import Figure, percentile
-from tests.bench.handlers import work
+from tests.handlers_bench import work
 from tests.make import make_queue
 
 BATCH = 500
@@ -35,7 +35,7 @@ WAITS_S = 120.0  # longest time of one drain
 RATE = 50  # messages a second, where the delay is measured
 START_S = 8.0  # for a worker to start, before the delay is measured
 OURS = ("joined", "joined_row", "leased")
-CELERY = (sys.executable, "-m", "celery", "-A", "tests.bench.handlers.celery_peer")
+CELERY = (sys.executable, "-m", "celery", "-A", "tests.handlers_bench.celery_peer")
 RABBIT = "amqp://guest:guest@{}//"
 
 
@@ -181,7 +181,7 @@ def procrastinate_sender(bodies: Sequence[bytes]) -> None:
 
 
 def procrastinate_worker(concurrency: int) -> Sequence[str]:
-    app = "--app=tests.bench.handlers.procrastinate_peer.app"
+    app = "--app=tests.handlers_bench.procrastinate_peer.app"
     command = [sys.executable, "-m", "procrastinate", app, "worker"]
     return [*command, f"--concurrency={concurrency}"]
 
@@ -191,11 +191,11 @@ def drain(kind: Kind, concurrency: int, notes: Path, messages: int) -> Drain:
     for first in range(0, messages, BATCH):
         kind.send([work.body() for _ in range(min(BATCH, messages - first))])
     tenth = messages // 10
-    with running(kind, concurrency, notes):
-        until(notes, tenth)
+    with running(kind, concurrency, notes) as process:
+        until(notes, tenth, process)
         began = busy_s()
         begun = len(work.notes(notes))
-        until(notes, messages)
+        until(notes, messages, process)
         spent = busy_s() - began
     found = work.notes(notes)
     assert len(found) == messages, "each message is handled once"
@@ -208,20 +208,22 @@ def drain(kind: Kind, concurrency: int, notes: Path, messages: int) -> Drain:
 def delays_ms(kind: Kind, notes: Path, seconds: float = 20.0) -> list[float]:
     """Of messages that come one by one, from another process."""
     notes.write_bytes(b"")
-    with running(kind, 1, notes):
+    with running(kind, 1, notes) as process:
         time.sleep(START_S)
         for _ in range(int(seconds * RATE)):
             kind.send([work.body()])
             time.sleep(1 / RATE)
-        until(notes, int(seconds * RATE))
+        until(notes, int(seconds * RATE), process)
     return [(one.at - one.sent) * 1000 for one in work.notes(notes)][RATE:]
 
 
 @contextmanager
-def running(kind: Kind, concurrency: int, notes: Path) -> Iterator[None]:
+def running(
+    kind: Kind, concurrency: int, notes: Path
+) -> Iterator[subprocess.Popen[bytes]]:
     environment = {
         "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "tests.bench.handlers.settings",
+        "DJANGO_SETTINGS_MODULE": "tests.handlers_bench.settings",
         work.NOTES: str(notes),
     }
     process = subprocess.Popen(
@@ -232,15 +234,16 @@ def running(kind: Kind, concurrency: int, notes: Path) -> Iterator[None]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        yield
+        yield process
     finally:
         process.terminate()
         process.wait()
 
 
-def until(notes: Path, count: int) -> None:
+def until(notes: Path, count: int, process: subprocess.Popen[bytes]) -> None:
     ends = time.monotonic() + WAITS_S
     while notes.stat().st_size < count * work.NOTE.size:
+        assert process.poll() is None, f"{process.args!r} ended"
         assert time.monotonic() < ends, f"{count} were not handled in {WAITS_S:g} s"
         time.sleep(0.005)
 

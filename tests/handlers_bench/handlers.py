@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker.client import Delivery, UnitOfWork, consumes
-from tests.bench.handlers.work import note, write_a_row
+from tests.handlers_bench.work import note, write_a_row
 
 
 @consumes("joined")

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from console.settings import *  # noqa: F403
 
-INSTALLED_APPS += ["tests.bench.handlers"]  # noqa: F405
+INSTALLED_APPS += ["tests.handlers_bench"]  # noqa: F405

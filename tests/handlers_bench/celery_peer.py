@@ -7,9 +7,9 @@ import os
 import django
 from celery import Celery
 
-from tests.bench.handlers.work import note, write_a_row
+from tests.handlers_bench.work import note, write_a_row
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.bench.handlers.settings")
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.handlers_bench.settings")
 app = Celery("bench", broker=os.environ["BENCH_CELERY"], set_as_current=False)
 app.conf.update(
     task_ignore_result=True,
