@@ -12,7 +12,15 @@ from console.accounts.password_change import CountedPasswordChangeView
 from console.accounts.sign_in import SignInView
 from console.converters import QueueName, TextConverter
 from console.layout.private_answers import SignOutView
-from console.views import audit, bridges, go_to, health, home, probes
+from console.views import (
+    api_reference,
+    audit,
+    bridges,
+    go_to,
+    health,
+    home,
+    probes,
+)
 from console.views.accounts import credentials, own_permissions, preferences
 from console.views.dead_letters import dead_letter_list, groups, rules
 from console.views.messages import (
@@ -144,6 +152,8 @@ pages: list[URLPattern | URLResolver] = [
     path("uow/", units_of_work.units, name="units"),
     path("uow/<int:uow>/", units_of_work.unit, name="unit"),
     path("uow/<int:uow>/back-out/", units_of_work.back_out, name="back_out_unit"),
+    path("api/docs/", api_reference.parts, name="api_reference"),
+    path("api/docs/<slug:slug>/", api_reference.part, name="api_part"),
     path("go/", go_to.go, name="go"),
     path("rights/", own_permissions.rights, name="rights"),
     path("preferences/", preferences.preferences, name="preferences"),

@@ -18,6 +18,7 @@ from functools import cache, wraps
 from http import HTTPStatus
 from typing import Any, cast
 
+from django.conf import settings as options
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.middleware.http import ConditionalGetMiddleware
 from django.urls import URLPattern, URLResolver, path
@@ -124,7 +125,7 @@ api = Api(
     description=__doc__ or "",
     urls_namespace="backout_api",
     openapi_url=None,
-    docs_url=None,  # the documentation page would load scripts from another site
+    docs_url=None,  # that page loads scripts from another site; see ``reference``
     auth=authentication.WAYS,
     throttle=throttle.LIMIT,
     parser=requests.JsonParser(),
@@ -149,8 +150,8 @@ def document() -> OpenAPISchema:
 
 @require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
-    """The OpenAPI document, for authenticated clients."""
-    if not authentication.is_known(request):
+    """The OpenAPI document, for authenticated clients, or for all by a setting."""
+    if not (options.BACKOUT_OPENAPI_IS_PUBLIC or authentication.is_known(request)):
         return problems.unauthenticated(request, AuthenticationError())
     return JsonResponse(document())
 

@@ -25,6 +25,9 @@ BACKOUT_METRICS_TOKEN: Annotated[
 BACKOUT_API_REQUESTS_PER_MINUTE: Annotated[
     int, "Requests to the REST API that a client may send in a minute; 0: any number."
 ] = 0
+BACKOUT_OPENAPI_IS_PUBLIC: Annotated[
+    bool, "Whether the API's description can be read by anybody, without signing in."
+] = False
 BACKOUT_TRUSTED_PROXIES: Annotated[
     list[str], "Proxies whose header X-Forwarded-For is trusted: addresses, networks."
 ] = []

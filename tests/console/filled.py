@@ -300,6 +300,8 @@ def of_the_rest(user: User, now: datetime) -> Paths:
         ],
         "console:preferences": ["/preferences/"],
         "console:rights": ["/rights/"],
+        "console:api_reference": ["/api/docs/"],
+        "console:api_part": ["/api/docs/messages/", "/api/docs/bridges/"],
         "mfa_index": [at("mfa_index")],
         "account_reauthenticate": [at("account_reauthenticate")],
         "console:password_change": ["/accounts/password/"],
