@@ -14,17 +14,11 @@ from broker.operations import queue_pause
 from broker.queueing import browse
 from broker.security import audit, authorities
 from console.accounts import masking
+from console.api.messages.schemas import BrowsedMessage, FullMessage
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.queues import named
 from console.api.requests import RequestBody
-from console.messages.documents import (
-    PLACES,
-    BrowsedMessage,
-    FullMessage,
-    brief,
-    numbered,
-    told,
-)
+from console.messages.documents import PLACES, brief, numbered, told
 from dashboards.live import depths
 
 router = Router(tags=["queues"])

@@ -15,9 +15,11 @@ from broker.monitoring.numbers import copies_of
 from broker.queueing import browse
 from broker.security import authorities
 from console.accounts import masking
+from console.api.bodies import Numbered
+from console.api.messages.schemas import FullMessage
 from console.api.problems import NO_NUL, REFUSED, require
 from console.messages.detail import story_of
-from console.messages.documents import FullMessage, Numbered, numbered, told
+from console.messages.documents import numbered, told
 from console.messages.rights import require as require_story
 
 router = Router(tags=["messages"])
