@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import secrets
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import environ
@@ -15,6 +14,12 @@ from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 
 from console.runtime import socket_paths
+from console.runtime.directories import (
+    BASE_DIR,
+    SECRET_KEY_FILE,
+    SECRET_KEYS_FILE,
+    VAR_DIR,
+)
 from console.settings_signing_in import *  # noqa: F403
 
 if TYPE_CHECKING:  # broker/config/django_settings.py sets them
@@ -25,22 +30,16 @@ if TYPE_CHECKING:  # broker/config/django_settings.py sets them
 
     CHANNEL_LAYERS: dict[str, Any]
 
-BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
-
-# Run-time data: databases, sockets, logs, reports.
-VAR_DIR = Path(env("BACKOUT_VAR", default=str(BASE_DIR / "var"))).resolve()
 
 DEBUG = env.bool("DEBUG", default=False)
 BACKOUT_CELERY_APP = "console"
 BACKOUT_ROLE_PREFIX = ""
-SECRET_KEY_FILE = VAR_DIR / "secret_key"
 SECRET_KEY = env("SECRET_KEY", default="") or (
     SECRET_KEY_FILE.read_text()
     if os.access(SECRET_KEY_FILE, os.R_OK)
     else secrets.token_urlsafe(50)  # for set-up only; sessions need a lasting key
 )
-SECRET_KEYS_FILE = VAR_DIR / "secret_keys"  # encrypt passwords for other brokers
 BACKOUT_SECRET_KEYS = env.list("BACKOUT_SECRET_KEYS", default=[]) or (
     SECRET_KEYS_FILE.read_text().split()
     if os.access(SECRET_KEYS_FILE, os.R_OK)

@@ -1,4 +1,4 @@
-"""First-run setup: keys, static files, default queues, the first administrator."""
+"""First-run setup: tables, static files, default queues, the first administrator."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import secrets
 from pathlib import Path
 
 import django
-from cryptography.fernet import Fernet
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.staticfiles.finders import get_finders
@@ -26,16 +25,6 @@ from console.runtime.supervisor import Say
 DLQ, EXPIRY_QUEUE = "DLQ", "ExpiryQueue"
 
 
-def make_secret_key(path: Path) -> None:
-    """Write the key that signs sessions; only its owner may read it."""
-    write_once(path, secrets.token_urlsafe(50))
-
-
-def make_secret_keys(path: Path) -> None:
-    """Write the key that encrypts passwords for other brokers."""
-    write_once(path, Fernet.generate_key().decode() + "\n")
-
-
 def tell_lost_passwords(say: Say) -> None:
     """Report connection factories whose password cannot be decrypted. Only their links
     do not run.
@@ -44,19 +33,6 @@ def tell_lost_passwords(say: Say) -> None:
         bridge_secrets.check_all()
     except (SecretsLost, ImproperlyConfigured) as error:
         say(str(error))
-
-
-def write_once(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, unless it exists."""
-    if path.exists():
-        return
-    new = path.with_suffix(".new")  # the rename makes the file appear complete
-    new.unlink(missing_ok=True)
-    with os.fdopen(
-        os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w"
-    ) as file:
-        file.write(text)
-    new.replace(path)
 
 
 def migrate(say: Say) -> None:
