@@ -54,7 +54,7 @@ INSTALLED_APPS = [
     *(["console.demo"] if env.bool("BACKOUT_DEMO", default=False) else []),
     "dashboards",
     "broker",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # console/urls.py does the rest
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -10,8 +10,10 @@ from django.views.generic import RedirectView
 from console import api, settings_site
 from console.accounts.password_change import CountedPasswordChangeView
 from console.accounts.sign_in import SignInView
+from console.bridge_pages import live  # noqa: F401  its topics
 from console.converters import QueueName, TextConverter
 from console.layout.private_answers import SignOutView
+from console.operations import live_progress  # noqa: F401  its topics
 from console.views import (
     api_reference,
     audit,
@@ -43,6 +45,7 @@ from console.views.queues import (
     units_of_work,
 )
 
+settings_site.take_over()
 register_converter(QueueName, "queue")
 register_converter(TextConverter, "text")
 

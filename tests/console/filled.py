@@ -21,7 +21,7 @@ from broker.queueing.put import put, put_many
 from broker.transactions.scope import UnitOfWork
 from console.accounts import roles
 from console.messages import saved_views
-from console.settings_site import site
+from console.urls import settings_site
 from console.views.queues.queue_pages import PLACES
 from tests.broker.bridges.carrying import bring, carry
 from tests.broker.handling import Seen, broken, handler, session
@@ -312,7 +312,7 @@ def of_the_rest(user: User, now: datetime) -> Paths:
 def settings_paths() -> Iterator[str]:
     """The pages of Settings: a list, a new one and an old one of each model."""
     yield "/admin/"
-    for model in site._registry:
+    for model in settings_site.site._registry:
         label, name = model._meta.app_label, model._meta.model_name
         if f"{label}.view_{name}" not in roles.ADMINISTRATOR:
             continue

@@ -34,7 +34,7 @@ from broker.models import (
     UnitOfWork,
 )
 from console.models import BrowserSession, SavedView
-from console.settings_site import site
+from console.urls import settings_site
 from dashboards.live import depths
 from dashboards.models import ReportRun
 from tests.console.acts import PAGES
@@ -287,7 +287,7 @@ def test_whatever_is_stored_is_text_on_every_page(world: Client) -> None:
 
 def test_settings_show_it_as_text(world: Client) -> None:
     traces: list[str] = []
-    for model in site._registry:
+    for model in settings_site.site._registry:
         space = f"admin:{model._meta.app_label}_{model._meta.model_name}"
         keys = some(model._default_manager.order_by("-pk")[:3])
         addresses = [reverse(f"{space}_changelist")]
