@@ -126,6 +126,12 @@ def release_due() -> None:
     work.release_due()
 
 
+@sent_when(work.DUE[work.resume_paused])
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def resume_paused() -> None:
+    work.resume_paused()
+
+
 @sent_when(work.DUE[work.back_out_overdue])
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def back_out_overdue() -> None:

@@ -41,6 +41,7 @@ from console.views.queues import (
     counters,
     effective_settings,
     prepared,
+    pausing,
     queue_pages,
     units_of_work,
 )
@@ -61,8 +62,8 @@ pages: list[URLPattern | URLResolver] = [
         RedirectView.as_view(pattern_name="console:queues", query_string=True),
     ),
     path("queues/<queue:name>/", queue_pages.queue, name="queue"),
-    path("queues/<queue:name>/pause/", queue_pages.pause, name="pause"),
-    path("queues/<queue:name>/resume/", queue_pages.resume, name="resume"),
+    path("queues/<queue:name>/pause/", pausing.pause, name="pause"),
+    path("queues/<queue:name>/resume/", pausing.resume, name="resume"),
     path("queues/<queue:name>/counters/reset/", counters.reset, name="reset_counters"),
     path("queues/<queue:name>/order/", order.order, name="order"),
     path("messages/", search.messages, name="messages"),

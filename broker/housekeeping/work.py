@@ -17,7 +17,7 @@ from django.conf import settings
 
 from broker import operations
 from broker.config import auto_create
-from broker.operations import idempotency, rules
+from broker.operations import idempotency, queue_pause, rules
 from broker.queueing import delayed, journal, subscriptions
 from broker.security import audit
 from broker.settlement import discards, expiry, settle
@@ -37,6 +37,13 @@ def release_due() -> None:
 def release() -> None:
     while delayed.wake_due(limit=BATCH):
         pass
+
+
+def resume_paused() -> None:
+    """Resume queues when their pauses end. Runs for one second."""
+    through_the_beat(
+        partial(until_short, queue_pause.resume_due), queue_pause.until_next_end
+    )
 
 
 def back_out_overdue() -> None:
@@ -178,6 +185,7 @@ def always() -> bool:
 
 DUTIES = (
     Duty(release_due, lambda: is_near(delayed.until_next_due())),
+    Duty(resume_paused, lambda: is_near(queue_pause.until_next_end())),
     Duty(
         back_out_overdue, lambda: settle.is_any_overdue() or subscriptions.is_any_dead()
     ),

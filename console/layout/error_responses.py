@@ -85,6 +85,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     queues.NoSuchQueueManager: 404,
     queues.NoSuchSubscription: 404,
     queues.NotAuthorized: 403,
+    queues.PauseEndPassed: 400,
     queues.PutInhibited: 409,
     queues.QueueFull: 409,
     queues.QueueNotEmpty: 409,
