@@ -203,7 +203,10 @@ class AddressSettingAdmin(ExchangingAdmin):
             },
         ),
         ("Auto-created queues", {"fields": ["auto_delete_queues_delay_ms"]}),
-        ("Discarded messages", {"fields": ["discard_retention_s"]}),
+        (
+            "Messages that have ended",
+            {"fields": ["message_retention_s", "discard_retention_s"]},
+        ),
     ]
 
     @admin.display(description="dead letter address", empty_value="not defined here")

@@ -20,7 +20,7 @@ from broker.config import auto_create
 from broker.operations import idempotency, queue_pause, rules
 from broker.queueing import delayed, journal, subscriptions
 from broker.security import audit
-from broker.settlement import discards, expiry, settle
+from broker.settlement import discards, expiry, retention, settle
 from broker.sql import partitions, vacuum
 
 BATCH = 500
@@ -94,8 +94,10 @@ def fold_journal() -> None:
 
 
 def empty_discard_bin() -> None:
-    """Delete entries past their retention from the discard bin."""
+    """Delete what is past its retention: entries from the discard bin, and ended
+    messages of addresses with a retention of their own."""
     until_short(discards.empty_due)
+    retention.delete_ended()
 
 
 def forget_answers() -> None:
@@ -120,7 +122,8 @@ def vacuum_bloated() -> None:
 def tend_partitions() -> None:
     """Create partitions ahead of time, drop partitions past retention."""
     partitions.make_ahead()
-    partitions.drop_old()
+    found = retention.Retentions()
+    partitions.drop_old(kept_since=found.kept_since if found.has_longer else None)
     until_short(rules.forget_gone)
 
 

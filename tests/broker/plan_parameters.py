@@ -90,6 +90,8 @@ SWITCHES = {
     "pages": 16,
     "lease_for": timedelta(minutes=1),
     "age": timedelta(seconds=1),
+    "reader": "tally",
+    "retention_s": 60,
     "asker": "user 1",
     "key": "1",
     "digest": b"x",
