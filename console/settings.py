@@ -64,6 +64,8 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "axes",
     "channels",
     "django_celery_beat",
