@@ -132,6 +132,12 @@ def resume_paused() -> None:
     work.resume_paused()
 
 
+@sent_when(work.DUE[work.put_recurring])
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def put_recurring() -> None:
+    work.put_recurring()
+
+
 @sent_when(work.DUE[work.back_out_overdue])
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def back_out_overdue() -> None:

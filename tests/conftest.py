@@ -39,6 +39,7 @@ MAP = [
     *("operation", "stoppage", "connectionconsumer", "subscription"),
     *(
         "auditcheck",
+        "recurringmessage",
         "redactionrule",
         "counterreset",
         "queuealias",
@@ -52,7 +53,14 @@ HOT = [
     *("dead_letter", "discarded", "annotations", "prepared_put", "event", "tally"),
 ]
 KEPT = "audit"  # by triggers, from all but the owner of the database
-AROUND = ("console", "dashboards", "sessions", "axes", "mfa", "socialaccount")  # applications
+AROUND = (
+    "console",
+    "dashboards",
+    "sessions",
+    "axes",
+    "mfa",
+    "socialaccount",
+)  # applications
 # Fixtures of more than one module that take seconds to start.
 SHARED = ("spark", "site", "amq", "rmq", "the_other")
 WITH_PAGES = """

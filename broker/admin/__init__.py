@@ -5,6 +5,6 @@ It shows no messages and no entries; these are in the console.
 
 from __future__ import annotations
 
-from broker.admin import addresses, authorities, bridges, queues, redaction
+from broker.admin import addresses, authorities, bridges, queues, recurring, redaction
 
-__all__ = ["addresses", "authorities", "bridges", "queues", "redaction"]
+__all__ = ["addresses", "authorities", "bridges", "queues", "recurring", "redaction"]

@@ -17,7 +17,7 @@ from django.conf import settings
 
 from broker import operations
 from broker.config import auto_create
-from broker.operations import idempotency, queue_pause, rules
+from broker.operations import idempotency, queue_pause, recurring, rules
 from broker.queueing import delayed, journal, subscriptions
 from broker.security import audit
 from broker.settlement import discards, expiry, retention, settle
@@ -44,6 +44,11 @@ def resume_paused() -> None:
     through_the_beat(
         partial(until_short, queue_pause.resume_due), queue_pause.until_next_end
     )
+
+
+def put_recurring() -> None:
+    """Put recurring messages when they are due. Runs for one second."""
+    through_the_beat(partial(until_short, recurring.put_due), recurring.until_next)
 
 
 def back_out_overdue() -> None:
@@ -189,6 +194,7 @@ def always() -> bool:
 DUTIES = (
     Duty(release_due, lambda: is_near(delayed.until_next_due())),
     Duty(resume_paused, lambda: is_near(queue_pause.until_next_end())),
+    Duty(put_recurring, lambda: is_near(recurring.until_next())),
     Duty(
         back_out_overdue, lambda: settle.is_any_overdue() or subscriptions.is_any_dead()
     ),

@@ -48,6 +48,7 @@ from broker.models.queues import (
     RoutingType,
     Subscription,
 )
+from broker.models.recurring import RecurringMessage
 from broker.models.redaction import RedactionRule
 from broker.models.rules import RuleAttempt, RulePass, RuleTable
 from broker.models.settings import AddressSetting
@@ -97,6 +98,7 @@ __all__ = [
     "Queue",
     "QueueAlias",
     "Ready",
+    "RecurringMessage",
     "RedactionRule",
     "RoutingType",
     "RuleAttempt",

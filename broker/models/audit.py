@@ -59,6 +59,7 @@ class Act(models.TextChoices):
     SWITCH_RULES = "rules.switch", "switched rules for dead letters"
     RUN_REPORT = "report.run", "asked for a report"
     CANCEL_REPORT = "report.cancel", "cancelled a report"
+    PUT_RECURRING = "recurring.put", "put a recurring message"
     FILL = "demo.fill", "filled the broker with samples"
     REACH = "page.reach", "went where one may not"
 

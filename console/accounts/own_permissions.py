@@ -55,6 +55,9 @@ DEEDS = (
         "inquire",
     ),
     ControlledAction("Pause, resume, reset counters", "broker.pause_queue", "set"),
+    ControlledAction(
+        "Put recurring messages at once", "broker.put_recurringmessage", "put"
+    ),
     ControlledAction("Close connections", "broker.close_clientconnection", "set"),
     ControlledAction("See links of bridges", "broker.view_link", "inquire"),
     ControlledAction(

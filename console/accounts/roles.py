@@ -39,6 +39,7 @@ OPERATOR = VIEWER | {
     "broker.pause_queue",
     "broker.close_clientconnection",
     "broker.operate_link",
+    "broker.put_recurringmessage",
     "dashboards.run_report",
 }
 ADMINISTRATOR = (
@@ -67,6 +68,7 @@ ADMINISTRATOR = (
             ("broker", "modelqueue"),
             ("broker", "queue"),
             ("broker", "queuealias"),
+            ("broker", "recurringmessage"),
             ("broker", "redactionrule"),
             ("auth", "user"),
             ("auth", "group"),

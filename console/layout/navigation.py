@@ -108,6 +108,7 @@ DESTINATIONS = (
         "console:scheduled",
         "broker.view_queue",
         key="s",
+        views=("console:recurring",),
     ),
     Destination(
         "Units of work",

@@ -21,6 +21,7 @@ CELERY_TASK_ROUTES = {
     "broker.tasks.send_due": {"queue": "deadlines"},
     "broker.tasks.release_due": {"queue": "deadlines"},
     "broker.tasks.resume_paused": {"queue": "deadlines"},
+    "broker.tasks.put_recurring": {"queue": "deadlines"},
     "broker.tasks.expire": {"queue": "deadlines"},
     "broker.tasks.back_out_overdue": {"queue": "deadlines"},
     "broker.tasks.fold_journal": {"queue": "deadlines"},

@@ -26,6 +26,7 @@ from tests.console.wire import make_client, make_credential, make_endpoint
 from tests.make import (
     make_messages,
     make_queue,
+    make_recurring,
     make_redaction,
     make_user,
     plan_resubmit,
@@ -287,11 +288,18 @@ def switch_rules(_: Client) -> Case:
     return at("console:switch_rules", "DLQ"), {"mode": "observe"}, Act.SWITCH_RULES
 
 
+def put_recurring(_: Client) -> Case:
+    make_queue()
+    one = make_recurring()
+    return at("console:put_recurring", one.pk), {}, Act.PUT_RECURRING
+
+
 PAGES: dict[str, Callable[[Client], Case]] = {
     **OWN,
     **BRIDGES,
     "console:pause": pause,
     "console:resume": resume,
+    "console:put_recurring": put_recurring,
     "console:reset_counters": reset_counters,
     "console:order": order,
     "console:order_letters": order_letters,

@@ -41,6 +41,7 @@ from tests.console.wire import (
 from tests.make import (
     make_messages,
     make_queue,
+    make_recurring,
     make_setting,
     make_user,
     minutes,
@@ -98,6 +99,8 @@ def fill(user: User) -> Paths:
     now = timezone.now()
     make_places(delay_ms=30_000)
     make_queue(LONG)
+    for name, fields in (("heartbeat", {}), ("report", {"crontab": "0 6 * * 1-5"})):
+        make_recurring(name, address=LONG, **fields)
     queue_pause.pause(LONG, user=user, reason="the provider is down")
     make_queue("bills", backout_threshold=3)
     make_queue("answers")
@@ -187,6 +190,7 @@ def of_messages(user: User, now: datetime) -> Paths:
         "console:by_client_id": ["/m/" + quote("ID:of/a-sender twice") + "/"],
         "console:go": ["/go/?q=a", f"/go/?q={delayed}x"],
         "console:scheduled": ["/scheduled/"],
+        "console:recurring": ["/scheduled/recurring/"],
         "console:discards": ["/discards/"],
         "console:restore": [at("console:restore", query=f"?item={item(discarded)}")],
     }

@@ -23,7 +23,13 @@ from tests.console.bridging import make_branch
 from tests.console.endpoints import Endpoint, at
 from tests.console.letters import die, make_places
 from tests.console.wire import make_client, make_credential, make_endpoint
-from tests.make import make_messages, make_queue, make_user, plan_resubmit
+from tests.make import (
+    make_messages,
+    make_queue,
+    make_recurring,
+    make_user,
+    plan_resubmit,
+)
 
 Values = dict[str, Any]
 JSON = "application/json"
@@ -94,6 +100,7 @@ def make_world(client: Client) -> Values:
         "endpoint_id": make_endpoint(connection).pk,
         "credential_id": make_credential(user=user).pk,
         "operation_id": plan.pk,
+        "recurring_id": make_recurring().pk,
         "record_id": AuditRecord.objects.latest("pk").pk,
         "settlement": got["settlement"],
         "branch": branch,
