@@ -16,7 +16,7 @@ from broker.errors import InvalidMessage
 from broker.models import Message
 from broker.monitoring import search as finding
 from broker.queueing import message_files
-from broker.queueing.put import NewMessage, put_many
+from broker.queueing.put import NewMessage, put_as_given
 from broker.queueing.store import check
 from broker.security import audit, authorities
 from broker.security.redaction import Sight
@@ -178,7 +178,7 @@ def put(messages: Iterable[NewMessage], total: int, actor: str, errors: TextIO) 
     done = 0
     with progress(errors, "Putting", total) as bar:
         while part := list(islice(left, BATCH)):
-            put_many(part, actor=actor)
+            put_as_given(part, actor=actor)
             done += len(part)
             bar.advance(bar.task_ids[0], len(part))
     return done

@@ -140,6 +140,18 @@ def factors_are_installed(**_: Any) -> Iterator[CheckMessage]:
 
 
 @register(CONSOLE)
+def traces_have_a_page(**_: Any) -> Iterator[CheckMessage]:
+    """Refuse a link that leads nowhere."""
+    url = settings.BACKOUT_TRACE_URL
+    if url and not (url.startswith(("http://", "https://")) and "{trace_id}" in url):
+        yield Error(
+            f"BACKOUT_TRACE_URL is {url}: it needs http(s):// and {{trace_id}}.",
+            hint="Write https://traces.example.org/trace/{trace_id}, for example.",
+            id="console.E012",
+        )
+
+
+@register(CONSOLE)
 def users_are_known(**_: Any) -> Iterator[CheckMessage]:
     """Refuse users of another kind, whose names and groups the console cannot read."""
     if settings.AUTH_USER_MODEL != "auth.User":

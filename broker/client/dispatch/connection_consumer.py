@@ -27,6 +27,7 @@ from broker import models
 from broker.client.dispatch import stoppages
 from broker.client.dispatch.handlers import Handler
 from broker.client.dispatch.middleware import wrapped
+from broker.client.dispatch.spans import Spans
 from broker.client.dispatch.undeliverable import (
     Blocked,
     NoneOf,
@@ -38,6 +39,7 @@ from broker.config.names import local_queue
 from broker.errors import BrokerError
 from broker.errors.queues import DeliveryStopped, NotAuthorized
 from broker.formats.selectors.parsing import Selector, parse
+from broker.formats.trace_context import trace_id
 from broker.monitoring import logs
 from broker.queueing import processes
 from broker.queueing.get import Delivery
@@ -142,6 +144,7 @@ class ServerSession:
         self.swept_at = time.monotonic()
         self.next = Next(consumer.queue.name, pooled=True)
         self.following: list[Delivery] = []  # got by the commit of the last round
+        self.spans = Spans(consumer.handler)
 
     @cached_property
     def search(self) -> Search | None:
@@ -164,7 +167,10 @@ class ServerSession:
         count = 0
         refused: NotAuthorized | None = None
         try:
-            with unit_of_work(join=self.handler.join, actor=self.handler.name) as work:
+            with (
+                self.spans,
+                unit_of_work(join=self.handler.join, actor=self.handler.name) as work,
+            ):
                 got = self.get(work)
                 count = len(got.deliveries)
                 refused = self.hand_out(got, work)
@@ -200,8 +206,12 @@ class ServerSession:
         else:
             for delivery in got.deliveries:
                 # not ended here: the line about a backout has the ids, too
-                logs.bind(message_id=delivery.message_id, unit_of_work=delivery.uow)
-                self.consumer.handle(delivery, work)
+                logs.bind(
+                    message_id=delivery.message_id,
+                    unit_of_work=delivery.uow,
+                    trace_id=trace_id(delivery.properties),
+                )
+                self.spans.process(self.consumer.handle, delivery, work)
             if self.handler.batch == 1 and self.search is None and self.goes_on():
                 work.then = self.next
         return None
