@@ -38,6 +38,7 @@ from broker.client.dispatch.undeliverable import (
 from broker.config.names import local_queue
 from broker.errors import BrokerError
 from broker.errors.queues import DeliveryStopped, NotAuthorized
+from broker.errors.units_of_work import Reject
 from broker.formats.selectors.parsing import Selector, parse
 from broker.formats.trace_context import trace_id
 from broker.monitoring import logs
@@ -175,17 +176,24 @@ class ServerSession:
                 count = len(got.deliveries)
                 refused = self.hand_out(got, work)
             self.following = work.following
-        except DatabaseError:
+        except DatabaseError as error:
             if not connection.is_usable():
                 raise
-            logger.info("%s was backed out.", self.handler.queue, exc_info=True)
+            self.note_backout(error)
         except BrokerError as error:
             logger.warning("%s: %s", self.handler.queue, error)
+        except Reject as error:  # as the handler wishes
+            logger.info("%s was rejected: %s", self.handler.queue, error)
         except Exception as error:  # noqa: BLE001  # any error of a handler is a backout
-            logger.info("%s was backed out: %s", self.handler.queue, error)
+            self.note_backout(error)
         if refused is not None:
             raise refused
         return count
+
+    def note_backout(self, why: object) -> None:
+        """Log the present exception, for people and for tools such as Sentry."""
+        queue = self.handler.queue
+        logger.exception("%s was backed out: %s", queue, why, extra=logs.ids())
 
     def close(self) -> None:
         """Release what the last round got for the next one."""
