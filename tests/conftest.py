@@ -36,7 +36,7 @@ MAP = [
     *("deadlettergroup", "ruleattempt", "rulepass", "ruletable"),
     *("clientendpoint", "clientconnection", "credential", "keptanswer"),
     *("approval", "operationpatch", "operationitem", "course", "experience"),
-    *("operation", "stoppage", "connectionconsumer", "subscription"),
+    *("operation", "stoppage", "connectionconsumer", "handlerlimit", "subscription"),
     *(
         "auditcheck",
         "recurringmessage",

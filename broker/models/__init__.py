@@ -13,7 +13,7 @@ from broker.models.bridges import (
     DeadMessageQueue,
 )
 from broker.models.clients import ClientConnection, ClientEndpoint, Credential
-from broker.models.consumers import ConnectionConsumer, Stoppage
+from broker.models.consumers import ConnectionConsumer, HandlerLimit, Stoppage
 from broker.models.courses import Course, Experience
 from broker.models.groups import DeadLetterGroup
 from broker.models.journal import Event, Kind, Place, Tally, Watermark
@@ -82,6 +82,7 @@ __all__ = [
     "Discarded",
     "Event",
     "Experience",
+    "HandlerLimit",
     "KeptAnswer",
     "Kind",
     "Link",

@@ -150,6 +150,13 @@ ONE_ITEM = {
     "fingerprints": ["f"],
     "hours": 24,
 }
+ONE_LIMIT = {
+    "handler": "17",
+    "limit_id": 17,
+    "synchronous_commit": None,
+    "takes": timedelta(seconds=1),
+    "slack": timedelta(seconds=1),
+}
 ONE_PART = {"fields": ["{}"], "most_bytes": 1000}
 ONE_NOTE = {"annotations": "{}", "most": 1000}
 ONE_REPAIR = {
@@ -179,6 +186,7 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
         | ONE_REPAIR
         | ONE_PART
         | ONE_NOTE
+        | ONE_LIMIT
         | arrays
     )
 

@@ -26,6 +26,7 @@ from django.db import connection, transaction
 from broker import models
 from broker.client.dispatch import stoppages
 from broker.client.dispatch.handlers import Handler
+from broker.client.dispatch.limits import OverLimit, SharedLimits
 from broker.client.dispatch.middleware import wrapped
 from broker.client.dispatch.spans import Spans
 from broker.client.dispatch.undeliverable import (
@@ -44,7 +45,7 @@ from broker.formats.trace_context import trace_id
 from broker.monitoring import logs
 from broker.queueing import processes
 from broker.queueing.get import Delivery
-from broker.queueing.selective_get import Search
+from broker.queueing.selective_get import Finder, Search
 from broker.security import authorities
 from broker.settlement import settle
 from broker.settlement.outcomes import Release
@@ -85,7 +86,14 @@ class ConnectionConsumer:
             selector=handler.selector,
             retains_unwanted=handler.retain_unwanted,
             server_sessions=handler.concurrency,
+            max_running=handler.max_running,
+            rate=handler.rate,
         ).pk
+        self.limits: SharedLimits | None = None
+        if handler.max_running or handler.rate:
+            self.limits = SharedLimits(
+                queue, handler.name, max_running=handler.max_running, rate=handler.rate
+            )
 
     @classmethod
     def open(cls, handler: Handler) -> ConnectionConsumer:
@@ -146,11 +154,14 @@ class ServerSession:
         self.next = Next(consumer.queue.name, pooled=True)
         self.following: list[Delivery] = []  # got by the commit of the last round
         self.spans = Spans(consumer.handler)
+        self.held_s = 0.0  # seconds that a limit makes it wait
 
     @cached_property
-    def search(self) -> Search | None:
-        text = self.handler.selector
-        return Search(self.consumer.queue.name, parse(text)) if text else None
+    def search(self) -> Finder | None:
+        """What finds its messages; None: the next of its queue."""
+        text, limits = self.handler.selector, self.consumer.limits
+        search = Search(self.consumer.queue.name, parse(text)) if text else None
+        return search if limits is None else limits.within(search)
 
     def serve(self) -> int:
         """Run one round; return the number of deliveries.
@@ -241,7 +252,12 @@ class ServerSession:
         return NOTHING
 
     def get_wanted(self, work: UnitOfWork) -> Got:
-        return Got(self.take(work, self.search))
+        self.held_s = 0.0
+        try:
+            return Got(self.take(work, self.search))
+        except OverLimit as over:
+            self.held_s = over.wait_s
+            return NOTHING
 
     def get_unwanted(self, work: UnitOfWork) -> Got:
         self.swept_at = time.monotonic()
@@ -253,7 +269,7 @@ class ServerSession:
             self.sweep = Search(self.consumer.queue.name, nobody)
         return Got(self.take(work, self.sweep), selectors)
 
-    def take(self, work: UnitOfWork, search: Search | None) -> list[Delivery]:
+    def take(self, work: UnitOfWork, search: Finder | None) -> list[Delivery]:
         queue, batch = self.consumer.queue.name, self.handler.batch
         return work.get(queue, batch, search=search, pooled=True)
 
