@@ -13,8 +13,9 @@ from django.db import ProgrammingError, connections, transaction
 from django.utils.module_loading import import_string
 
 from broker.config.lint import advice
-from broker.errors import UnsafeServer
+from broker.errors import PoolerHasLocks, UnsafeServer
 from broker.formats.wildcards import configured
+from broker.queueing import processes
 from broker.settlement.hardening import UNLIMITED
 
 # The tag of checks of settings. Commands run only these: a check of Django's loads all
@@ -115,7 +116,13 @@ def refuse_unsafe_server() -> None:
 
     Raises:
         UnsafeServer: a required parameter of the server is off.
+        PoolerHasLocks: a pooler is in between, and no way leads past it.
     """
+    if not settings.BROKER_DIRECT_DATABASE_URL:
+        connection = connections["default"]
+        connection.ensure_connection()
+        if processes.is_pooled(connection.connection):
+            raise PoolerHasLocks
     for name in NEEDED:
         if setting(connections["default"], name) == "off":
             raise UnsafeServer(name)

@@ -115,15 +115,19 @@ DATABASES["default"].setdefault("OPTIONS", {})
 DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
 DATABASES["default"]["CONN_MAX_AGE"] = 60  # console/asgi.py has a pool
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-# A plan is made once, perhaps when the queue is empty, and must suit a full queue.
-DATABASES["default"]["OPTIONS"].setdefault(
-    "options",
-    "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
-    " -c statement_timeout=60s -c lock_timeout=10s"
-    " -c idle_in_transaction_session_timeout=60s",
-)
-# Django's own statements are bound on the client and never prepared; the broker's are.
-DATABASES["default"]["OPTIONS"].setdefault("prepare_threshold", 5)
+if env("BROKER_DIRECT_DATABASE_URL", default=""):  # DATABASE_URL leads to a pooler
+    DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
+else:
+    # A plan is made once, perhaps when the queue is empty, and must suit a full queue.
+    DATABASES["default"]["OPTIONS"].setdefault(
+        "options",
+        "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
+        " -c statement_timeout=60s -c lock_timeout=10s"
+        " -c idle_in_transaction_session_timeout=60s",
+    )
+    # Django's own statements are bound on the client, and never prepared; the broker's
+    # are.
+    DATABASES["default"]["OPTIONS"].setdefault("prepare_threshold", 5)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env("REDIS_URL", default=socket_paths.redis_url(VAR_DIR))

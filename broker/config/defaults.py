@@ -18,6 +18,11 @@ BROKER_DEAD_LETTER_QUEUE: Annotated[
 REDIS_URL: Annotated[
     str, "Redis, for hints of arrivals. Empty: each process polls once a second."
 ] = ""
+BROKER_DIRECT_DATABASE_URL: Annotated[
+    str,
+    "URL of PostgreSQL itself, for the locks of processes, if DATABASES leads to a"
+    " pooler in transaction mode. Empty: as DATABASES.",
+] = ""
 VAR_DIR: Annotated[Path, "Folder whose disk is watched; by default, the current."] = (
     Path()
 )
