@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
-from django.db import ProgrammingError, connections, transaction
+from django.db import ProgrammingError, connections, models, transaction
 from django.utils.module_loading import import_string
 
 from broker.config.lint import advice
@@ -22,6 +23,7 @@ from broker.settlement.hardening import UNLIMITED
 # pages and the REST interface, which takes longer than the rest of the start.
 BROKER = "broker"
 NEEDED = ("fsync", "full_page_writes")
+OF_USERS = {"is_active", "is_staff", "is_superuser"}
 OLDEST = 150000  # PostgreSQL 15.0
 
 
@@ -96,6 +98,25 @@ def wildcards_are_meant(**_: Any) -> list[CheckMessage]:
     except ImproperlyConfigured as error:
         return [Error(str(error), id="broker.E004")]
     return []
+
+
+@register(BROKER)
+def users_have_what_is_read(**_: Any) -> list[CheckMessage]:
+    """Refuse a user model that lacks what statements of the broker read."""
+    model = get_user_model()
+    lacking = sorted(OF_USERS - {one.name for one in model._meta.local_fields})
+    if not hasattr(model, "groups"):
+        lacking.append("groups")
+    if not isinstance(model._meta.pk, models.IntegerField):
+        lacking.append("a primary key that is an integer")
+    if not lacking:
+        return []
+    sentence = f"The user model {model._meta.label} lacks {', '.join(lacking)}."
+    hint = (
+        "Let it inherit AbstractBaseUser and PermissionsMixin, both abstract, and give"
+        " it the fields is_active and is_staff."
+    )
+    return [Error(sentence, hint=hint, id="broker.E008")]
 
 
 @register(BROKER)

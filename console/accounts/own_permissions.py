@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.models import Group, Permission
 from django.db.models import Q
 
 from broker.formats.wildcards import ANY_WORDS, matches
 from broker.models import Authority, Queue
 from broker.security import authorities
 from broker.security.authorities import ALL, FIELDS, Principal, overlaps
+from broker.security.users import User
 from console.accounts import permissions, roles
 
 YOU = "you"

@@ -26,6 +26,7 @@ from django.db.migrations.operations.base import Operation
 from django.db.models import Q
 
 from broker.security import authorities
+from broker.security.users import IS_DJANGOS, User
 
 VIEWER = {
     "broker.view_queue",
@@ -70,12 +71,16 @@ ADMINISTRATOR = (
             ("broker", "queuealias"),
             ("broker", "recurringmessage"),
             ("broker", "redactionrule"),
-            ("auth", "user"),
             ("auth", "group"),
             ("django_celery_beat", "crontabschedule"),  # schedules of reports
             ("django_celery_beat", "periodictask"),
         )
         for action in ("add", "change", "delete", "view")
+    }
+    # Users of a model of the project's own are changed in the admin of the project.
+    | {
+        f"{User._meta.app_label}.{action}_{User._meta.model_name}"
+        for action in (("add", "change", "delete", "view") if IS_DJANGOS else ("view",))
     }
 )
 ROLES = {

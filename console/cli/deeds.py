@@ -7,7 +7,6 @@ from dataclasses import asdict, fields
 from datetime import timedelta
 from typing import Any, TextIO
 
-from django.contrib.auth.models import User
 from django.core.management.base import CommandError
 from django.db import transaction
 
@@ -22,6 +21,7 @@ from broker.queueing import browse as looking
 from broker.queueing.get import Delivery
 from broker.queueing.put import put as send
 from broker.security import audit, authorities, redaction
+from broker.security.users import User
 from broker.settlement.outcomes import Accept
 from broker.transactions import leases
 from console.accounts import masking

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.core.management.base import CommandError
 
 from broker.errors import InvalidMessage
@@ -20,6 +19,7 @@ from broker.queueing.put import NewMessage, put_as_given
 from broker.queueing.store import check
 from broker.security import audit, authorities
 from broker.security.redaction import Sight
+from broker.security.users import User
 from console.accounts import masking
 from console.cli import people
 from console.cli.options import unreadable

@@ -152,18 +152,6 @@ def traces_have_a_page(**_: Any) -> Iterator[CheckMessage]:
 
 
 @register(CONSOLE)
-def users_are_known(**_: Any) -> Iterator[CheckMessage]:
-    """Refuse users of another kind, whose names and groups the console cannot read."""
-    if settings.AUTH_USER_MODEL != "auth.User":
-        yield Error(
-            f"AUTH_USER_MODEL is {settings.AUTH_USER_MODEL}: the console works with"
-            " the users of django.contrib.auth only.",
-            hint="Use the broker alone, or run the console as a project of its own.",
-            id="console.E011",
-        )
-
-
-@register(CONSOLE)
 def pages_are_live(**_: Any) -> Iterator[CheckMessage]:
     """Say why numbers would not change by themselves every second."""
     if not settings.CHANNEL_LAYERS:

@@ -6,10 +6,10 @@ import hashlib
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 
 import django
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.contrib.staticfiles.finders import get_finders
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
@@ -20,6 +20,7 @@ from broker.bridges import secrets as bridge_secrets
 from broker.errors.bridges import SecretsLost
 from broker.models import Act, Address, AddressSetting, Queue
 from broker.security import audit
+from broker.security.users import NAME, USERS
 from console.runtime.supervisor import Say
 
 DLQ, EXPIRY_QUEUE = "DLQ", "ExpiryQueue"
@@ -84,7 +85,7 @@ def make_places() -> None:
 
 def first_administrator() -> str | None:
     """Create ``admin`` if there is no administrator; return the password."""
-    if get_user_model().objects.filter(is_superuser=True).exists():
+    if USERS.filter(is_superuser=True).exists():
         return None
     return make_administrator("admin")
 
@@ -93,7 +94,8 @@ def first_administrator() -> str | None:
 def make_administrator(name: str) -> str:
     """Create an administrator, or set a new password; return the password."""
     password = secrets.token_urlsafe(12)
-    user, _ = get_user_model().objects.get_or_create(username=name)
+    named: dict[str, Any] = {NAME: name}
+    user, _ = USERS.get_or_create(**named)
     before = audit.state_of(user)
     user.is_active = user.is_staff = user.is_superuser = True
     user.set_password(password)

@@ -12,7 +12,6 @@ from itertools import starmap
 from urllib.parse import urlencode
 from zlib import crc32
 
-from django.contrib.auth.models import User
 from django.urls import reverse
 
 from broker.client.dispatch import stoppages
@@ -20,6 +19,7 @@ from broker.models import Link, LinkStatus, Operation, Queue
 from broker.monitoring import connections as clients
 from broker.monitoring import dead_letters, wait_times
 from broker.security.authorities import GrantedAuthorities, Principal
+from broker.security.users import User
 from broker.transactions import administration
 from broker.transactions.prepared import prepared
 from console.bridge_pages import needing, sight
