@@ -205,3 +205,9 @@ def look_at_patches() -> None:
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def apply_dead_letter_rules() -> None:
     work.apply_dead_letter_rules()
+
+
+@sent_when(Every(work.PERIODS_S[work.evaluate_alerts]))
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def evaluate_alerts() -> None:
+    work.evaluate_alerts()

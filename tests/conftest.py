@@ -21,6 +21,7 @@ from pytest_django import DjangoDbBlocker
 from broker.models import Owner, Queue
 from broker.monitoring.search import pages
 from broker.queueing import notifications, processes
+from console.alert_pages import firing
 from console.layout import settings_problems
 from dashboards.live import ages, attention, link_status
 from dashboards.live import cache as live_cache
@@ -31,6 +32,8 @@ from tests.make import make_queue
 pytest_plugins = ["tests.amqp.clients.cases"]
 
 MAP = [
+    *("alertrule_targets", "alertrule_escalate_to", "alertnotice", "alertevent"),
+    *("alertsilence", "alert", "alertrule", "alerttarget"),
     *("seenmessage", "branch", "linkstatus", "bridgeprocess", "link"),
     *("deadmessagequeue", "bridgedestination", "connectionfactory", "bridge"),
     *("deadlettergroup", "ruleattempt", "rulepass", "ruletable"),
@@ -161,7 +164,7 @@ def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_cache, "QUICK_S", math.inf)
     monkeypatch.setattr(pages, "monotonic", lambda: 0.0)  # nor does a search stop early
     monkeypatch.setattr("console.views.messages.search.QUICK_S", math.inf)
-    for keeper in (ages, attention, settings_problems, link_status):
+    for keeper in (ages, attention, firing, settings_problems, link_status):
         monkeypatch.setattr(keeper, "KEPT_S", math.inf)
     monkeypatch.setattr(settings_problems, "PROCESSES_KEPT_S", math.inf)
 

@@ -36,6 +36,17 @@ BACKOUT_ANSWERS_KEPT_HOURS: Annotated[
     int, "How long the response to an idempotency key is kept."
 ] = 24
 
+BACKOUT_URL: Annotated[
+    str, "URL of the console, for links in notifications. Empty: they have none."
+] = ""
+BACKOUT_ALERT_NETWORKS: Annotated[
+    list[str],
+    "Networks that are not public and to which notifications may go, as 10.1.0.0/16.",
+] = []
+BACKOUT_ALERT_HTTP: Annotated[
+    bool, "Whether notifications may go over http, without TLS."
+] = False
+
 BROKER_TRANSACTION_TIMEOUT_S: Annotated[
     int, "Seconds after which an open unit of work is backed out."
 ] = 300

@@ -16,6 +16,7 @@ from functools import partial
 from django.conf import settings
 
 from broker import operations
+from broker.alerts import evaluation
 from broker.config import auto_create
 from broker.operations import idempotency, queue_pause, recurring, rules
 from broker.queueing import delayed, journal, subscriptions
@@ -130,6 +131,8 @@ def tend_partitions() -> None:
     found = retention.Retentions()
     partitions.drop_old(kept_since=found.kept_since if found.has_longer else None)
     until_short(rules.forget_gone)
+    kept = settings.BROKER_JOURNAL_RETENTION_DAYS
+    until_short(partial(evaluation.forget_old, days=kept))
 
 
 def until_short(batch: Callable[..., int]) -> None:
@@ -173,6 +176,11 @@ def apply_dead_letter_rules() -> None:
             pass
 
 
+def evaluate_alerts() -> None:
+    """Evaluate the rules of alerts, and put the notifications owed."""
+    evaluation.evaluate()
+
+
 def is_near(left: timedelta | None) -> bool:
     """Whether a time comes before this is asked again."""
     return left is not None and left.total_seconds() < BEAT_S
@@ -204,6 +212,7 @@ DUTIES = (
     Duty(look_at_patches, lambda: operations.left().to_test),
     Duty(vacuum_bloated, vacuum.bloated),
     Duty(apply_dead_letter_rules, always, 10),
+    Duty(evaluate_alerts, always, evaluation.EVERY_S),
     Duty(auto_delete, always, settings.BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S),
     Duty(empty_discard_bin, always, 60),
     Duty(tend_partitions, always, 60),

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from broker.models.alerts import (
+    Alert,
+    AlertEvent,
+    AlertNotice,
+    AlertRule,
+    AlertSilence,
+    AlertTarget,
+)
 from broker.models.answers import KeptAnswer
 from broker.models.approvals import Approval
 from broker.models.audit import Act, AuditCheck, AuditRecord
@@ -57,6 +65,12 @@ __all__ = [
     "Act",
     "Address",
     "AddressSetting",
+    "Alert",
+    "AlertEvent",
+    "AlertNotice",
+    "AlertRule",
+    "AlertSilence",
+    "AlertTarget",
     "Annotations",
     "Approval",
     "AuditCheck",

@@ -60,6 +60,10 @@ class Act(models.TextChoices):
     RUN_REPORT = "report.run", "asked for a report"
     CANCEL_REPORT = "report.cancel", "cancelled a report"
     PUT_RECURRING = "recurring.put", "put a recurring message"
+    ACKNOWLEDGE_ALERT = "alert.acknowledge", "acknowledged an alert"
+    SILENCE_ALERTS = "alert.silence", "silenced alerts"
+    END_SILENCE = "alert.end_silence", "ended a silence of alerts"
+    TEST_TARGET = "alert.test", "sent a test notification"
     FILL = "demo.fill", "filled the broker with samples"
     REACH = "page.reach", "went where one may not"
 

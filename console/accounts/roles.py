@@ -41,6 +41,7 @@ OPERATOR = VIEWER | {
     "broker.close_clientconnection",
     "broker.operate_link",
     "broker.put_recurringmessage",
+    "broker.operate_alert",
     "dashboards.run_report",
 }
 ADMINISTRATOR = (
@@ -60,6 +61,8 @@ ADMINISTRATOR = (
         for model in (
             ("broker", "address"),
             ("broker", "addresssetting"),
+            ("broker", "alertrule"),
+            ("broker", "alerttarget"),
             ("broker", "authority"),
             ("broker", "bridge"),
             ("broker", "bridgedestination"),
