@@ -15,6 +15,7 @@ from console.converters import QueueName, TextConverter
 from console.layout.private_answers import SignOutView
 from console.operations import live_progress  # noqa: F401  its topics
 from console.views import (
+    alerts,
     api_reference,
     audit,
     bridges,
@@ -94,6 +95,23 @@ pages: list[URLPattern | URLResolver] = [
         name="dead_letter_group",
     ),
     path("dead/<slug:fingerprint>/say/", groups.say, name="say_of_group"),
+    path(
+        "dead/<slug:fingerprint>/silence/", alerts.silence_cause, name="silence_cause"
+    ),
+    path("alerts/", alerts.alerts, name="alerts"),
+    path("alerts/<int:alert_id>/", alerts.alert, name="alert"),
+    path(
+        "alerts/<int:alert_id>/acknowledge/",
+        alerts.acknowledge,
+        name="acknowledge_alert",
+    ),
+    path("alerts/<int:alert_id>/silence/", alerts.silence, name="silence_alert"),
+    path(
+        "alerts/silences/<int:silence_id>/end/", alerts.end_silence, name="end_silence"
+    ),
+    path(
+        "alerts/targets/<int:target_id>/test/", alerts.test_target, name="test_target"
+    ),
     path("discards/", discards.discards, name="discards"),
     path("discards/restore/", discards.restore, name="restore"),
     path("bridges/", bridges.bridges, name="bridges"),

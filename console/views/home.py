@@ -8,9 +8,14 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from broker.models import Alert
 from broker.security import authorities
+from console.alert_pages import sight
 from console.views import needs
 from dashboards.live import depths
+
+FIRING = Alert.State.FIRING
+MOST = 10  # alerts that are named
 
 
 @require_safe
@@ -19,7 +24,9 @@ def overview(request: HttpRequest) -> HttpResponse:
     """The problems that need attention now, those that can wait, and the rates."""
     held = authorities.held_by(request.user)
     queues = depths.queues(user=request.user)
+    alerts = sight.visible(sight.standing()[: sight.MOST], request.user, held)
     context = {
+        "standing": [(one, None) for one in alerts if one.state == FIRING][:MOST],
         "found": needs.overview(queues, held, request.user, now=timezone.now()),
         "totals": depths.totals(queues),
         "arriving": rate([one.arriving for one in queues]),

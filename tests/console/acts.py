@@ -18,6 +18,7 @@ from broker.transactions.scope import UnitOfWork
 from dashboards.models import ReportRun
 from tests.broker.handling import stopped
 from tests.broker.promising import promise
+from tests.console.alert_acts import PAGES as ALERTS
 from tests.console.bridge_acts import BRIDGES
 from tests.console.letters import die, make_places
 from tests.console.own_acts import OWN, Case, at, planner
@@ -297,6 +298,7 @@ def put_recurring(_: Client) -> Case:
 PAGES: dict[str, Callable[[Client], Case]] = {
     **OWN,
     **BRIDGES,
+    **ALERTS,
     "console:pause": pause,
     "console:resume": resume,
     "console:put_recurring": put_recurring,

@@ -26,6 +26,7 @@ from console.views.queues.queue_pages import PLACES
 from tests.broker.bridges.carrying import bring, carry
 from tests.broker.handling import Seen, broken, handler, session
 from tests.broker.promising import promise
+from tests.console.alert_acts import make_alerts
 from tests.console.filled_links import make_links
 from tests.console.filled_operations import make_operations
 from tests.console.filled_reports import make_reports
@@ -90,7 +91,7 @@ def empty() -> Paths:
 LISTS = (
     *("queues", "overview", "dead_letters", "rules", "discards", "consumers"),
     *("connections", "credentials", "health", "operations", "audit", "scheduled"),
-    *("units", "preferences", "rights", "bridges"),
+    *("units", "preferences", "rights", "bridges", "alerts"),
 )
 
 
@@ -295,9 +296,12 @@ def of_reports(user: User, now: datetime) -> Paths:
 
 def of_the_rest(user: User, now: datetime) -> Paths:
     """The record of all that was done above, and one's own pages."""
+    alert = make_alerts(LONG)["alert_id"]
     record = AuditRecord.objects.exclude(reason="").latest("pk")
     newest = AuditRecord.objects.latest("pk")
     return {
+        "console:alerts": ["/alerts/"],
+        "console:alert": [at("console:alert", alert)],
         "console:audit": ["/audit/", "/audit/?act=operation"],
         "console:audit_record": [
             at("console:audit_record", one.pk) for one in (record, newest)

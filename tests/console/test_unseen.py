@@ -40,6 +40,7 @@ ABSENT: Values = {  # of each thing that is on a queue, or is one: what nothing 
     **dict.fromkeys(("bridge", "link", "xid"), "nowhere"),
     "fingerprint": "f" * 12,
     "xid": "nowhere",
+    **dict.fromkeys(("alert_id", "silence_id"), 987_654_321),
 }
 OF_NO_QUEUE = {
     "slug": "a view is its owner’s, or shared; reports are there for all",
@@ -54,6 +55,10 @@ OF_NO_QUEUE = {
     "pk": "a security key is there for its owner alone",
     "run_id": "a run is there for all; its rows are of queues that one may inquire",
     "rest": "it names nothing",
+    **dict.fromkeys(
+        ("alert_rule", "alert_target", "target_id"),
+        "rules are there for all; it takes a permission to know of targets",
+    ),
     **dict.fromkeys(
         ("factory", "destination", "dead_queue"),
         "it takes a permission to know of what bridges are made of",

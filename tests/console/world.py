@@ -17,6 +17,7 @@ from console.messages import saved_views
 from dashboards.models import ReportRun
 from tests.broker.promising import promise
 from tests.console.acts import PAGES, RULES
+from tests.console.alert_acts import make_alerts
 from tests.console.api_acts import OPERATIONS
 from tests.console.api_bridge_acts import make_bridge
 from tests.console.bridging import make_branch
@@ -110,6 +111,7 @@ def make_world(client: Client) -> Values:
         "xid": XID,
         "run_id": ReportRun.objects.create(report="dead-letters", state="done").pk,
         "rest": "nothing",
+        **make_alerts(),
         "pk": 1,  # of a security key, which is nobody else's to see
     }
 

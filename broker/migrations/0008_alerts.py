@@ -29,7 +29,7 @@ def fill(apps: Any, _: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [('broker', '0003_copies_know_their_first_original')]
+    dependencies = [('broker', '0007_handlers_have_limits')]
 
     operations = [
         migrations.CreateModel(
