@@ -211,3 +211,9 @@ def apply_dead_letter_rules() -> None:
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def evaluate_alerts() -> None:
     work.evaluate_alerts()
+
+
+@sent_when(Every(work.PERIODS_S[work.sample_history]))
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def sample_history() -> None:
+    work.sample_history()

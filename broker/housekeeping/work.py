@@ -18,6 +18,7 @@ from django.conf import settings
 from broker import operations
 from broker.alerts import evaluation
 from broker.config import auto_create
+from broker.monitoring.history import sampling
 from broker.operations import idempotency, queue_pause, recurring, rules
 from broker.queueing import delayed, journal, subscriptions
 from broker.security import audit
@@ -169,6 +170,11 @@ def look_at_patches() -> None:
             pass
 
 
+def sample_history() -> None:
+    """Store what queues and links did since the last sample, for charts."""
+    sampling.sample()
+
+
 def apply_dead_letter_rules() -> None:
     """Apply the rules of queues to their dead letters."""
     for table_id in rules.due():
@@ -213,6 +219,7 @@ DUTIES = (
     Duty(vacuum_bloated, vacuum.bloated),
     Duty(apply_dead_letter_rules, always, 10),
     Duty(evaluate_alerts, always, evaluation.EVERY_S),
+    Duty(sample_history, always, sampling.PERIOD_S),
     Duty(auto_delete, always, settings.BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S),
     Duty(empty_discard_bin, always, 60),
     Duty(tend_partitions, always, 60),

@@ -59,6 +59,7 @@ from broker.models.queues import (
 from broker.models.recurring import RecurringMessage
 from broker.models.redaction import RedactionRule
 from broker.models.rules import RuleAttempt, RulePass, RuleTable
+from broker.models.samples import HistorySample, HistoryTotals
 from broker.models.settings import AddressSetting
 
 __all__ = [
@@ -97,6 +98,8 @@ __all__ = [
     "Event",
     "Experience",
     "HandlerLimit",
+    "HistorySample",
+    "HistoryTotals",
     "KeptAnswer",
     "Kind",
     "Link",

@@ -222,7 +222,7 @@ def test_old_alerts_are_forgotten() -> None:
 
 
 def test_the_first_rules_are_valid() -> None:
-    first = importlib.import_module("broker.migrations.0004_alerts").FIRST
+    first = importlib.import_module("broker.migrations.0008_alerts").FIRST
     for name, condition, threshold, within_s, for_s, severity in first:
         rule = AlertRule(
             name=name, condition=condition, threshold=threshold, within_s=within_s,

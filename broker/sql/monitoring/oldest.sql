@@ -1,8 +1,10 @@
--- The age of the oldest message at the head of each queue: the first entry that was put
+-- Find the age of the oldest message at the head of each queue: the first entry that was put
 -- back or the first new entry of a lane (queue and priority), whichever is older. A loose
 -- index scan finds the lanes, and each is read where a get begins, so no queue is scanned.
---   queue_id
---   seconds   since the put of that message
+--
+-- Locks    none: it only reads.
+-- Index    broker_ready_pkey, broker_message_pkey
+-- Returns  queue, seconds since the put of that message; for queues with ready entries.
 WITH RECURSIVE lane AS (
     (SELECT queue_id, priority FROM broker_ready
     ORDER BY queue_id DESC, priority DESC, pos DESC LIMIT 1)
@@ -26,7 +28,8 @@ head AS (
 )
 SELECT
     head.queue_id,
-    greatest(extract(epoch FROM statement_timestamp() - message.put_at), 0)::float8
+    greatest(extract(epoch FROM
+        coalesce(%(now)s::timestamptz, statement_timestamp()) - message.put_at), 0)::float8
 FROM head CROSS JOIN LATERAL (
     -- OFFSET 0: look up each message by its id, whatever the planner estimates.
     SELECT put_at FROM broker_message WHERE id = head.id OFFSET 0
