@@ -42,6 +42,7 @@ from console.views.queues import (
     consumers,
     counters,
     effective_settings,
+    history,
     pausing,
     prepared,
     queue_pages,
@@ -59,6 +60,7 @@ pages: list[URLPattern | URLResolver] = [
     path("", queue_pages.queues, name="queues"),
     path("overview/", home.overview, name="overview"),
     path("depths/", queue_pages.depths, name="depths"),
+    path("history/", history.history, name="history"),
     path(
         "queues/",
         RedirectView.as_view(pattern_name="console:queues", query_string=True),

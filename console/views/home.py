@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from broker.models import Alert
 from broker.security import authorities
 from console.alert_pages import sight
+from console.queues import over_time
 from console.views import needs
 from dashboards.live import depths
 
@@ -29,6 +30,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "standing": [(one, None) for one in alerts if one.state == FIRING][:MOST],
         "found": needs.overview(queues, held, request.user, now=timezone.now()),
         "totals": depths.totals(queues),
+        "over_time": over_time.of_every_queue(request),
         "arriving": rate([one.arriving for one in queues]),
         "accepted": rate([one.accepted for one in queues]),
     }

@@ -18,7 +18,9 @@ FACTORS = (
 )
 FILES = ("export", "body", "data", "audit_export", "export_rules")
 NO_PAGES = {
-    **dict.fromkeys(("console:depths", "console:complete"), "a part of a page"),
+    **dict.fromkeys(
+        ("console:depths", "console:history", "console:complete"), "a part of a page"
+    ),
     "dashboards:run": "a part of a page",
     "dashboards:export": "a file",
     **{f"console:{name}": "a file" for name in FILES},

@@ -107,6 +107,8 @@ SENT: list[tuple[str, str, Values]] = [
     ("post", "messages/order/", {"which": "all", "f": "id:@letter", "kind": "remove"}),
     ("post", "queues/other/order/", {"which": "all", "kind": "move", "to": "@name"}),
     ("get", "scheduled/", {"queue": "@name"}),
+    ("get", "history/", {"queue": "@name"}),
+    ("get", "history/", {"bridge": "@bridge", "link": "@link"}),
     ("get", "settings/effective/", {"address": "@name"}),
     ("get", "reports/dead-letters/", {"queue": "@name", "days": "90"}),
     ("get", "go/", {"q": "@name"}),

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("broker", "0003_copies_know_their_first_original")]
+    dependencies = [("broker", "0008_alerts")]
 
     operations = [
         migrations.CreateModel(
