@@ -105,7 +105,7 @@ class OverTime:
     said: QueryDict  # the query of the page
     user: authorities.Principal
     now: datetime
-    panels: Sequence[history_charts.Panel] = history_charts.OF_QUEUES
+    every_panel: Sequence[history_charts.Panel] = history_charts.OF_QUEUES
     queue: Queue | None = None
 
     @cached_property
@@ -123,6 +123,10 @@ class OverTime:
     @cached_property
     def history(self) -> reading.History:
         return reading.read(self.ids, self.range.begin, self.range.end, now=self.now)
+
+    @cached_property
+    def panels(self) -> list[history_charts.Panel]:
+        return history_charts.shown(self.history, self.every_panel)
 
     @cached_property
     def drawings(self) -> list[Drawing]:

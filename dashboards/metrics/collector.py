@@ -31,11 +31,11 @@ from broker.models import (
     Queue,
     UnitOfWork,
 )
-from broker.monitoring import disk, search, silent_processes
+from broker.monitoring import disk, search, silent_processes, wait_times
 from broker.monitoring.dead_letter_queues import takes_dead_letters
 from broker.queueing import journal
 from dashboards import sql
-from dashboards.live import ages, depths
+from dashboards.live import depths
 from dashboards.metrics import bridge_links
 from dashboards.metrics.families import Family
 
@@ -204,7 +204,7 @@ def of_queues() -> Iterator[Metric]:
     )
     queues = [Known(*row) for row in rows[:MOST_QUEUES]]
     counts = journal.depths()
-    oldest = ages.now()
+    oldest = wait_times.ages()
     yield MESSAGES.of(
         ((one.name, state), number)
         for one in queues

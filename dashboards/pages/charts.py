@@ -216,7 +216,8 @@ def lines(drawing: Drawing, points: Points) -> Drawing:
             drawing.lines.append(ChartLine(one, drawn))
     most = LABELS if drawing.by in ("", "day") else LONG_LABELS
     for n in every_so_many(len(points.places), most):
-        at = min(max(across[n], drawing.left), drawing.width - EDGE)
+        edge = EDGE / 2 if drawing.by in ("clock", "date") else EDGE
+        at = min(max(across[n], drawing.left), drawing.width - edge)
         drawing.places.append(Mark(units(at), points.places[n]))
     return drawing
 

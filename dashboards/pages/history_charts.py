@@ -12,7 +12,7 @@ from broker.monitoring.history.reading import History, Point
 from dashboards.pages.charts import RIGHT, Drawing, Mark, Points, Series, draw, units
 from dashboards.reports import Chart, Column
 
-WIDTH, HEIGHT, LEFT = 480, 150, 60
+WIDTH, HEIGHT, LEFT = 480, 150, 76
 AT, NAME = Column("at", "Time", "moment"), Column("series", "Series", "text")
 DAY = timedelta(days=1)
 
@@ -33,6 +33,7 @@ class Panel:
     title: str
     of: Column
     lines: Sequence[Line]
+    is_always: bool = True  # whether it is shown if none of its values is known
 
 
 def ms(name: str) -> Callable[[Point], float | None]:
@@ -85,6 +86,7 @@ OF_QUEUES = (
         "Time from get to accept",
         SECONDS,
         (Line("p50", 2, ms("p50_ms")), Line("p95", 1, ms("p95_ms"))),
+        is_always=False,
     ),
 )
 OF_LINKS = (
@@ -93,6 +95,17 @@ OF_LINKS = (
     AGE,
     Panel("Dead messages", COUNT, (Line("Dead", 4, attrgetter("dead_lettered")),)),
 )
+
+
+def shown(history: History, panels: Sequence[Panel]) -> list[Panel]:
+    """The panels that have something to show."""
+    known = [point for point in history.points if point is not None]
+    return [
+        one
+        for one in panels
+        if one.is_always
+        or any(line.value(point) is not None for line in one.lines for point in known)
+    ]
 
 
 def drawings(

@@ -53,7 +53,7 @@ def two(orders: Queue) -> None:
 def test_a_queue_has_charts_and_the_same_numbers(sign_in: SignIn) -> None:
     html = sign_in("viewer").get("/queues/orders/").content.decode()
 
-    assert html.count('<svg class="bars"') == 5
+    assert html.count('<svg class="bars"') == 4
     (row,) = rows(html)
     assert row[:3] == ["7", "0", "0"]
     assert 'hx-get="/history/?queue=orders&amp;range=1h"' in html

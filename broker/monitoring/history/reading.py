@@ -131,7 +131,7 @@ def points_of(known: Sequence[SampleSpan], step_s: int) -> dict[datetime, Point]
     step = timedelta(seconds=step_s)
     found = {end: point(end, spans) for end, spans in steps.items()}
     for earlier, later in pairwise(known):
-        if later.span_s <= KNOWN_S:
+        if later.at - earlier.at <= timedelta(seconds=KNOWN_S):
             between, last = end_of(earlier.at, step_s) + step, end_of(later.at, step_s)
             while between < last:  # nothing changed, or it is in the later sample
                 found[between] = unchanged(between, earlier, later)
