@@ -167,8 +167,8 @@ class AddressSettingAdmin(ExchangingAdmin):
         (
             "Dead letters",
             {
-                "description": "What reaches no queue, and queues for dead letters"
-                " that make themselves: one for each address that letters come from.",
+                "description": "Messages that reach no queue, and auto-created"
+                " queues for dead letters: one for each address they come from.",
                 "fields": [
                     "send_to_dla_on_no_route",
                     "auto_create_dead_letter_resources",

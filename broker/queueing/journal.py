@@ -1,4 +1,4 @@
-"""Read the journal: depths of queues, and the life-line of a message."""
+"""Read the journal: depths of queues, and the timeline of a message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from broker import sql
 from broker.models import Kind, Message, Place, Watermark
 from broker.queueing.hops import SOURCE
 
-LONGEST_CHAIN = 100  # most copies of copies that a life-line follows
+LONGEST_CHAIN = 100  # most copies of copies that a timeline follows
 ATTEMPTS = {Kind.ACCEPT, Kind.BACK_OUT, Kind.DEAD_LETTER}
 
 
@@ -112,7 +112,7 @@ def lifeline(message_id: int) -> list[LifelineEvent]:
     """All events of a message, its originals and its copies.
 
     Dead-lettering, resubmitting, and a link between two queues of this broker make
-    copies with new ids. The life-line follows them back to the message that was put
+    copies with new ids. The timeline follows them back to the message that was put
     first, and forward to all copies.
     """
     events: list[LifelineEvent] = []

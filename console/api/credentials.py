@@ -103,7 +103,7 @@ def list_credentials(
 @router.post(
     "/credentials",
     response={200: CreatedCredential, **REFUSED},
-    summary="Make a credential",
+    summary="Create a credential",
 )
 def create_credential(request: HttpRequest, body: NewCredential) -> dict[str, Any]:
     """Returns the secret, which is not stored and cannot be read again. The
