@@ -57,14 +57,11 @@ LINK = "bridges/<queue:bridge>/<queue:link>/"
 BRANCH = f"{LINK}branches/<queue:xid>/"
 
 pages: list[URLPattern | URLResolver] = [
-    path("", queue_pages.queues, name="queues"),
-    path("overview/", home.overview, name="overview"),
+    path("", home.overview, name="overview"),
+    path("overview/", RedirectView.as_view(pattern_name="console:overview")),
     path("depths/", queue_pages.depths, name="depths"),
     path("history/", history.history, name="history"),
-    path(
-        "queues/",
-        RedirectView.as_view(pattern_name="console:queues", query_string=True),
-    ),
+    path("queues/", queue_pages.queues, name="queues"),
     path("queues/<queue:name>/", queue_pages.queue, name="queue"),
     path("queues/<queue:name>/pause/", pausing.pause, name="pause"),
     path("queues/<queue:name>/resume/", pausing.resume, name="resume"),

@@ -244,7 +244,7 @@ def test_one_signs_in_and_resubmits_a_dead_letter_below_the_prefix(site: str) ->
         if not link.startswith(("/ops/", "/static/"))
     }
     assert away == set()
-    assert {"/ops/overview/", "/ops/admin/", "/ops/messages/1/"} <= {
+    assert {"/ops/queues/", "/ops/admin/", "/ops/messages/1/"} <= {
         one.path for one in pages
     }
     files = {one for page in pages for one in page.links() if "/static/" in one}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -17,12 +18,18 @@ from dashboards.live import depths
 
 FIRING = Alert.State.FIRING
 MOST = 10  # alerts that are named
+OF_THE_LIST = {"q", "sort", "page"}  # the state of the list of queues in its URL
 
 
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def overview(request: HttpRequest) -> HttpResponse:
-    """The problems that need attention now, those that can wait, and the rates."""
+    """The problems that need attention now, those that can wait, and the rates.
+
+    The list of queues had this URL once: its filters lead there.
+    """
+    if OF_THE_LIST & request.GET.keys():
+        return redirect(f"{reverse('console:queues')}?{request.GET.urlencode()}")
     held = authorities.held_by(request.user)
     queues = depths.queues(user=request.user)
     alerts = sight.visible(sight.standing()[: sight.MOST], request.user, held)

@@ -265,8 +265,8 @@ def of_clients(user: User, now: datetime) -> Paths:
 
 def of_queues(user: User, now: datetime) -> Paths:
     return {
-        "console:queues": ["/", "/?q=bil"],
-        "console:overview": ["/overview/"],
+        "console:queues": ["/queues/", "/queues/?q=bil"],
+        "console:overview": ["/"],
         "console:queue": [
             *(f"/queues/bills/?place={place}" for place in PLACES),
             at("console:queue", LONG),

@@ -92,7 +92,7 @@ def work(hands: Hands) -> Day:
     day, page = Day(hands), hands.page
     with day.step("open the console"):
         page.goto("/")
-        arrive(page, "Queues")
+        arrive(page, "Overview")
     with day.step("find the cause among the groups"):
         hands.place("Dead letters", "d")
         arrive(page, "Dead letters")

@@ -125,7 +125,7 @@ def test_production_is_said_in_words_too(
     html = sign_in("viewer").get("/").content.decode()
 
     assert 'data-environment="prod"' in html
-    assert f"<title>{name.upper()} · Queues · Backout</title>" in html
+    assert f"<title>{name.upper()} · Overview · Backout</title>" in html
     assert "favicon-prod" in html
 
 

@@ -95,7 +95,7 @@ def test_of_many_queues_the_rest_is_a_list(sign_in: SignIn) -> None:
     html = found(sign_in("viewer"), "orders.")
 
     assert "3 more queues" in html
-    assert 'href="/?q=orders."' in html
+    assert 'href="/queues/?q=orders."' in html
 
 
 def test_one_finds_only_what_one_may_see(client: Client) -> None:

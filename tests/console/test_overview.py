@@ -198,10 +198,18 @@ def test_who_signs_in_lands_there(client: Client) -> None:
     assert answer["Location"] == reverse("console:overview")
 
 
-def test_the_list_of_queues_has_its_usual_address_too(sign_in: SignIn) -> None:
-    answer = sign_in("viewer").get("/queues/?q=or")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("/?q=or&sort=-ready", "/queues/?q=or&sort=-ready"),
+        ("/?page=2", "/queues/?page=2"),
+        ("/overview/", "/"),
+    ],
+)
+def test_old_links_lead_to_the_new_pages(sign_in: SignIn, old: str, new: str) -> None:
+    answer = sign_in("viewer").get(old)
 
-    assert (answer.status_code, answer["Location"]) == (302, "/?q=or")
+    assert (answer.status_code, answer["Location"]) == (302, new)
 
 
 @pytest.mark.parametrize(

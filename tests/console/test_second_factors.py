@@ -68,7 +68,7 @@ def test_codes_are_those_of_the_standard() -> None:
 def test_without_one_a_password_is_all_that_is_asked_for(vera: User) -> None:
     client = Client()
 
-    assert give_password(client, vera) == "/overview/"
+    assert give_password(client, vera) == "/"
     assert client.get("/").status_code == 200
 
 
@@ -169,7 +169,7 @@ def test_a_code_leads_nowhere_else(vera: User, next: str) -> None:  # noqa: A002
     give_app(vera)
     client = half(vera, next=next)
 
-    assert client.post(CODE, {"code": code_now()})["Location"] == "/overview/"
+    assert client.post(CODE, {"code": code_now()})["Location"] == "/"
 
 
 def test_a_code_is_not_taken_twice_nor_one_from_before(vera: User) -> None:
