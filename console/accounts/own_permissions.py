@@ -75,6 +75,7 @@ DEEDS = (
     ControlledAction("See credentials", "broker.view_credential"),
     ControlledAction("Make credentials", "broker.add_credential"),
     ControlledAction("Revoke credentials", "broker.change_credential"),
+    ControlledAction("Create queues", "broker.add_queue"),
     ControlledAction("Change settings of addresses", "broker.change_addresssetting"),
     ControlledAction("Grant authorities", "broker.change_authority"),
 )

@@ -54,6 +54,7 @@ DESTINATIONS = (
         views=(
             "console:queue",
             "console:message",
+            "console:new_queue",
             "console:order",
             "console:reset_counters",
         ),

@@ -75,6 +75,11 @@ def reset_counters(_: Client) -> Case:
     return at("console:reset_counters", "orders"), said, Act.RESET_COUNTERS
 
 
+def new_queue(_: Client) -> Case:
+    said = {"name": "orders", "routing_type": 1, "backout_threshold": 0}
+    return at("console:new_queue"), said, Act.CREATE
+
+
 def order(_: Client) -> Case:
     make_queue()
     put_many(make_messages(1))
@@ -303,6 +308,7 @@ PAGES: dict[str, Callable[[Client], Case]] = {
     "console:resume": resume,
     "console:put_recurring": put_recurring,
     "console:reset_counters": reset_counters,
+    "console:new_queue": new_queue,
     "console:order": order,
     "console:order_letters": order_letters,
     "console:plan_resubmit": plan_letters,

@@ -92,6 +92,7 @@ LISTS = (
     *("queues", "overview", "dead_letters", "rules", "discards", "consumers"),
     *("connections", "credentials", "health", "operations", "audit", "scheduled"),
     *("units", "preferences", "rights", "bridges", "alerts"),
+    *("units", "preferences", "rights", "bridges", "new_queue"),
 )
 
 
@@ -272,6 +273,7 @@ def of_queues(user: User, now: datetime) -> Paths:
             at("console:queue", LONG),
             "/queues/DLQ/",
         ],
+        "console:new_queue": ["/new-queue/"],
         "console:pause": [at("console:pause", "bills")],
         "console:resume": [at("console:resume", LONG)],
         "console:reset_counters": [at("console:reset_counters", "bills")],

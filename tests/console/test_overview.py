@@ -50,7 +50,7 @@ def test_where_all_is_well_it_says_so(sign_in: SignIn) -> None:
 
 
 def test_without_queues_it_says_what_to_do(sign_in: SignIn) -> None:
-    assert "Make a queue" in words(overview(sign_in("administrator")))
+    assert "New queue" in words(overview(sign_in("administrator")))
 
 
 def test_dead_letters_that_grow_come_first_with_their_group(sign_in: SignIn) -> None:
