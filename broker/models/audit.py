@@ -26,6 +26,7 @@ class Act(models.TextChoices):
     RESUME = "queue.resume", "resumed a queue"
     RESET_COUNTERS = "queue.reset_counters", "reset counters"
     START_DELIVERY = "queue.start_delivery", "started delivery again"
+    SEND = "message.send", "sent a message"
     UNMASK = "message.unmask", "saw what is masked of messages"
     RESTORE = "message.restore", "restored from the discard bin"
     CLOSE_CONNECTION = "connection.close", "asked to close a connection"

@@ -41,6 +41,7 @@ DEEDS = (
         "inquire",
     ),
     ControlledAction("Read bodies and properties", permissions.LOOK[1], "browse"),
+    ControlledAction("Send messages to a queue", permissions.LOOK[0], "put"),
     ControlledAction(
         "Remove, expire or move messages, or change their priority",
         permissions.CHANGE,

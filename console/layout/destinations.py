@@ -57,6 +57,7 @@ DESTINATIONS = (
             "console:new_queue",
             "console:order",
             "console:reset_counters",
+            "console:send",
         ),
     ),
     Destination(

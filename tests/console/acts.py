@@ -80,6 +80,11 @@ def new_queue(_: Client) -> Case:
     return at("console:new_queue"), said, Act.CREATE
 
 
+def send(_: Client) -> Case:
+    make_queue()
+    return at("console:send", "orders"), {"body": "hello", "priority": 4}, Act.SEND
+
+
 def order(_: Client) -> Case:
     make_queue()
     put_many(make_messages(1))
@@ -309,6 +314,7 @@ PAGES: dict[str, Callable[[Client], Case]] = {
     "console:put_recurring": put_recurring,
     "console:reset_counters": reset_counters,
     "console:new_queue": new_queue,
+    "console:send": send,
     "console:order": order,
     "console:order_letters": order_letters,
     "console:plan_resubmit": plan_letters,

@@ -91,8 +91,7 @@ def empty() -> Paths:
 LISTS = (
     *("queues", "overview", "dead_letters", "rules", "discards", "consumers"),
     *("connections", "credentials", "health", "operations", "audit", "scheduled"),
-    *("units", "preferences", "rights", "bridges", "alerts"),
-    *("units", "preferences", "rights", "bridges", "new_queue"),
+    *("units", "preferences", "rights", "bridges", "alerts", "new_queue"),
 )
 
 
@@ -274,6 +273,7 @@ def of_queues(user: User, now: datetime) -> Paths:
             "/queues/DLQ/",
         ],
         "console:new_queue": ["/new-queue/"],
+        "console:send": [at("console:send", LONG), at("console:send", "bills")],
         "console:pause": [at("console:pause", "bills")],
         "console:resume": [at("console:resume", LONG)],
         "console:reset_counters": [at("console:reset_counters", "bills")],

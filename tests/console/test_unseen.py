@@ -105,6 +105,7 @@ SENT: list[tuple[str, str, Values]] = [
     ("get", "messages/order/", {"which": "ticked", "item": "@waiting"}),
     ("get", "messages/order/", {"which": "all", "f": "queue:@name"}),
     ("post", "messages/order/", {"which": "all", "f": "id:@letter", "kind": "remove"}),
+    ("get", "queues/other/send/", {"like": "@message_id"}),
     ("post", "queues/other/order/", {"which": "all", "kind": "move", "to": "@name"}),
     ("get", "scheduled/", {"queue": "@name"}),
     ("get", "history/", {"queue": "@name"}),

@@ -32,7 +32,7 @@ from console.layout import navigation
 from console.messages.detail import Story, story_of
 from console.messages.properties import sorted_out, trace_of
 from console.messages.repaired_pair import Kin, kin_of
-from console.messages.rights import covers, require
+from console.messages.rights import covers, queue_to_send, require
 from console.operations.siblings import siblings_of
 
 
@@ -129,6 +129,7 @@ def shown(
         "body": None,
         "headers": None,
         "repairs": repairs_of(request, story, held, veil) if may_browse else [],
+        "send_to": queue_to_send(held, story) if found and may_browse else "",
         "veil": veil,
         "why": why,
         "siblings": siblings_of(origins, held) if origins else [],

@@ -109,6 +109,7 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
         "may_act": may(permissions.CHANGE) and place in order_form.PLACES,
         "may_browse": may_browse,
         "may_pause": may("broker.pause_queue") and held.on("set", name),
+        "may_send": held.on("put", found[0].address),
         "next": page.then(entries[PAGE - 1].cursor) if len(entries) > PAGE else None,
     }
     return render(request, "console/queues/queue.html", context)
