@@ -39,6 +39,7 @@ from console.views.messages import (
 )
 from console.views.operations import approvals, operations, order, patches, schedule
 from console.views.queues import (
+    connect,
     connections,
     consumers,
     counters,
@@ -69,6 +70,7 @@ pages: list[URLPattern | URLResolver] = [
     path("queues/<queue:name>/pause/", pausing.pause, name="pause"),
     path("queues/<queue:name>/resume/", pausing.resume, name="resume"),
     path("queues/<queue:name>/counters/reset/", counters.reset, name="reset_counters"),
+    path("queues/<queue:name>/connect/", connect.connect, name="connect"),
     path("queues/<queue:name>/send/", send.send, name="send"),
     path("queues/<queue:name>/order/", order.order, name="order"),
     path("messages/", search.messages, name="messages"),

@@ -56,6 +56,7 @@ class CredentialForm(forms.ModelForm):
     def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.by = by
+        self.initial["user"] = by.pk
 
     def clean_user(self) -> User:
         user: User = self.cleaned_data["user"]

@@ -58,6 +58,7 @@ DESTINATIONS = (
             "console:order",
             "console:reset_counters",
             "console:send",
+            "console:connect",
         ),
     ),
     Destination(

@@ -13,6 +13,7 @@ from broker.models import Alert
 from broker.security import authorities
 from console.alert_pages import sight
 from console.queues import over_time
+from console.queues.first_steps import first_steps
 from console.views import needs
 from dashboards.live import depths
 
@@ -36,6 +37,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     context = {
         "standing": [(one, None) for one in alerts if one.state == FIRING][:MOST],
         "found": needs.overview(queues, held, request.user, now=timezone.now()),
+        "steps": first_steps(queues, held, request.user),
         "totals": depths.totals(queues),
         "over_time": over_time.of_every_queue(request),
         "arriving": rate([one.arriving for one in queues]),

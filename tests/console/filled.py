@@ -274,6 +274,7 @@ def of_queues(user: User, now: datetime) -> Paths:
         ],
         "console:new_queue": ["/new-queue/"],
         "console:send": [at("console:send", LONG), at("console:send", "bills")],
+        "console:connect": [at("console:connect", LONG)],
         "console:pause": [at("console:pause", "bills")],
         "console:resume": [at("console:resume", LONG)],
         "console:reset_counters": [at("console:reset_counters", "bills")],

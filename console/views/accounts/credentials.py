@@ -23,7 +23,7 @@ from broker.security import credentials as verbs
 from broker.security.users import NAME, User
 from console.accounts.credential_form import ADD, PEOPLE, REVOKE, VIEW, CredentialForm
 from console.layout import pagination
-from console.queues import listeners
+from console.queues import snippets
 
 PAGE = 100
 LONGEST_TEXT = 200  # characters of a search text
@@ -101,7 +101,7 @@ def create(request: HttpRequest) -> HttpResponse:
             context = {
                 "credential": credential,
                 "secret": secret,
-                "door": listeners.doors()[0],
+                "target": snippets.target_of(request, credential),
                 "row": CredentialRow(credential, 0, timezone.now()),
             }
             return render(request, "console/credentials/created.html", context)
