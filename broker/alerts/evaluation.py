@@ -17,7 +17,7 @@ from broker.alerts import notifications
 from broker.alerts.findings import Readings, RuleFinding, of_rule
 from broker.models import Alert, AlertEvent, AlertRule, AlertSilence
 
-EVERY_S = 5.0
+EVERY_S = 10.0
 LOCK_CLASS = 0x424C  # first key of the advisory lock
 SEEN_EVERY = timedelta(seconds=30)  # how often ``last_seen_at`` is written
 CLEAR_AFTER = timedelta(minutes=1)  # unseen for so long, an alert is resolved

@@ -38,7 +38,7 @@ NOT_PUBLIC = (
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """What the other side answered."""
 
     status: int
@@ -49,7 +49,7 @@ class Answer:
         return f"It answered {self.status}{said}"
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+def post(url: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
     """POST a body, and return an answer of success.
 
     Raises:
@@ -184,7 +184,7 @@ def plain(address: Address) -> Address:
     return address.ipv4_mapped or address.sixtofour or teredo or address
 
 
-def judged(response: http.client.HTTPResponse, host: str) -> Answer:
+def judged(response: http.client.HTTPResponse, host: str) -> HttpAnswer:
     """An answer of success.
 
     Raises:
@@ -192,7 +192,7 @@ def judged(response: http.client.HTTPResponse, host: str) -> Answer:
     """
     status = response.status
     text = response.read(MOST_READ).decode(errors="replace")
-    answer = Answer(status, " ".join(text.split())[:MOST_SHOWN])
+    answer = HttpAnswer(status, " ".join(text.split())[:MOST_SHOWN])
     if 200 <= status < 300:
         return answer
     if 300 <= status < 400:

@@ -91,7 +91,7 @@ def admit(request: HttpRequest, login: SocialLogin) -> HttpResponse:
     request.session.cycle_key()  # against session fixation
     record_authentication(request, user, "socialaccount", reauthenticated=True)
     if provider.second_factor:
-        user.backend = backends.VOUCHED  # type: ignore[attr-defined]
+        user.backend = backends.VOUCHED
     state = {HASH: user.get_session_auth_hash(), VOUCHED: provider.second_factor}
     url = login.state.get("next") or resolve_url(settings.LOGIN_REDIRECT_URL)
     answer: HttpResponse = perform_login(

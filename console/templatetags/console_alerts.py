@@ -11,12 +11,12 @@ from broker.models import Alert, AlertRule
 register = template.Library()
 Condition = AlertRule.Condition
 WORDS = {
-    Condition.DEPTH: "{count} messages or more on a queue",
+    Condition.DEPTH: "a queue has {count} or more messages",
     Condition.AGE: "the oldest message has waited {time} or more",
     Condition.NOT_CONSUMED: "messages are ready, and no consumer takes any",
     Condition.STOPPED: "delivery to consumers has stopped",
-    Condition.DEAD_LETTERS: "{count} dead letters or more on a queue",
-    Condition.GROWTH: "{count} dead letters or more of a group within {within}",
+    Condition.DEAD_LETTERS: "a queue has {count} or more dead letters",
+    Condition.GROWTH: "a group has {count} or more new dead letters within {within}",
     Condition.NEW_CAUSE: "a dead letter of a cause not known before {within}",
     Condition.LINK: "a link has failed, or transfers nothing",
     Condition.APPROVAL: "an operation waits for an approval",

@@ -82,7 +82,7 @@ def test_one_message_goes_the_same_way(sign_in: SignIn, orders: Queue) -> None:
     ("prepare", "warning"),
     [
         (lambda: Queue.objects.update(paused=True), "orders is paused."),
-        (lambda: put_many(make_messages(1)), "1 entry is ready on orders, and no"),
+        (lambda: put_many(make_messages(1)), "1 message is ready on orders, and no"),
         (lambda: put_many(make_messages(2)), "2 messages are ready on orders, and no"),
     ],
 )

@@ -52,6 +52,22 @@ SAID: dict[
 }
 
 
+NAMES: Values = {
+    "bridge": "bridge",
+    "link": "out",
+    "factory": "from",
+    "destination": "orders",
+    "dead_queue": "dmq",
+    "name": "orders",
+    "address": "orders",
+    "match": "orders",
+    "alias": "OLD",
+    "model": "SYSTEM.DURABLE.MODEL.QUEUE",
+    "username": "shop",
+    "principal": "user:shop",
+}
+
+
 def make_world(client: Client) -> Values:
     """What URLs name, by the name of it in their patterns.
 
@@ -68,7 +84,6 @@ def make_world(client: Client) -> Values:
     client.put(f"/api/v1/operations/{plan.pk}/patch", patch, content_type=JSON)
     rules.save("DLQ", RULES, user)
     wanted = filters.parse("state:dead")
-    view = saved_views.save(user, "All", wanted, is_shared=False)
     connection = make_client()
     got = client.post("/api/v1/queues/orders/get", LEASE, content_type=JSON).json()
     held = client.post("/api/v1/queues/orders/branch", LEASE, content_type=JSON)
@@ -80,19 +95,7 @@ def make_world(client: Client) -> Values:
     make_branch(make_bridge(), XID)
     QueueAlias.objects.create(name="OLD", target="orders")
     make_user("shop", pattern="orders")
-    return {
-        "bridge": "bridge",
-        "link": "out",
-        "factory": "from",
-        "destination": "orders",
-        "dead_queue": "dmq",
-        "name": "orders",
-        "address": "orders",
-        "match": "orders",
-        "alias": "OLD",
-        "model": "SYSTEM.DURABLE.MODEL.QUEUE",
-        "username": "shop",
-        "principal": "user:shop",
+    return NAMES | {
         "message_id": message_id,
         "letter": letter.message_id,
         "client_message_id": "order-7",
@@ -105,7 +108,7 @@ def make_world(client: Client) -> Values:
         "record_id": AuditRecord.objects.latest("pk").pk,
         "settlement": got["settlement"],
         "branch": branch,
-        "slug": view.slug,
+        "slug": saved_views.save(user, "All", wanted, is_shared=False).slug,
         "uow": work.id,
         "prepared": promised.id,
         "xid": XID,

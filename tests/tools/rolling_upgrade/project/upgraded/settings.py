@@ -1,3 +1,5 @@
+"""Settings of the project that is upgraded."""
+
 from __future__ import annotations
 
 from console.settings import *  # noqa: F403
