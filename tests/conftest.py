@@ -40,6 +40,7 @@ MAP = [
     *("clientendpoint", "clientconnection", "credential", "keptanswer"),
     *("approval", "operationpatch", "operationitem", "course", "experience"),
     *("operation", "stoppage", "connectionconsumer", "handlerlimit", "subscription"),
+    *("historysample", "historytotals", "held"),
     *(
         "auditcheck",
         "recurringmessage",

@@ -24,7 +24,7 @@ from broker.models.clients import ClientConnection, ClientEndpoint, Credential
 from broker.models.consumers import ConnectionConsumer, HandlerLimit, Stoppage
 from broker.models.courses import Course, Experience
 from broker.models.groups import DeadLetterGroup
-from broker.models.journal import Event, Kind, Place, Tally, Watermark
+from broker.models.journal import Event, Held, Kind, Place, Tally, Watermark
 from broker.models.links import (
     Branch,
     BridgeProcess,
@@ -98,6 +98,7 @@ __all__ = [
     "Event",
     "Experience",
     "HandlerLimit",
+    "Held",
     "HistorySample",
     "HistoryTotals",
     "KeptAnswer",

@@ -12,6 +12,9 @@ from broker import sql
 from broker.models import Kind, Message, Place, Watermark
 from broker.queueing.hops import SOURCE
 
+# Upper ends of the buckets of the times from get to accept, in milliseconds: powers of
+# 2 up to a quarter of an hour; the last bucket has none.
+BOUNDS_MS = tuple(1 << n for n in range(21))
 LONGEST_CHAIN = 100  # most copies of copies that a timeline follows
 ATTEMPTS = {Kind.ACCEPT, Kind.BACK_OUT, Kind.DEAD_LETTER}
 
@@ -95,9 +98,9 @@ def is_any_unfolded() -> bool:
 
 
 def fold() -> None:
-    """Add the next window of the journal to the tally. Safe to call twice or
-    concurrently."""
-    sql.run("fold", {})
+    """Add the next window of the journal to the tally, and to the times from get to
+    accept. Safe to call twice or concurrently."""
+    sql.run("fold", {"bounds": list(BOUNDS_MS)})
 
 
 def has_read(reader: str, xid: int) -> None:

@@ -106,7 +106,7 @@ def read_history(
 ) -> dict[str, Any]:
     """At most 180 steps of equal length; the longer the range, the longer they are.
     With ``from``, ``range`` is ignored, and without ``to`` the range ends now. Samples
-    of steps of an hour are kept for 92 days. Needs the authority ``inquire``.
+    are kept for 92 days. Needs the authority ``inquire``.
     """
     require(request, "broker.view_queue")
     queue = named(name)

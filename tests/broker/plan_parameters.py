@@ -74,6 +74,7 @@ WAITS = {
     "first": 0,
     "span": timedelta(hours=1),
     "patience": timedelta(seconds=10),
+    "bounds": [1, 2, 4],
 }
 SWITCHES = {
     "restore": False,

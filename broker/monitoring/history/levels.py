@@ -27,7 +27,8 @@ LEVELS = (
     Level(10, timedelta(hours=2)),
     Level(60, timedelta(hours=26)),
     Level(600, timedelta(days=8)),
-    Level(3600, timedelta(days=92)),
+    Level(3600, timedelta(days=31)),
+    Level(14_400, timedelta(days=92)),
 )
 
 

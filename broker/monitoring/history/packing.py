@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import compress
 from operator import add
 
-# Upper ends of the buckets of handler times, in milliseconds; the last bucket has none.
-BOUNDS_MS = tuple(1 << n for n in range(21))
+from broker.queueing.journal import BOUNDS_MS
+
 DEPTHS = ("ready", "in_flight", "delayed")
 # Present values. Over time they combine to the highest one.
 GAUGES = (*DEPTHS, "oldest_s")

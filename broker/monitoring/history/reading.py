@@ -15,7 +15,6 @@ from itertools import pairwise
 from broker.models import HistorySample
 from broker.monitoring.history.levels import LEVELS, Level, end_of
 from broker.monitoring.history.packing import (
-    BOUNDS_MS,
     COUNTS,
     FIELDS,
     GAUGES,
@@ -25,6 +24,7 @@ from broker.monitoring.history.packing import (
     unpacked,
 )
 from broker.monitoring.history.sampling import UNCHANGED_S
+from broker.queueing.journal import BOUNDS_MS
 
 MOST = 180  # points
 # Seconds from one point to the next.

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from broker import sql
-from broker.models import HistorySample, HistoryTotals, Kind, LinkStatus, Place
+from broker.models import Held, HistorySample, HistoryTotals, Kind, LinkStatus, Place
 from broker.monitoring import wait_times
 from broker.monitoring.history import levels
 from broker.monitoring.history.packing import (
@@ -83,6 +83,10 @@ def totals() -> dict[int, Counts]:
         "depths", {"queue_ids": None}
     ):
         note(found[queue_id], Kind(kind), came_from, went_to, entries)
+    for queue_id, bucket, entries in Held.objects.values_list(
+        "queue_id", "bucket", "entries"
+    ):
+        found[queue_id][FIRST_TIME + bucket] += entries
     for link_id, waiting, received, sent, dead in LinkStatus.objects.values_list(
         "pk", "waiting", "received", "sent", "dead"
     ):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from threading import Thread
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from hypothesis import given
 from hypothesis import settings as hypothesis
 from hypothesis import strategies as st
@@ -279,29 +278,6 @@ def test_the_age_of_the_oldest_is_sampled(orders: Queue) -> None:
     point = reading.read([orders.pk], NOON, end, now=end).points[-1]
     assert point is not None
     assert point.oldest_s == 40
-
-
-def test_of_two_samplers_one_samples(transactional_db: None) -> None:
-    make_queue("orders")
-    sampling.sample(now=NOON)
-    put("orders")
-    found: list[bool] = []
-
-    def other() -> None:
-        found.append(sampling.sample(now=NOON + seconds(10)))
-        connection.close()
-
-    with transaction.atomic():
-        assert sampling.sample(now=NOON + seconds(10))
-        while_it_works = Thread(target=other)
-        while_it_works.start()
-        while_it_works.join()
-    after_it = Thread(target=other)
-    after_it.start()
-    after_it.join()
-
-    assert found == [False, False]
-    assert HistorySample.objects.count() == 1
 
 
 @pytest.mark.parametrize(
