@@ -32,6 +32,7 @@ OTHER_SPELLINGS = {
     **{unit.lower(): unit for unit in BYTES},
     **dict.fromkeys(("byte", "bytes"), "B"),
 }
+PLACES = Decimal("0.001")  # most decimal places that are written
 PART = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([A-Za-z]+)\s*", re.ASCII)
 
 
@@ -62,8 +63,17 @@ def parse(text: str, units: Mapping[str, int]) -> int:
 
 
 def written(value: int, units: Mapping[str, int]) -> str:
-    """A quantity in the largest unit in which it is a whole number."""
+    """The exact text with the fewest digits, as ``1.5 h``; ``parse`` reads it.
+
+    Of texts with as many digits, that with the largest unit. A number that is not
+    positive is in the smallest unit.
+    """
     if value <= 0:
         return f"{value} {list(units)[-1]}"
-    unit = next(unit for unit, size in units.items() if value % size == 0)
-    return f"{value // units[unit]} {unit}"
+    texts = [
+        f"{number.normalize():f} {unit}"
+        for unit, size in units.items()
+        if (number := (Decimal(value) / size).quantize(PLACES)) * size == value
+        and number >= 1
+    ]
+    return min(texts, key=lambda text: sum(map(str.isdigit, text)))
