@@ -164,6 +164,7 @@ def fold_journal() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def empty_discard_bin() -> None:
+    """Delete discarded messages whose time to be restored is over."""
     work.empty_discard_bin()
 
 
@@ -181,6 +182,7 @@ def vacuum_bloated() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=280, time_limit=300)
 def tend_partitions() -> None:
+    """Create the next partitions of messages and journal, and drop old ones."""
     work.tend_partitions()
 
 
@@ -192,6 +194,7 @@ def step_operations() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=280, time_limit=300)
 def verify_audit() -> None:
+    """Verify the hash chain of the audit."""
     work.verify_audit()
 
 

@@ -59,6 +59,7 @@ class Act(models.TextChoices):
     WRITE_RULES = "rules.write", "wrote rules for dead letters"
     SWITCH_RULES = "rules.switch", "switched rules for dead letters"
     RUN_REPORT = "report.run", "asked for a report"
+    RUN_TASK = "task.run", "ran a scheduled task at once"
     CANCEL_REPORT = "report.cancel", "cancelled a report"
     PUT_RECURRING = "recurring.put", "put a recurring message"
     ACKNOWLEDGE_ALERT = "alert.acknowledge", "acknowledged an alert"
