@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from django.apps import apps
 from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, Permission
@@ -136,3 +137,12 @@ class PersonAdmin(WithPermissions, UserAdmin if IS_DJANGOS else OwnUserAdmin):  
                 self.message_user(request, second_factors.reset(user), messages.SUCCESS)
             else:
                 self.message_user(request, STRONGER.format(user), messages.ERROR)
+
+
+if apps.is_installed("axes"):
+    from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+
+    from console.settings_pages import sign_ins
+
+    site.register(AccessAttempt, sign_ins.AttemptAdmin)
+    site.register([AccessLog, AccessFailureLog], sign_ins.UnlistedAdmin)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from broker.declarations.units import SECONDS, parse, written
+from broker.formats.units import SECONDS, parse, written
 
 COUNT = re.compile(r"\d{1,3}(?:[,  ']\d{3})*|\d{1,18}", re.ASCII)
 

@@ -60,6 +60,7 @@ DEEDS = (
     ControlledAction(
         "Put recurring messages at once", "broker.put_recurringmessage", "put"
     ),
+    ControlledAction("Acknowledge and silence alerts", "broker.operate_alert"),
     ControlledAction("Close connections", "broker.close_clientconnection", "set"),
     ControlledAction("See links of bridges", "broker.view_link", "inquire"),
     ControlledAction(

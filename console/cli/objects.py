@@ -22,10 +22,10 @@ from broker.declarations import (
     documents,
     one_at_a_time,
     plan,
-    units,
 )
 from broker.declarations.attributes import from_text
 from broker.errors.settings import AlreadyDeclared, NoSuchObject
+from broker.formats import units
 from broker.models import Queue
 from broker.security import authorities
 from console.accounts.declaring import KINDS, permission, require_rights

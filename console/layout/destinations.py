@@ -19,9 +19,14 @@ class Destination:
     counts_findings: bool = False
     counts_failed: bool = False  # show the number of failed links
     counts_alerts: bool = False  # show the number of firing alerts
-    leaves: bool = False
+    rest_of: str = ""  # a namespace whose views all belong to this entry
     url: str = ""
     is_here: bool = False
+
+    def has(self, view: str) -> bool:
+        """Whether a view belongs to this entry."""
+        namespace = view.partition(":")[0]
+        return view in (self.view, *self.views) or namespace == self.rest_of != ""
 
 
 DESTINATIONS = (
@@ -189,6 +194,6 @@ DESTINATIONS = (
         "console_settings:index",
         "",
         views=("console:effective",),
-        leaves=True,
+        rest_of="console_settings",
     ),
 )

@@ -146,7 +146,7 @@ class Frame:
         own = getattr(self.request.resolver_match, "view_name", "")
         here = getattr(self.request, COUNTS_AS, own)
         return [
-            replace(place, url=url, is_here=here == place.view or here in place.views)
+            replace(place, url=url, is_here=place.has(here))
             for place in DESTINATIONS
             if self.may_see(place) and (url := url_of(place.view))
         ]

@@ -15,7 +15,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
 
 from broker.client import NewMessage
-from broker.declarations import units
+from broker.formats import units
 from broker.formats.lossless_json import Number
 from broker.formats.text import text_of
 from broker.settlement.redelivery_policy import LONGEST_MS

@@ -8,7 +8,7 @@ from datetime import datetime, time, timedelta
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from broker.declarations import units
+from broker.formats import units
 
 CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
 DAY = timedelta(days=1)

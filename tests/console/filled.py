@@ -19,9 +19,9 @@ from broker.monitoring import dead_letter_groups
 from broker.operations import queue_pause, rules
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import UnitOfWork
+from console import settings_site, urls  # noqa: F401  the URLs fill the site
 from console.accounts import roles
 from console.messages import saved_views
-from console.urls import settings_site
 from console.views.queues.queue_pages import PLACES
 from tests.broker.bridges.carrying import bring, carry
 from tests.broker.handling import Seen, broken, handler, session

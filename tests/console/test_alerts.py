@@ -20,7 +20,7 @@ def read(client: Client, path: str) -> str:
     return words(answer.content.decode())
 
 
-@pytest.mark.parametrize("path", ["/alerts/", "/overview/"])
+@pytest.mark.parametrize("path", ["/alerts/", "/"])
 def test_what_fires_is_shown_and_acknowledged_where_it_is_shown(
     ada: Client, path: str
 ) -> None:

@@ -14,9 +14,9 @@ from django.urls import reverse
 
 from broker.config import imports
 from broker.models import Act, AddressSetting, AuditRecord, Queue
+from console import settings_site, urls  # noqa: F401  the URLs fill the site
 from console.runtime import first_run
 from console.settings_site import AuditedAdmin
-from console.urls import settings_site
 from tests.broker.auditing import detail, last
 from tests.console.conftest import SignIn
 from tests.console.settings_forms import fields_of, page, send

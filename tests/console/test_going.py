@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from console.layout.navigation import DESTINATIONS
+from console.layout.destinations import DESTINATIONS
 from console.views import go_to
 from tests.console.conftest import SignIn
 from tests.console.test_messages import EVIL, words

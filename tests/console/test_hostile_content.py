@@ -33,8 +33,8 @@ from broker.models import (
     Queue,
     UnitOfWork,
 )
+from console import settings_site, urls  # noqa: F401  the URLs fill the site
 from console.models import BrowserSession, SavedView
-from console.urls import settings_site
 from dashboards.live import depths
 from dashboards.models import ReportRun
 from tests.console.acts import PAGES

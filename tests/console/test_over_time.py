@@ -62,11 +62,11 @@ def test_a_queue_has_charts_and_the_same_numbers(sign_in: SignIn) -> None:
 @pytest.mark.usefixtures("two")
 def test_all_queues_are_those_that_one_may_inquire(sign_in: SignIn) -> None:
     """Without dead letters, which are no work that waits."""
-    every = sign_in("viewer").get("/overview/").content.decode()
+    every = sign_in("viewer").get("/").content.decode()
     vera = signed_in(
         "vera", tuple(roles.ROLES["viewer"]), ("inquire",), pattern="other"
     )
-    some = vera.client().get("/overview/").content.decode()
+    some = vera.client().get("/").content.decode()
 
     assert [row[0] for row in rows(every)] == ["12"]
     assert [row[0] for row in rows(some)] == ["5"]

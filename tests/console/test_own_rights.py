@@ -24,7 +24,7 @@ API = "/api/v1/rights"
 OF_SETTINGS = {
     *("address", "addresssetting", "authority", "modelqueue", "queue"),
     *("queuealias", "user", "group", "subscription", "redactionrule"),
-    "recurringmessage",
+    *("alertrule", "alerttarget", "recurringmessage"),
     *("crontabschedule", "periodictask"),
     *("bridge", "bridgedestination", "connectionfactory", "deadmessagequeue", "link"),
 }

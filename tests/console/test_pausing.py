@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -95,12 +96,13 @@ def test_the_api_pauses_until_a_time_or_for_a_while(sign_in: SignIn) -> None:
     )
     assert post(for_s=60)["paused_until"] != f"{until:%Y-%m-%dT%H:%M:%SZ}"
     assert post()["paused_until"] is None
-    for body, status in [
+    wrong: list[tuple[dict[str, Any], int]] = [
         ({"until": "2020-01-01T00:00:00Z"}, 400),
         ({"until": "2030-01-01T00:00:00"}, 422),  # without an offset
         ({"until": until.isoformat(), "for_s": 60}, 422),
         ({"for_s": 0}, 422),
-    ]:
+    ]
+    for body, status in wrong:
         assert post(**body)["status"] == status, body
 
 

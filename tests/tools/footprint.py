@@ -131,7 +131,7 @@ def memory(first: psutil.Process) -> dict[str, list[float]]:
 
 
 def name_of(process: psutil.Process) -> str:
-    name = process.name()
+    name = str(process.name())
     if not name.startswith("python"):
         return name.removeprefix("backout ")
     said = " ".join(process.cmdline())

@@ -36,7 +36,7 @@ from django.db import transaction
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
-from django.urls import include, path, reverse_lazy
+from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.utils.crypto import constant_time_compare
 from django.views import View
 from django.views.decorators.cache import never_cache
@@ -189,7 +189,7 @@ def page(
 
 
 INDEX = reverse_lazy("mfa_index")
-sign_in = [
+sign_in: list[URLPattern | URLResolver] = [
     path("login/", SignInView.as_view(), name="account_login"),
     path("single-sign-on/", include(sign_on.urlpatterns)),
     path("login/code/", page(CodeView, "code"), name="mfa_authenticate"),

@@ -63,7 +63,7 @@ class Installation:
 
     def run(self, *command: str, log: Path, **more: str) -> str:
         """What a command prints; it must end well."""
-        process = self.start(*command, log=log, **more)
+        process = self.start(*command, log=log, is_asked=True, **more)
         said, _ = process.communicate()
         if process.returncode:
             raise RuntimeError(f"{self.name}: {command} failed:\n{log.read_text()}")

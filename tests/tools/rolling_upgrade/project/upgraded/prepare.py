@@ -33,6 +33,6 @@ if __name__ == "__main__":
     _, secret = credentials.create("load", user)
     with connection.cursor() as cursor:
         cursor.execute(TABLES)
-    for _ in range(0, int(sys.argv[1]), BATCH):
+    for _first in range(0, int(sys.argv[1]), BATCH):
         put_many([NewMessage("history", b"x" * 200)] * BATCH)
     print(secret)
