@@ -224,7 +224,9 @@ def test_the_console_s_second_factor_is_asked_for_unless_the_provider_s_is_trust
 
     provider["second_factor"] = True
     trusted = Client()
-    assert person.sign_in(trusted, "olga").wsgi_request.path == reverse("console:overview")
+    assert person.sign_in(trusted, "olga").wsgi_request.path == reverse(
+        "console:overview"
+    )
     Authenticator.objects.all().delete()
     assert trusted.get("/").status_code == 200
     provider["second_factor"] = False

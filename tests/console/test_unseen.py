@@ -35,7 +35,7 @@ from tests.make import NOON, make_queue, minutes
 
 ABSENT: Values = {  # of each thing that is on a queue, or is one: what nothing has
     **dict.fromkeys(("message_id", "operation_id", "uow", "record"), 987_654_321),
-    **dict.fromkeys(("connection_id", "endpoint_id"), 987_654_321),
+    **dict.fromkeys(("connection_id", "endpoint_id", "recurring_id"), 987_654_321),
     **dict.fromkeys(("name", "address", "client_message_id"), "nowhere"),
     **dict.fromkeys(("bridge", "link", "xid"), "nowhere"),
     "fingerprint": "f" * 12,
