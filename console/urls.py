@@ -10,10 +10,10 @@ from django.views.generic import RedirectView
 from console import api, settings_site
 from console.accounts.password_change import CountedPasswordChangeView
 from console.accounts.sign_in import SignInView
+from console.api.reference import views as reference
 from console.converters import QueueName, TextConverter
 from console.layout.private_answers import SignOutView
 from console.views import (
-    api_reference,
     audit,
     bridges,
     go_to,
@@ -152,8 +152,8 @@ pages: list[URLPattern | URLResolver] = [
     path("uow/", units_of_work.units, name="units"),
     path("uow/<int:uow>/", units_of_work.unit, name="unit"),
     path("uow/<int:uow>/back-out/", units_of_work.back_out, name="back_out_unit"),
-    path("api/docs/", api_reference.parts, name="api_reference"),
-    path("api/docs/<slug:slug>/", api_reference.part, name="api_part"),
+    path("api/docs/", reference.parts, name="api_reference"),
+    path("api/docs/<slug:slug>/", reference.part, name="api_part"),
     path("go/", go_to.go, name="go"),
     path("rights/", own_permissions.rights, name="rights"),
     path("preferences/", preferences.preferences, name="preferences"),

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from console import api
-from console.api import reference
+from console.api.reference import document as reference
 from tests.console.conftest import SignIn
 
 pytestmark = pytest.mark.django_db

@@ -194,7 +194,7 @@ class Reader:
 
     def words_of(self, schema: Json) -> str:
         """The description of a value, its default and its limits."""
-        found = self.named(schema) | schema
+        found = {**self.named(schema), **schema}
         said = [str(found["description"]).rstrip(".")] if "description" in found else []
         if found.get("default") is not None:
             said.append(f"default {json.dumps(found['default'])}")

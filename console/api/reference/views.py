@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from console.api import reference
+from console.api.reference import document
 
 
 @require_safe
@@ -15,7 +15,7 @@ def parts(request: HttpRequest) -> HttpResponse:
     wanted = request.GET.get("q", "").strip()
     found = [
         (part, [one for one in part.operations if has(one, wanted.lower())])
-        for part in reference.parts().values()
+        for part in document.parts().values()
     ]
     context = {
         "parts": [(part, operations) for part, operations in found if operations],
@@ -28,13 +28,13 @@ def parts(request: HttpRequest) -> HttpResponse:
 @require_safe
 def part(request: HttpRequest, slug: str) -> HttpResponse:
     """The operations of one part, with their parameters, fields and answers."""
-    found = reference.parts().get(slug)
+    found = document.parts().get(slug)
     if found is None:
         raise Http404(f"The API has no part {slug!r}.")
     return render(request, "console/api/part.html", {"part": found})
 
 
-def has(operation: reference.Operation, words: str) -> bool:
+def has(operation: document.Operation, words: str) -> bool:
     texts = (operation.name, operation.path, operation.summary, operation.description)
     return (
         all(any(word in text.lower() for text in texts) for word in words.split())
