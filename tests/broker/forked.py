@@ -48,5 +48,7 @@ def run(
     os.dup2(stdout.fileno(), 1)
     stdin.close()
     stdout.close()
-    sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115  as long as it lives
+    # Celery replaces what is here: the file that nobody knows any more must not close
+    # the descriptor, which ``sys.__stdout__`` has, too.
+    sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115
     exec(script, {"__name__": "__main__", "os": os, "sys": sys})
