@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from console import api
-from console.api.reference import document as reference
+from console.api.reference import document
 from tests.console.conftest import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -93,7 +93,7 @@ def test_the_document_is_public_if_a_setting_says_so(
 
 
 def test_fields_are_listed_with_those_within_them_and_once_where_they_recur() -> None:
-    fields = list(reference.Reader(DOCUMENT).fields(MESSAGE))
+    fields = list(document.Reader(DOCUMENT).fields(MESSAGE))
 
     assert [(one.name, one.type, one.is_required, one.words) for one in fields] == [
         ("body", "string", True, "Text; at most 9 characters"),
@@ -107,10 +107,18 @@ def test_fields_are_listed_with_those_within_them_and_once_where_they_recur() ->
 def test_the_command_has_what_is_required() -> None:
     asked = {"application/json": {"schema": MESSAGE}}
 
-    command = reference.Reader(DOCUMENT).command("/messages", "post", asked)
+    command = document.Reader(DOCUMENT).command("/messages", "post", asked)
 
     assert shlex.split(command)[-2:] == ['{"body": "\\u2026"}', "$URL/messages"]
 
 
 def text(client: Client, page: str) -> str:
     return client.get(page).content.decode()
+
+
+def test_a_docstring_is_paragraphs_of_text_and_code() -> None:
+    assert document.pieces("One, if\n``next`` is\nset.") == [
+        ("One, if ", False),
+        ("next", True),
+        (" is set.", False),
+    ]

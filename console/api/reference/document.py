@@ -62,7 +62,7 @@ class Operation:
     method: str
     path: str
     summary: str
-    description: str
+    description: Sequence[Sequence[tuple[str, bool]]]  # paragraphs of text and code
     parameters: Sequence[Field]
     bodies: Sequence[Body]
     answers: Sequence[Answer]
@@ -122,7 +122,7 @@ class Reader:
             method=method.upper(),
             path=path,
             summary=given["summary"],
-            description=given.get("description", ""),
+            description=list(map(pieces, given.get("description", "").split("\n\n"))),
             parameters=parameters,
             bodies=self.bodies(asked),
             answers=[
@@ -238,3 +238,9 @@ class Reader:
             }
         plain = {"integer": found.get("minimum", 0), "number": 0, "boolean": False}
         return plain.get(found.get("type", ""), "…")
+
+
+def pieces(paragraph: str) -> list[tuple[str, bool]]:
+    """The texts of a paragraph of a docstring, and whether each is code."""
+    words = " ".join(paragraph.split())
+    return [(text, n % 2 == 1) for n, text in enumerate(words.split("``")) if text]

@@ -35,7 +35,7 @@ def part(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def has(operation: document.Operation, words: str) -> bool:
-    texts = (operation.name, operation.path, operation.summary, operation.description)
+    texts = (operation.name, operation.path, operation.summary)
     return (
         all(any(word in text.lower() for text in texts) for word in words.split())
         or words == operation.method.lower()
