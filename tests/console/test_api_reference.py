@@ -68,6 +68,12 @@ def test_each_operation_is_described_on_the_page_of_its_part(sign_in: SignIn) ->
         )
 
 
+def test_a_response_is_told_with_its_status(sign_in: SignIn) -> None:
+    page = reverse("console:api_part", args=["queues"])
+
+    assert "<summary>Response 200: <span" in text(sign_in("viewer"), page)
+
+
 def test_a_search_shows_the_operations_that_have_all_words(sign_in: SignIn) -> None:
     client = sign_in("viewer")
 

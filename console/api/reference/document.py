@@ -126,13 +126,13 @@ class Reader:
             parameters=parameters,
             bodies=self.bodies(asked),
             answers=[
-                Answer(status, one["description"], next(iter(found), None))
+                Answer(str(status), one["description"], next(iter(found), None))
                 for status, one in answers.items()
                 if int(status) < 400
                 for found in [self.bodies(one.get("content", {}))]
             ],
             errors=[
-                (status, one["description"])
+                (str(status), one["description"])
                 for status, one in answers.items()
                 if int(status) >= 400
             ],
