@@ -6,21 +6,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
-from django.db import ProgrammingError, connections, transaction
+from django.db import ProgrammingError, connections, models, transaction
 from django.utils.module_loading import import_string
 
 from broker.config.lint import advice
-from broker.errors import UnsafeServer
+from broker.errors import PoolerHasLocks, UnsafeServer
 from broker.formats.wildcards import configured
+from broker.queueing import processes
 from broker.settlement.hardening import UNLIMITED
 
 # The tag of checks of settings. Commands run only these: a check of Django's loads all
 # pages and the REST interface, which takes longer than the rest of the start.
 BROKER = "broker"
 NEEDED = ("fsync", "full_page_writes")
+OF_USERS = {"is_active", "is_staff", "is_superuser"}
 OLDEST = 150000  # PostgreSQL 15.0
 
 
@@ -98,6 +101,25 @@ def wildcards_are_meant(**_: Any) -> list[CheckMessage]:
 
 
 @register(BROKER)
+def users_have_what_is_read(**_: Any) -> list[CheckMessage]:
+    """Refuse a user model that lacks what statements of the broker read."""
+    model = get_user_model()
+    lacking = sorted(OF_USERS - {one.name for one in model._meta.local_fields})
+    if not hasattr(model, "groups"):
+        lacking.append("groups")
+    if not isinstance(model._meta.pk, models.IntegerField):
+        lacking.append("a primary key that is an integer")
+    if not lacking:
+        return []
+    sentence = f"The user model {model._meta.label} lacks {', '.join(lacking)}."
+    hint = (
+        "Let it inherit AbstractBaseUser and PermissionsMixin, both abstract, and give"
+        " it the fields is_active and is_staff."
+    )
+    return [Error(sentence, hint=hint, id="broker.E008")]
+
+
+@register(BROKER)
 def handler_middleware_is_there(**_: Any) -> list[CheckMessage]:
     """Refuse middleware of handlers that cannot be imported."""
     found: list[CheckMessage] = []
@@ -115,7 +137,13 @@ def refuse_unsafe_server() -> None:
 
     Raises:
         UnsafeServer: a required parameter of the server is off.
+        PoolerHasLocks: a pooler is in between, and no way leads past it.
     """
+    if not settings.BROKER_DIRECT_DATABASE_URL:
+        connection = connections["default"]
+        connection.ensure_connection()
+        if processes.is_pooled(connection.connection):
+            raise PoolerHasLocks
     for name in NEEDED:
         if setting(connections["default"], name) == "off":
             raise UnsafeServer(name)

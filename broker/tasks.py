@@ -126,6 +126,18 @@ def release_due() -> None:
     work.release_due()
 
 
+@sent_when(work.DUE[work.resume_paused])
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def resume_paused() -> None:
+    work.resume_paused()
+
+
+@sent_when(work.DUE[work.put_recurring])
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def put_recurring() -> None:
+    work.put_recurring()
+
+
 @sent_when(work.DUE[work.back_out_overdue])
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def back_out_overdue() -> None:
@@ -152,6 +164,7 @@ def fold_journal() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def empty_discard_bin() -> None:
+    """Delete discarded messages whose time to be restored is over."""
     work.empty_discard_bin()
 
 
@@ -169,6 +182,7 @@ def vacuum_bloated() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=280, time_limit=300)
 def tend_partitions() -> None:
+    """Create the next partitions of messages and journal, and drop old ones."""
     work.tend_partitions()
 
 
@@ -180,6 +194,7 @@ def step_operations() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=280, time_limit=300)
 def verify_audit() -> None:
+    """Verify the hash chain of the audit."""
     work.verify_audit()
 
 
@@ -193,3 +208,15 @@ def look_at_patches() -> None:
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def apply_dead_letter_rules() -> None:
     work.apply_dead_letter_rules()
+
+
+@sent_when(Every(work.PERIODS_S[work.evaluate_alerts]))
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def evaluate_alerts() -> None:
+    work.evaluate_alerts()
+
+
+@sent_when(Every(work.PERIODS_S[work.sample_history]))
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def sample_history() -> None:
+    work.sample_history()

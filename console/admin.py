@@ -6,18 +6,21 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from django.apps import apps
 from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.models import Group, Permission
 from django.db.models import Q, QuerySet
 from django.forms import ModelForm, ModelMultipleChoiceField
 from django.http import HttpRequest
 
+from broker.security.users import IS_DJANGOS, NAME, User
 from console import second_factors
 from console.accounts import roles
 from console.accounts.granting import groups, may_manage, permissions
 from console.settings_site import site
 
+PERMISSIONS = "user_permissions"
 STRONGER = (
     "The second factor of {} was not reset: the account has permissions that you lack."
     " Ask a superuser."
@@ -71,9 +74,31 @@ class RoleAdmin(WithPermissions, GroupAdmin):
     pass
 
 
+class OwnUserAdmin(admin.ModelAdmin):
+    """Users of a model of the project's own: what they may. Its own admin has more."""
+
+    fields = (NAME, "is_active", "is_staff", "is_superuser", *("groups", PERMISSIONS))
+    filter_horizontal = ("groups", PERMISSIONS)
+    search_fields = (NAME,)
+    ordering = (NAME,)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(
+        self, request: HttpRequest, obj: User | None = None
+    ) -> bool:
+        return False
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: User | None = None
+    ) -> list[str]:
+        return [NAME]
+
+
 @admin.register(User, site=site)
-class PersonAdmin(WithPermissions, UserAdmin):
-    list_display = ("username", "roles", "is_active", "is_staff", "last_login")
+class PersonAdmin(WithPermissions, UserAdmin if IS_DJANGOS else OwnUserAdmin):  # type: ignore[misc]
+    list_display = (NAME, "roles", "is_active", "is_staff", "last_login")
     list_filter = ("groups", "is_active", "is_staff", "is_superuser")
     actions = ("reset_second_factor",)
 
@@ -112,3 +137,12 @@ class PersonAdmin(WithPermissions, UserAdmin):
                 self.message_user(request, second_factors.reset(user), messages.SUCCESS)
             else:
                 self.message_user(request, STRONGER.format(user), messages.ERROR)
+
+
+if apps.is_installed("axes"):
+    from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+
+    from console.settings_pages import sign_ins
+
+    site.register(AccessAttempt, sign_ins.AttemptAdmin)
+    site.register([AccessLog, AccessFailureLog], sign_ins.UnlistedAdmin)

@@ -10,6 +10,8 @@ from broker.config import django_settings
 from console.integration import defaults
 from console.integration.checks import require_applications
 
+OWN_URLS = "console.integration.root_urls"  # where the console is a project by itself
+
 
 class ConsoleConfig(AppConfig):
     name = "console"
@@ -23,19 +25,21 @@ class ConsoleConfig(AppConfig):
         django_settings.complete(settings, os.environ, defaults, defaults.FOLLOWING)
 
     def ready(self) -> None:
-        """Load Celery, and register live topics, viewers of all applications, sign-in
-        signals, Settings, and the ``post_migrate`` receiver that makes the roles. The
-        models are loaded by now.
+        """Load Celery, and register viewers of all applications, sign-in signals, and
+        the ``post_migrate`` receiver that makes the roles. The models are loaded by
+        now. What only pages need waits for ``console.urls``; but an admin of the
+        project must have no page of a model of Settings, whatever is loaded first.
         """
-        from console import second_factors, settings_site  # noqa: PLC0415
+        from console import second_factors  # noqa: PLC0415
         from console.accounts import roles, sessions, sign_in_audit  # noqa: PLC0415
-        from console.bridge_pages import live  # noqa: F401, PLC0415
-        from console.operations import live_progress  # noqa: F401, PLC0415
         from console.second_factors import starting  # noqa: F401, PLC0415
 
         if settings.BACKOUT_CELERY_APP == "console":
             from console import celery  # noqa: F401, PLC0415
-        settings_site.take_over()
+        if settings.ROOT_URLCONF != OWN_URLS:
+            from console import settings_site  # noqa: PLC0415
+
+            settings_site.take_over()
         autodiscover_modules("viewers")
         sign_in_audit.listen()
         sessions.listen()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import secrets
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import environ
@@ -15,6 +14,12 @@ from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 
 from console.runtime import socket_paths
+from console.runtime.directories import (
+    BASE_DIR,
+    SECRET_KEY_FILE,
+    SECRET_KEYS_FILE,
+    VAR_DIR,
+)
 from console.settings_signing_in import *  # noqa: F403
 
 if TYPE_CHECKING:  # broker/config/django_settings.py sets them
@@ -25,22 +30,16 @@ if TYPE_CHECKING:  # broker/config/django_settings.py sets them
 
     CHANNEL_LAYERS: dict[str, Any]
 
-BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
-
-# Run-time data: databases, sockets, logs, reports.
-VAR_DIR = Path(env("BACKOUT_VAR", default=str(BASE_DIR / "var"))).resolve()
 
 DEBUG = env.bool("DEBUG", default=False)
 BACKOUT_CELERY_APP = "console"
 BACKOUT_ROLE_PREFIX = ""
-SECRET_KEY_FILE = VAR_DIR / "secret_key"
 SECRET_KEY = env("SECRET_KEY", default="") or (
     SECRET_KEY_FILE.read_text()
     if os.access(SECRET_KEY_FILE, os.R_OK)
     else secrets.token_urlsafe(50)  # for set-up only; sessions need a lasting key
 )
-SECRET_KEYS_FILE = VAR_DIR / "secret_keys"  # encrypt passwords for other brokers
 BACKOUT_SECRET_KEYS = env.list("BACKOUT_SECRET_KEYS", default=[]) or (
     SECRET_KEYS_FILE.read_text().split()
     if os.access(SECRET_KEYS_FILE, os.R_OK)
@@ -55,7 +54,7 @@ INSTALLED_APPS = [
     *(["console.demo"] if env.bool("BACKOUT_DEMO", default=False) else []),
     "dashboards",
     "broker",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # console/urls.py does the rest
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -65,6 +64,8 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "axes",
     "channels",
     "django_celery_beat",
@@ -114,15 +115,19 @@ DATABASES["default"].setdefault("OPTIONS", {})
 DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
 DATABASES["default"]["CONN_MAX_AGE"] = 60  # console/asgi.py has a pool
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-# A plan is made once, perhaps when the queue is empty, and must suit a full queue.
-DATABASES["default"]["OPTIONS"].setdefault(
-    "options",
-    "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
-    " -c statement_timeout=60s -c lock_timeout=10s"
-    " -c idle_in_transaction_session_timeout=60s",
-)
-# Django's own statements are bound on the client and never prepared; the broker's are.
-DATABASES["default"]["OPTIONS"].setdefault("prepare_threshold", 5)
+if env("BROKER_DIRECT_DATABASE_URL", default=""):  # DATABASE_URL leads to a pooler
+    DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
+else:
+    # A plan is made once, perhaps when the queue is empty, and must suit a full queue.
+    DATABASES["default"]["OPTIONS"].setdefault(
+        "options",
+        "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
+        " -c statement_timeout=60s -c lock_timeout=10s"
+        " -c idle_in_transaction_session_timeout=60s",
+    )
+    # Django's own statements are bound on the client, and never prepared; the broker's
+    # are.
+    DATABASES["default"]["OPTIONS"].setdefault("prepare_threshold", 5)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env("REDIS_URL", default=socket_paths.redis_url(VAR_DIR))
@@ -140,6 +145,11 @@ FILE_UPLOAD_HANDLERS = [
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]
+
+# Mail of alerts, as smtp+tls://user:password@host:587.
+vars().update(env.email_url("EMAIL_URL", default="smtp://localhost:25"))
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", default="backout@localhost")
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

@@ -19,6 +19,7 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "console.second_factors.gate.PeopleBackend",
+    "console.single_sign_on.backends.VouchedBackend",
 ]
 # AMQP clients have no web request, and cannot be asked for a second factor.
 BROKER_AMQP_AUTHENTICATION_BACKENDS = [
@@ -77,3 +78,19 @@ MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # users have no e-mail addresses
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_TOLERANCE = 1  # steps of half a minute, either way
+
+# Sign-in through a provider of OpenID Connect, if BACKOUT_OIDC_ISSUER is set
+# (console/single_sign_on). Groups: "ops=operator,admins=administrator".
+BACKOUT_OIDC = {
+    "issuer": env("BACKOUT_OIDC_ISSUER", default=""),
+    "client_id": env("BACKOUT_OIDC_CLIENT_ID", default=""),
+    "client_secret": env("BACKOUT_OIDC_CLIENT_SECRET", default=""),
+    "name": env("BACKOUT_OIDC_NAME", default="single sign-on"),
+    "scope": env.list("BACKOUT_OIDC_SCOPE", default=["openid", "profile"]),
+    "username_claim": env("BACKOUT_OIDC_USERNAME_CLAIM", default="preferred_username"),
+    "groups_claim": env("BACKOUT_OIDC_GROUPS_CLAIM", default="groups"),
+    "groups": env.dict("BACKOUT_OIDC_GROUPS", default={}),
+    "second_factor": env.bool("BACKOUT_OIDC_SECOND_FACTOR", default=False),
+    "only": env.bool("BACKOUT_OIDC_ONLY", default=False),
+}
+SOCIALACCOUNT_ADAPTER = "console.single_sign_on.adapter.SignOnAdapter"

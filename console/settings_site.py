@@ -12,9 +12,11 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin import AdminSite, ModelAdmin
+from django.contrib.admin.utils import unquote
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -25,11 +27,16 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.functional import cached_property
+from django.utils.text import capfirst
 
 from broker.models import Act
 from broker.security import audit
 from broker.security.audit import Thing
 from console.accounts import sign_in
+from console.accounts.permissions import AUDIT
+from console.settings_pages import history
+from console.settings_pages.index import NAMES, sections
+from console.settings_pages.policies import PAGES
 
 BEFORE = "_before_settings"  # attribute of a request: states by model and key
 NAME = "console_settings"  # the namespace of its URLs
@@ -79,14 +86,35 @@ class AuditedAdmin(ModelAdmin):
             note(Act.DELETE, one, audit.state_of(one), {})
         super().delete_queryset(request, queryset)
 
+    def changelist_view(
+        self, request: HttpRequest, extra_context: Any = None
+    ) -> HttpResponse:
+        plural = str(self.opts.verbose_name_plural)
+        title = NAMES.get(str(self.opts.object_name), capfirst(plural))
+        return super().changelist_view(
+            request, {"title": title, **(extra_context or {})}
+        )
+
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: Any = None
     ) -> HttpResponse:
-        """The object's audit records, with the permission of the audit."""
-        kind = str(self.opts.verbose_name)
-        return redirect(
-            reverse("console:audit", query={"object": f"{kind}:{object_id}"})
-        )
+        """Who changed what in the object, by the audit, with its permission."""
+        one = self.get_object(request, unquote(object_id))
+        if one is None:
+            return redirect(history.audit_url(self.model, unquote(object_id)))
+        is_seen = self.has_view_or_change_permission(request, one)
+        if not is_seen or not request.user.has_perm(AUDIT):
+            raise PermissionDenied
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"History of {one}",
+            "opts": self.opts,
+            "object": one,
+            "records": history.records(one),
+            "most": history.MOST,
+            "audit_url": history.audit_url(self.model, one.pk),
+        }
+        return TemplateResponse(request, "admin/object_history.html", context)
 
 
 def note(act: Act, one: Model, before: dict[str, Any], after: dict[str, Any]) -> None:
@@ -97,7 +125,13 @@ class SettingsSite(AdminSite):
     """The site on which every page is audited."""
 
     site_header = site_title = "Backout settings"
-    index_title = "What the broker does with messages, and who may do what"
+    index_title = "Settings"
+
+    def index(
+        self, request: HttpRequest, extra_context: Any = None
+    ) -> TemplateResponse:
+        found = sections(self.get_app_list(request))
+        return super().index(request, {"sections": found, **(extra_context or {})})
 
     @cached_property
     def templates(self) -> DjangoTemplates:
@@ -140,8 +174,11 @@ class SettingsSite(AdminSite):
     ) -> None:
         own = admin_class or ModelAdmin
         where = {"__module__": own.__module__}
-        audited = type(own.__name__, (AuditedAdmin, own), where)
-        super().register(model_or_iterable, audited, **options)
+        one = isinstance(model_or_iterable, type)
+        for model in [model_or_iterable] if one else model_or_iterable:
+            pages: tuple[type, ...] = PAGES.get(model, ())
+            bases = (AuditedAdmin, *pages, own)
+            super().register(model, type(own.__name__, bases, where), **options)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002
         def shown(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -11,9 +11,12 @@ from console import api, settings_site
 from console.accounts.password_change import CountedPasswordChangeView
 from console.accounts.sign_in import SignInView
 from console.api.reference import views as reference
+from console.bridge_pages import live  # noqa: F401  its topics
 from console.converters import QueueName, TextConverter
 from console.layout.private_answers import SignOutView
+from console.operations import live_progress  # noqa: F401  its topics
 from console.views import (
+    alerts,
     audit,
     bridges,
     go_to,
@@ -28,21 +31,28 @@ from console.views.messages import (
     detail,
     discards,
     edit,
+    recurring,
     saved_views,
     scheduled,
     search,
+    send,
 )
 from console.views.operations import approvals, operations, order, patches, schedule
 from console.views.queues import (
+    connect,
     connections,
     consumers,
     counters,
     effective_settings,
+    history,
+    new_queue,
+    pausing,
     prepared,
     queue_pages,
     units_of_work,
 )
 
+settings_site.take_over()
 register_converter(QueueName, "queue")
 register_converter(TextConverter, "text")
 
@@ -50,17 +60,18 @@ LINK = "bridges/<queue:bridge>/<queue:link>/"
 BRANCH = f"{LINK}branches/<queue:xid>/"
 
 pages: list[URLPattern | URLResolver] = [
-    path("", queue_pages.queues, name="queues"),
-    path("overview/", home.overview, name="overview"),
+    path("", home.overview, name="overview"),
+    path("overview/", RedirectView.as_view(pattern_name="console:overview")),
     path("depths/", queue_pages.depths, name="depths"),
-    path(
-        "queues/",
-        RedirectView.as_view(pattern_name="console:queues", query_string=True),
-    ),
+    path("history/", history.history, name="history"),
+    path("queues/", queue_pages.queues, name="queues"),
+    path("new-queue/", new_queue.new_queue, name="new_queue"),
     path("queues/<queue:name>/", queue_pages.queue, name="queue"),
-    path("queues/<queue:name>/pause/", queue_pages.pause, name="pause"),
-    path("queues/<queue:name>/resume/", queue_pages.resume, name="resume"),
+    path("queues/<queue:name>/pause/", pausing.pause, name="pause"),
+    path("queues/<queue:name>/resume/", pausing.resume, name="resume"),
     path("queues/<queue:name>/counters/reset/", counters.reset, name="reset_counters"),
+    path("queues/<queue:name>/connect/", connect.connect, name="connect"),
+    path("queues/<queue:name>/send/", send.send, name="send"),
     path("queues/<queue:name>/order/", order.order, name="order"),
     path("messages/", search.messages, name="messages"),
     path("messages/completions/", search.complete, name="complete"),
@@ -89,6 +100,23 @@ pages: list[URLPattern | URLResolver] = [
         name="dead_letter_group",
     ),
     path("dead/<slug:fingerprint>/say/", groups.say, name="say_of_group"),
+    path(
+        "dead/<slug:fingerprint>/silence/", alerts.silence_cause, name="silence_cause"
+    ),
+    path("alerts/", alerts.alerts, name="alerts"),
+    path("alerts/<int:alert_id>/", alerts.alert, name="alert"),
+    path(
+        "alerts/<int:alert_id>/acknowledge/",
+        alerts.acknowledge,
+        name="acknowledge_alert",
+    ),
+    path("alerts/<int:alert_id>/silence/", alerts.silence, name="silence_alert"),
+    path(
+        "alerts/silences/<int:silence_id>/end/", alerts.end_silence, name="end_silence"
+    ),
+    path(
+        "alerts/targets/<int:target_id>/test/", alerts.test_target, name="test_target"
+    ),
     path("discards/", discards.discards, name="discards"),
     path("discards/restore/", discards.restore, name="restore"),
     path("bridges/", bridges.bridges, name="bridges"),
@@ -149,6 +177,12 @@ pages: list[URLPattern | URLResolver] = [
     path("operations/<int:operation_id>/narrow/", schedule.narrow, name="narrow"),
     path("operations/<int:operation_id>/ceiling/", schedule.take_in, name="take_in"),
     path("scheduled/", scheduled.scheduled, name="scheduled"),
+    path("scheduled/recurring/", recurring.recurring, name="recurring"),
+    path(
+        "scheduled/recurring/<int:recurring_id>/put/",
+        recurring.put_recurring,
+        name="put_recurring",
+    ),
     path("uow/", units_of_work.units, name="units"),
     path("uow/<int:uow>/", units_of_work.unit, name="unit"),
     path("uow/<int:uow>/back-out/", units_of_work.back_out, name="back_out_unit"),

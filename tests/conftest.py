@@ -21,6 +21,7 @@ from pytest_django import DjangoDbBlocker
 from broker.models import Owner, Queue
 from broker.monitoring.search import pages
 from broker.queueing import notifications, processes
+from console.alert_pages import firing
 from console.layout import settings_problems
 from dashboards.live import ages, attention, link_status
 from dashboards.live import cache as live_cache
@@ -31,14 +32,18 @@ from tests.make import make_queue
 pytest_plugins = ["tests.amqp.clients.cases"]
 
 MAP = [
+    *("alertrule_targets", "alertrule_escalate_to", "alertnotice", "alertevent"),
+    *("alertsilence", "alert", "alertrule", "alerttarget"),
     *("seenmessage", "branch", "linkstatus", "bridgeprocess", "link"),
     *("deadmessagequeue", "bridgedestination", "connectionfactory", "bridge"),
     *("deadlettergroup", "ruleattempt", "rulepass", "ruletable"),
     *("clientendpoint", "clientconnection", "credential", "keptanswer"),
     *("approval", "operationpatch", "operationitem", "course", "experience"),
-    *("operation", "stoppage", "connectionconsumer", "subscription"),
+    *("operation", "stoppage", "connectionconsumer", "handlerlimit", "subscription"),
+    *("historysample", "historytotals", "held"),
     *(
         "auditcheck",
+        "recurringmessage",
         "redactionrule",
         "counterreset",
         "queuealias",
@@ -52,7 +57,14 @@ HOT = [
     *("dead_letter", "discarded", "annotations", "prepared_put", "event", "tally"),
 ]
 KEPT = "audit"  # by triggers, from all but the owner of the database
-AROUND = ("console", "dashboards", "sessions", "axes", "mfa")  # applications
+AROUND = (
+    "console",
+    "dashboards",
+    "sessions",
+    "axes",
+    "mfa",
+    "socialaccount",
+)  # applications
 # Fixtures of more than one module that take seconds to start.
 SHARED = ("spark", "site", "amq", "rmq", "the_other")
 WITH_PAGES = """
@@ -153,7 +165,7 @@ def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_cache, "QUICK_S", math.inf)
     monkeypatch.setattr(pages, "monotonic", lambda: 0.0)  # nor does a search stop early
     monkeypatch.setattr("console.views.messages.search.QUICK_S", math.inf)
-    for keeper in (ages, attention, settings_problems, link_status):
+    for keeper in (ages, attention, firing, settings_problems, link_status):
         monkeypatch.setattr(keeper, "KEPT_S", math.inf)
     monkeypatch.setattr(settings_problems, "PROCESSES_KEPT_S", math.inf)
 

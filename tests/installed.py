@@ -100,7 +100,12 @@ def environment(place: Path, wheel: Path, extras: Iterable[str] = ()) -> Path:
 def dependencies(extras: Iterable[str]) -> set[str]:
     """The names of all distributions that the wheel needs, directly or not."""
     more = (PROJECT["optional-dependencies"][one] for one in extras)
-    wanted = [Requirement(one) for one in chain(PROJECT["dependencies"], *more)]
+    return with_theirs(chain(PROJECT["dependencies"], *more))
+
+
+def with_theirs(requirements: Iterable[str]) -> set[str]:
+    """The names of these distributions, and of all that they need."""
+    wanted = [Requirement(one) for one in requirements]
     found: set[tuple[str, str]] = set()
     while wanted:
         one = wanted.pop()

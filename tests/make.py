@@ -14,6 +14,7 @@ from broker.models import (
     Authority,
     Operation,
     Queue,
+    RecurringMessage,
     RedactionRule,
     RoutingType,
 )
@@ -72,6 +73,16 @@ def make_redaction(
     return RedactionRule.objects.create(
         name=name, kind=kind, target=target, queues=queues
     )
+
+
+def make_recurring(name: str = "heartbeat", **fields: Any) -> RecurringMessage:
+    """A message each minute, the next at noon."""
+    given: dict[str, Any] = {"address": "orders", "body": "tick"} | fields
+    if "crontab" not in given:
+        given.setdefault("every_s", 60)
+    one = RecurringMessage.objects.create(name=name, **given)
+    RecurringMessage.objects.filter(pk=one.pk).update(next_at=NOON)
+    return one
 
 
 def make_messages(

@@ -5,6 +5,22 @@ It shows no messages and no entries; these are in the console.
 
 from __future__ import annotations
 
-from broker.admin import addresses, authorities, bridges, queues, redaction
+from broker.admin import (
+    addresses,
+    alerts,
+    authorities,
+    bridges,
+    queues,
+    recurring,
+    redaction,
+)
 
-__all__ = ["addresses", "authorities", "bridges", "queues", "redaction"]
+__all__ = [
+    "addresses",
+    "alerts",
+    "authorities",
+    "bridges",
+    "queues",
+    "recurring",
+    "redaction",
+]

@@ -8,7 +8,9 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Count, QuerySet
 
+from broker.admin.fieldsets import folded
 from broker.admin.names import NamedForm
+from broker.admin.quantities import said
 from broker.admin.settings_import import ExchangingAdmin
 from broker.formats.wildcards import configured
 from broker.models import Address, AddressSetting
@@ -126,7 +128,7 @@ class AddressSettingAdmin(ExchangingAdmin):
         "poison_policy",
         "max_delivery_attempts",
         "poison_goes_to",
-        "redelivery_delay_ms",
+        "redelivered_after",
         "expired_goes_to",
     ]
     search_fields = ["match"]
@@ -136,75 +138,77 @@ class AddressSettingAdmin(ExchangingAdmin):
             {
                 "description": "What is left empty is decided by a less specific"
                 " setting, or in the end by the broker's defaults.",
-                "fields": ["match"],
-            },
-        ),
-        (
-            "Poison messages",
-            {
-                "description": "The policy says who moves a message away that cannot be"
-                " processed. The broker counts by the fields here; consumers, by the"
-                " backout threshold of the queue.",
                 "fields": [
-                    "poison_policy",
+                    "match",
                     "max_delivery_attempts",
-                    "dead_letter_address",
-                    "no_dead_letter_address",
-                ],
-            },
-        ),
-        (
-            "Redelivery",
-            {
-                "fields": [
+                    ("dead_letter_address", "no_dead_letter_address"),
                     "redelivery_delay_ms",
-                    "redelivery_delay_multiplier",
-                    "redelivery_collision_avoidance_factor",
-                    "max_redelivery_delay_ms",
-                ]
-            },
-        ),
-        (
-            "Dead letters",
-            {
-                "description": "What reaches no queue, and queues for dead letters"
-                " that make themselves: one for each address that letters come from.",
-                "fields": [
-                    "send_to_dla_on_no_route",
-                    "auto_create_dead_letter_resources",
-                    ("dead_letter_queue_prefix", "no_dead_letter_queue_prefix"),
-                    ("dead_letter_queue_suffix", "no_dead_letter_queue_suffix"),
                 ],
             },
         ),
-        (
-            "Expiry",
-            {
-                "fields": [
-                    "expiry_address",
-                    "no_expiry_address",
-                    "auto_create_expiry_resources",
-                    ("expiry_queue_prefix", "no_expiry_queue_prefix"),
-                    ("expiry_queue_suffix", "no_expiry_queue_suffix"),
-                ]
-            },
+        folded(
+            "Redelivery",
+            [
+                "redelivery_delay_multiplier",
+                "max_redelivery_delay_ms",
+                "redelivery_collision_avoidance_factor",
+            ],
         ),
-        (
-            "Arrival",
-            {
-                "description": "When what arrives expires: the first of these that is"
-                " defined decides, and min and max together.",
-                "fields": [
-                    "no_expiry",
-                    "expiry_delay_ms",
-                    "min_expiry_delay_ms",
-                    "max_expiry_delay_ms",
-                ],
-            },
+        folded(
+            "Poison messages",
+            ["poison_policy", "send_to_dla_on_no_route"],
+            "The policy says who moves a message away that cannot be"
+            " processed. The broker counts by max delivery attempts; consumers, by"
+            " the backout threshold of the queue.",
         ),
-        ("Auto-created queues", {"fields": ["auto_delete_queues_delay_ms"]}),
-        ("Discarded messages", {"fields": ["discard_retention_s"]}),
+        folded(
+            "Dead letter queues",
+            [
+                "auto_create_dead_letter_resources",
+                ("dead_letter_queue_prefix", "no_dead_letter_queue_prefix"),
+                ("dead_letter_queue_suffix", "no_dead_letter_queue_suffix"),
+            ],
+            "Auto-created queues for dead letters: one for"
+            " each address that messages come from.",
+        ),
+        folded(
+            "Expired messages",
+            [
+                ("expiry_address", "no_expiry_address"),
+                "auto_create_expiry_resources",
+                ("expiry_queue_prefix", "no_expiry_queue_prefix"),
+                ("expiry_queue_suffix", "no_expiry_queue_suffix"),
+            ],
+        ),
+        folded(
+            "Expiry on arrival",
+            [
+                "no_expiry",
+                "expiry_delay_ms",
+                "min_expiry_delay_ms",
+                "max_expiry_delay_ms",
+            ],
+            "When what arrives expires: the first of these that is"
+            " defined decides, and min and max together.",
+        ),
+        folded(
+            "Clearing up",
+            [
+                "auto_delete_queues_delay_ms",
+                "message_retention_s",
+                "discard_retention_s",
+            ],
+        ),
     ]
+
+    @admin.display(
+        description="redelivery delay",
+        ordering="redelivery_delay_ms",
+        empty_value="not defined here",
+    )
+    def redelivered_after(self, setting: AddressSetting) -> str | None:
+        delay = setting.redelivery_delay_ms
+        return "none" if delay == 0 else said("redelivery_delay_ms", delay) or None
 
     @admin.display(description="dead letter address", empty_value="not defined here")
     def poison_goes_to(self, setting: AddressSetting) -> str | None:

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
+from broker.admin.quantities import QuantitiesAdmin
 from broker.config.lint import advice
 
 MOST = 5  # most warnings shown at once
 
 
-class AdvisingAdmin(admin.ModelAdmin):
+class AdvisingAdmin(QuantitiesAdmin):
     """Shows warnings after a change; refuses nothing."""
 
     def save_model(

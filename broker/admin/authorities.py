@@ -10,6 +10,7 @@ from django.contrib import admin
 from broker.models import Authority
 from broker.security.authorities import FIELDS
 from broker.security.authorities import Authority as Name
+from broker.security.users import IS_DJANGOS, NAME
 
 MEANS: dict[Name, str] = {
     "inquire": "See that the queue is there, its depth and its attributes.",
@@ -45,8 +46,10 @@ class AuthorityAdmin(admin.ModelAdmin):
     list_display = ["pattern", "user", "group", "granted"]
     list_filter = ["group"]
     list_select_related = ["user", "group"]
-    search_fields = ["pattern", "user__username", "group__name"]
-    autocomplete_fields = ["user", "group"]
+    search_fields = ["pattern", f"user__{NAME}", "group__name"]
+    # An admin of the project's own users may be missing here.
+    autocomplete_fields = ["user", "group"] if IS_DJANGOS else ["group"]
+    raw_id_fields = [] if IS_DJANGOS else ["user"]
     fieldsets = [
         (
             None,

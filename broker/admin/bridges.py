@@ -11,6 +11,8 @@ from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 
 from broker.admin.bridges_import import ExchangingBridgesAdmin
+from broker.admin.fieldsets import folded
+from broker.admin.quantities import QuantitiesAdmin
 from broker.bridges import secrets
 from broker.bridges.config.edits import consequences, reasons_to_keep, state_of
 from broker.bridges.config.faults import Part
@@ -85,7 +87,7 @@ class FactoryForm(PartForm):
         return cleaned
 
 
-class PartAdmin(admin.ModelAdmin):
+class PartAdmin(QuantitiesAdmin):
     form = PartForm
 
     def get_deleted_objects(
@@ -125,11 +127,10 @@ class ConnectionFactoryAdmin(PartAdmin):
         (None, {"fields": ["bridge", "name", "description"]}),
         ("Provider", {"fields": ["provider", "url", "properties"]}),
         ("Login", {"fields": ["username", "password", "no_password"]}),
-        (
-            "Connections",
-            {"fields": ["connect_attempts", "connect_interval_s", "idle_timeout_s"]},
+        folded(
+            "Connections", ["connect_attempts", "connect_interval_s", "idle_timeout_s"]
         ),
-        ("Open MQ", {"description": NAMES, "fields": ["lookup_name", "multi_rm"]}),
+        folded("Open MQ", ["lookup_name", "multi_rm"], NAMES),
     ]
 
     @admin.display(description="password", empty_value="none")
@@ -157,7 +158,7 @@ class BridgeDestinationAdmin(PartAdmin):
     fieldsets = [
         (None, {"fields": ["bridge", "ref_name", "description"]}),
         ("At its provider", {"fields": ["kind", "name"]}),
-        ("Open MQ", {"description": NAMES, "fields": ["lookup_name", "properties"]}),
+        folded("Open MQ", ["lookup_name", "properties"], NAMES),
     ]
 
 
@@ -180,11 +181,10 @@ class DeadMessageQueueAdmin(PartAdmin):
             "Where it is",
             {"fields": ["factory", "destination", "client_id", "stay_connected"]},
         ),
-        (
-            "How it is sent",
-            {"fields": ["time_to_live_ms", "send_attempts", "send_interval_s"]},
+        folded(
+            "How it is sent", ["time_to_live_ms", "send_attempts", "send_interval_s"]
         ),
-        ("Transformer", {"fields": ["transformer", "properties"]}),
+        folded("Transformer", ["transformer", "properties"]),
     ]
 
 
@@ -207,42 +207,41 @@ class LinkAdmin(PartAdmin):
             },
         ),
         (
-            "Source",
+            "From and to",
             {
                 "fields": [
-                    *("source_factory", "source", "source_description", "selector"),
-                    *("durable_name", "source_client_id"),
+                    ("source_factory", "source"),
+                    ("target_factory", "target"),
+                    "selector",
                 ]
             },
         ),
-        (
-            "Target",
-            {
-                "fields": [
-                    *("target_factory", "target", "target_description"),
-                    *("stay_connected", "target_client_id", "retain_reply_to"),
-                ]
-            },
+        folded(
+            "More of the source",
+            ["source_description", "durable_name", "source_client_id"],
         ),
-        (
+        folded(
+            "More of the target",
+            [
+                *("target_description", "stay_connected", "target_client_id"),
+                "retain_reply_to",
+            ],
+        ),
+        folded(
             "Transformer",
-            {
-                "fields": [
-                    *("transformer", "properties", "transformer_time_limit_s"),
-                    *("transform_failure", "consume_on_transform_error"),
-                ]
-            },
+            [
+                *("transformer", "properties", "transformer_time_limit_s"),
+                *("transform_failure", "consume_on_transform_error"),
+            ],
         ),
-        (
+        folded(
             "Transfer",
-            {
-                "fields": [
-                    "batch",
-                    "on_send_failure",
-                    "duplicate_detection",
-                    "loop_guard",
-                ]
-            },
+            [
+                "batch",
+                "on_send_failure",
+                "duplicate_detection",
+                "loop_guard",
+            ],
         ),
     ]
 

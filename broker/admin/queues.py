@@ -11,6 +11,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from broker.admin.advising import AdvisingAdmin, advising
+from broker.admin.fieldsets import folded
 from broker.admin.names import NamedForm
 from broker.declarations.applying import lock_out_puts, remove_queue
 from broker.errors.messages import InvalidSelector
@@ -49,23 +50,22 @@ class QueueAdmin(AdvisingAdmin):
     autocomplete_fields = ["address"]
     ordering = ["name"]
     fieldsets = [
-        (None, {"fields": ["name", "address", "routing_type"]}),
-        ("For people", {"fields": ["description", "contact", "runbook"]}),
-        ("Messages", {"fields": ["paused", "put_inhibited", "selector"]}),
-        (
+        (None, {"fields": ["name", "address", "description"]}),
+        folded(
             "Poison messages",
-            {
-                "description": POISON,
-                "fields": [*THRESHOLD, "harden_backout", "max_resubmits"],
-            },
+            [
+                *(*THRESHOLD, "max_resubmits"),
+                *("harden_backout", "counts_when_lost"),
+            ],
+            POISON,
         ),
-        ("Limits", {"fields": LIMITS}),
-        (
+        folded("Limits", [*LIMITS, "selector"]),
+        folded("Delivery", ["routing_type", "paused", "put_inhibited"]),
+        folded("Whom to ask", ["contact", "runbook"]),
+        folded(
             "Operations",
-            {
-                "description": "What somebody does to many of its messages at once.",
-                "fields": ["reason_above", "approval_above"],
-            },
+            ["reason_above", "approval_above"],
+            "What somebody does to many of its messages at once.",
         ),
     ]
 
@@ -142,7 +142,7 @@ class ModelQueueAdmin(AdvisingAdmin):
             },
         ),
         ("Poison messages", {"description": POISON, "fields": THRESHOLD}),
-        ("Limits", {"fields": LIMITS}),
+        folded("Limits", LIMITS),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Encryption of stored passwords of connection factories.
+"""Encryption of stored passwords of connection factories, and secrets of alert targets.
 
 ``BACKOUT_SECRET_KEYS`` holds the keys. The first one encrypts; all decrypt. To change
 the key, put a new one first, encrypt all passwords again (``rekey``), and remove the
@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from broker.errors.bridges import SecretsLost
-from broker.models import Act, ConnectionFactory
+from broker.models import Act, AlertTarget, ConnectionFactory
 from broker.security import audit
 from broker.security.audit import Thing
 
@@ -41,7 +41,7 @@ def decrypt(secret: str, *, factory: str) -> str:
 
 
 def check_all() -> None:
-    """Check that each stored password can be decrypted.
+    """Check that each stored password of a connection factory can be decrypted.
 
     Raises:
         SecretsLost: some passwords cannot; the error names their connection factories.
@@ -76,14 +76,19 @@ def rekey() -> int:
         SecretsLost: some cannot be decrypted; nothing was changed.
     """
     check_all()
-    factories = list(with_passwords().select_for_update(of=("self",)))
-    for factory in factories:
-        factory.secret = box().rotate(factory.secret.encode()).decode()
-        factory.save(update_fields=["secret"])
-    if factories:
-        detail = {"encrypted": len(factories)}
+    targets = AlertTarget.objects.exclude(secret="")
+    holders: list[ConnectionFactory | AlertTarget] = [
+        *with_passwords().select_for_update(of=("self",)),
+        *targets.select_for_update(),
+    ]
+    for one in holders:
+        decrypt(one.secret, factory=str(one))
+        one.secret = box().rotate(one.secret.encode()).decode()
+        one.save(update_fields=["secret"])
+    if holders:
+        detail = {"encrypted": len(holders)}
         audit.record(Act.CHANGE, Thing("connection factory passwords"), detail=detail)
-    return len(factories)
+    return len(holders)
 
 
 def box() -> MultiFernet:

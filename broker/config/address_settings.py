@@ -21,6 +21,7 @@ DEFAULTS: dict[str, Any] = {
     "expiry_address": "",
     "poison_policy": None,  # default: depends on whether the queue has a threshold
     "discard_retention_s": 7 * 24 * 3600,
+    "message_retention_s": None,  # default: BROKER_MESSAGE_RETENTION_DAYS
     "send_to_dla_on_no_route": False,
     "auto_create_dead_letter_resources": False,
     "dead_letter_queue_prefix": "DLQ.",

@@ -18,6 +18,11 @@ BROKER_DEAD_LETTER_QUEUE: Annotated[
 REDIS_URL: Annotated[
     str, "Redis, for hints of arrivals. Empty: each process polls once a second."
 ] = ""
+BROKER_DIRECT_DATABASE_URL: Annotated[
+    str,
+    "URL of PostgreSQL itself, for the locks of processes, if DATABASES leads to a"
+    " pooler in transaction mode. Empty: as DATABASES.",
+] = ""
 VAR_DIR: Annotated[Path, "Folder whose disk is watched; by default, the current."] = (
     Path()
 )
@@ -30,6 +35,17 @@ BACKOUT_DISK_FULL_PERCENT: Annotated[
 BACKOUT_ANSWERS_KEPT_HOURS: Annotated[
     int, "How long the response to an idempotency key is kept."
 ] = 24
+
+BACKOUT_URL: Annotated[
+    str, "URL of the console, for links in notifications. Empty: they have none."
+] = ""
+BACKOUT_ALERT_NETWORKS: Annotated[
+    list[str],
+    "Networks that are not public and to which notifications may go, as 10.1.0.0/16.",
+] = []
+BACKOUT_ALERT_HTTP: Annotated[
+    bool, "Whether notifications may go over http, without TLS."
+] = False
 
 BROKER_TRANSACTION_TIMEOUT_S: Annotated[
     int, "Seconds after which an open unit of work is backed out."

@@ -13,8 +13,8 @@ from typing import Any
 
 from django.db import models
 
-from broker.declarations import units
 from broker.errors.settings import WrongSettings
+from broker.formats import units
 
 TYPES: Mapping[type[models.Field], type] = {
     models.BooleanField: bool,

@@ -163,3 +163,18 @@ class UnsafeServer(BrokerError):
             f"PostgreSQL runs with {self.setting} = off, so a power cut could lose"
             f" confirmed messages. Set {self.setting} = on and restart it."
         )
+
+
+class PoolerHasLocks(UnsafeServer):
+    """A connection pooler would hold the locks of a process, also of a dead one."""
+
+    code = "pooler-has-locks"
+
+    setting: str = "BROKER_DIRECT_DATABASE_URL"
+
+    def __str__(self) -> str:
+        return (
+            "DATABASES leads to a connection pooler, but the locks of a process need a"
+            f" session of their own. Set {self.setting} to the URL of PostgreSQL"
+            " itself, or to that of a pooler in session mode."
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from broker.errors import BrokerError
 from broker.errors.mq_codes import Reason
 
@@ -44,6 +46,22 @@ class GetInhibited(BrokerError):
 
     def __str__(self) -> str:
         return f"Queue {self.queue!r} is paused. Resume it to get messages."
+
+
+class PauseEndPassed(BrokerError):
+    """A queue cannot be paused until a time that is over; nothing was changed."""
+
+    code = "pause-end-passed"
+
+    queue: str
+    until: datetime
+
+    def __str__(self) -> str:
+        return (
+            f"Queue {self.queue!r} cannot be paused until"
+            f" {self.until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC: that is in the past."
+            " Give a later time."
+        )
 
 
 class NoMessageUnderCursor(BrokerError):

@@ -66,12 +66,12 @@ class Fingerprint:
     pattern: str
 
 
-def readable(error: str) -> str:
+def readable(error: str, longest: int = LONGEST) -> str:
     """An error that can be stored: cut, and without characters PostgreSQL refuses.
 
     The error text of a consumer is untrusted input, like the message.
     """
-    visible = error[:LONGEST].replace("\0", "\\0")
+    visible = error[:longest].replace("\0", "\\0")
     return visible.encode(errors="backslashreplace").decode()
 
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 from django.apps import apps
@@ -20,7 +22,7 @@ from django.db import InterfaceError, connection
 from django.utils.module_loading import module_has_submodule
 
 from broker.housekeeping.work import BEAT_S, DUTIES, Duty
-from broker.queueing.processes import LOCK_CLASS
+from broker.queueing.processes import LOCK_CLASS, connect
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +38,7 @@ SELECT CASE WHEN %s AND EXISTS (
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 ) THEN false ELSE pg_try_advisory_lock(%s::int, 0) END"""
 LEAVE = "SELECT pg_advisory_unlock(%s::int, 0)"
+NAME = "backout housekeeping"  # of the connection that holds the lock
 
 
 class Housekeeper:
@@ -60,9 +63,10 @@ class Housekeeper:
     def run(self) -> None:
         while not self.stopping.is_set():
             try:
-                if self.take():
-                    self.turn()
-                    self.leave()
+                with self.taken() as mine:
+                    if mine:
+                        self.turn()
+                if mine:
                     continue
             except DatabaseError as error:
                 logger.warning("The housekeeping waits for the database: %s", error)
@@ -70,16 +74,17 @@ class Housekeeper:
             self.stopping.wait(TURN_S)
         connection.close()
 
-    def take(self) -> bool:
-        """Take the turn, if nobody else does the housekeeping."""
-        with connection.cursor() as cursor:
-            is_scheduled = apps.is_installed("django_celery_beat")
-            cursor.execute(TAKE, [is_scheduled, LOCK_CLASS, HOUSEKEEPING])
-            return bool(cursor.fetchone()[0])
-
-    def leave(self) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(LEAVE, [HOUSEKEEPING])
+    @contextmanager
+    def taken(self) -> Iterator[bool]:
+        """Take the turn for a block; whether it could be taken: nobody else does the
+        housekeeping."""
+        is_scheduled = apps.is_installed("django_celery_beat")
+        with connection.wrap_database_errors, connect(NAME) as session:
+            parameters = [is_scheduled, LOCK_CLASS, HOUSEKEEPING]
+            mine = session.execute(TAKE, parameters).fetchone() == (True,)
+            yield mine
+            if mine:  # at once, and not when the server sees that nobody is connected
+                session.execute(LEAVE, [HOUSEKEEPING])
 
     def turn(self) -> None:
         """Do what is due, every second, for ten seconds.

@@ -16,11 +16,13 @@ from functools import partial
 from django.conf import settings
 
 from broker import operations
+from broker.alerts import evaluation
 from broker.config import auto_create
-from broker.operations import idempotency, rules
+from broker.monitoring.history import sampling
+from broker.operations import idempotency, queue_pause, recurring, rules
 from broker.queueing import delayed, journal, subscriptions
 from broker.security import audit
-from broker.settlement import discards, expiry, settle
+from broker.settlement import discards, expiry, retention, settle
 from broker.sql import partitions, vacuum
 
 BATCH = 500
@@ -37,6 +39,18 @@ def release_due() -> None:
 def release() -> None:
     while delayed.wake_due(limit=BATCH):
         pass
+
+
+def resume_paused() -> None:
+    """Resume queues when their pauses end. Runs for one second."""
+    through_the_beat(
+        partial(until_short, queue_pause.resume_due), queue_pause.until_next_end
+    )
+
+
+def put_recurring() -> None:
+    """Put recurring messages when they are due. Runs for one second."""
+    through_the_beat(partial(until_short, recurring.put_due), recurring.until_next)
 
 
 def back_out_overdue() -> None:
@@ -87,8 +101,10 @@ def fold_journal() -> None:
 
 
 def empty_discard_bin() -> None:
-    """Delete entries past their retention from the discard bin."""
+    """Delete what is past its retention: entries from the discard bin, and ended
+    messages of addresses with a retention of their own."""
     until_short(discards.empty_due)
+    retention.delete_ended()
 
 
 def forget_answers() -> None:
@@ -113,8 +129,11 @@ def vacuum_bloated() -> None:
 def tend_partitions() -> None:
     """Create partitions ahead of time, drop partitions past retention."""
     partitions.make_ahead()
-    partitions.drop_old()
+    found = retention.Retentions()
+    partitions.drop_old(kept_since=found.kept_since if found.has_longer else None)
     until_short(rules.forget_gone)
+    kept = settings.BROKER_JOURNAL_RETENTION_DAYS
+    until_short(partial(evaluation.forget_old, days=kept))
 
 
 def until_short(batch: Callable[..., int]) -> None:
@@ -151,11 +170,21 @@ def look_at_patches() -> None:
             pass
 
 
+def sample_history() -> None:
+    """Store what queues and links did since the last sample, for charts."""
+    sampling.sample()
+
+
 def apply_dead_letter_rules() -> None:
     """Apply the rules of queues to their dead letters."""
     for table_id in rules.due():
         while rules.run(table_id, limit=BATCH) == BATCH:
             pass
+
+
+def evaluate_alerts() -> None:
+    """Evaluate the rules of alerts, and put the notifications owed."""
+    evaluation.evaluate()
 
 
 def is_near(left: timedelta | None) -> bool:
@@ -178,6 +207,8 @@ def always() -> bool:
 
 DUTIES = (
     Duty(release_due, lambda: is_near(delayed.until_next_due())),
+    Duty(resume_paused, lambda: is_near(queue_pause.until_next_end())),
+    Duty(put_recurring, lambda: is_near(recurring.until_next())),
     Duty(
         back_out_overdue, lambda: settle.is_any_overdue() or subscriptions.is_any_dead()
     ),
@@ -187,6 +218,8 @@ DUTIES = (
     Duty(look_at_patches, lambda: operations.left().to_test),
     Duty(vacuum_bloated, vacuum.bloated),
     Duty(apply_dead_letter_rules, always, 10),
+    Duty(evaluate_alerts, always, evaluation.EVERY_S),
+    Duty(sample_history, always, sampling.PERIOD_S),
     Duty(auto_delete, always, settings.BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S),
     Duty(empty_discard_bin, always, 60),
     Duty(tend_partitions, always, 60),

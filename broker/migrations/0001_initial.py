@@ -733,7 +733,7 @@ class Migration(migrations.Migration):
                 ('status', models.CharField(choices=[('planned', 'Planned'), ('done', 'Done'), ('skipped', 'Skipped'), ('left_out', 'Left Out')], db_default='planned', default='planned', max_length=8)),
                 ('note', models.TextField(blank=True, db_default='')),
                 ('copy_id', models.BigIntegerField(null=True)),
-                ('fate', models.SmallIntegerField(choices=[(1, 'processed'), (2, 'dead again'), (3, 'expired'), (4, 'taken away'), (5, 'unknown')], null=True)),
+                ('fate', models.SmallIntegerField(choices=[(1, 'processed'), (2, 'dead-lettered again'), (3, 'expired'), (4, 'taken away'), (5, 'unknown')], null=True)),
                 ('died_of', models.TextField(blank=True, db_default='')),
                 ('came_from', models.SmallIntegerField(choices=[(1, 'Ready'), (2, 'Claimed'), (3, 'Delayed')], null=True)),
                 ('priority', models.SmallIntegerField(null=True)),

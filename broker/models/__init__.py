@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from broker.models.alerts import (
+    Alert,
+    AlertEvent,
+    AlertNotice,
+    AlertRule,
+    AlertSilence,
+    AlertTarget,
+)
 from broker.models.answers import KeptAnswer
 from broker.models.approvals import Approval
 from broker.models.audit import Act, AuditCheck, AuditRecord
@@ -13,10 +21,10 @@ from broker.models.bridges import (
     DeadMessageQueue,
 )
 from broker.models.clients import ClientConnection, ClientEndpoint, Credential
-from broker.models.consumers import ConnectionConsumer, Stoppage
+from broker.models.consumers import ConnectionConsumer, HandlerLimit, Stoppage
 from broker.models.courses import Course, Experience
 from broker.models.groups import DeadLetterGroup
-from broker.models.journal import Event, Kind, Place, Tally, Watermark
+from broker.models.journal import Event, Held, Kind, Place, Tally, Watermark
 from broker.models.links import (
     Branch,
     BridgeProcess,
@@ -48,14 +56,22 @@ from broker.models.queues import (
     RoutingType,
     Subscription,
 )
+from broker.models.recurring import RecurringMessage
 from broker.models.redaction import RedactionRule
 from broker.models.rules import RuleAttempt, RulePass, RuleTable
+from broker.models.samples import HistorySample, HistoryTotals
 from broker.models.settings import AddressSetting
 
 __all__ = [
     "Act",
     "Address",
     "AddressSetting",
+    "Alert",
+    "AlertEvent",
+    "AlertNotice",
+    "AlertRule",
+    "AlertSilence",
+    "AlertTarget",
     "Annotations",
     "Approval",
     "AuditCheck",
@@ -81,6 +97,10 @@ __all__ = [
     "Discarded",
     "Event",
     "Experience",
+    "HandlerLimit",
+    "Held",
+    "HistorySample",
+    "HistoryTotals",
     "KeptAnswer",
     "Kind",
     "Link",
@@ -97,6 +117,7 @@ __all__ = [
     "Queue",
     "QueueAlias",
     "Ready",
+    "RecurringMessage",
     "RedactionRule",
     "RoutingType",
     "RuleAttempt",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -19,10 +20,31 @@ class ConnectionConsumer(models.Model):
     selector = models.TextField(blank=True)
     retains_unwanted = models.BooleanField(default=True)  # IBM MQ: MSGRETENTION
     server_sessions = models.IntegerField()
+    # limits over all processes
+    max_running = models.PositiveIntegerField(null=True)
+    rate = models.TextField(blank=True, db_default="", default="")
     started_at = models.DateTimeField(db_default=Now())
 
     def __str__(self) -> str:
         return f"{self.handler} on queue {self.queue_id}"
+
+
+class HandlerLimit(models.Model):
+    """The state of the limits of a handler, for all processes (``dispatch.limits``)."""
+
+    queue = models.ForeignKey(Queue, models.CASCADE, related_name="+")
+    handler = models.TextField()  # name of the handler function
+    next_at = models.DateTimeField(db_default=Now())  # of the next message, by the rate
+    # the units of work that it began; those that have ended are taken out by the next
+    uows = ArrayField(models.BigIntegerField(), default=list)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("queue", "handler", name="one_limit_a_handler")
+        ]
+
+    def __str__(self) -> str:
+        return f"limits of {self.handler}"
 
 
 class Stoppage(models.Model):

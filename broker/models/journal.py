@@ -66,6 +66,8 @@ class Event(models.Model):
     ids = ArrayField(models.BigIntegerField())  # message ids, ascending
     # JSON object with error, cause, copies, due_at ….
     detail = models.JSONField(null=True)
+    # Milliseconds from get to accept, of accepted entries; earlier versions wrote null.
+    held_ms = models.IntegerField(null=True)
 
     class Meta:
         managed = False
@@ -85,6 +87,19 @@ class Tally(models.Model):
     class Meta:
         managed = False
         db_table = "broker_tally"
+
+
+class Held(models.Model):
+    """Accepted entries below the watermark ``tally``, by time from get to accept."""
+
+    pk = models.CompositePrimaryKey("queue_id", "bucket")
+    queue_id = models.IntegerField()
+    bucket = models.SmallIntegerField()  # see ``broker.queueing.journal.BOUNDS_MS``
+    entries = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "broker_held"
 
 
 class Watermark(models.Model):

@@ -77,7 +77,7 @@ class OperationItem(models.Model):
         """The outcome of the copy that the operation made of the item's message."""
 
         PROCESSED = 1, "processed"
-        DEAD = 2, "dead again"
+        DEAD = 2, "dead-lettered again"
         EXPIRED = 3, "expired"
         TAKEN = 4, "taken away"  # another operation has taken the copy
         UNKNOWN = 5, "unknown"  # the journal no longer has the copy's events
@@ -95,7 +95,7 @@ class OperationItem(models.Model):
     note = models.TextField(blank=True, db_default="")
     copy_id = models.BigIntegerField(null=True)  # message id of the copy
     fate = models.SmallIntegerField(null=True, choices=Fate)  # null: not known yet
-    # Fingerprint of the copy's error, if it is dead again.
+    # Fingerprint of the copy's error, if it is dead-lettered again.
     died_of = models.TextField(blank=True, db_default="")
 
     # State of the entry when the operation took it; an undo needs it.

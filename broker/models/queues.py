@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.core.validators import MaxValueValidator, URLValidator
 from django.db import models
 from django.db.models import Q
@@ -117,6 +119,8 @@ class Queue(Limits):
         db_default=False,
         help_text="A paused queue accepts messages and delivers none.",
     )
+    # When delivery resumes by itself; null: when somebody resumes it.
+    paused_until = models.DateTimeField(null=True, editable=False)
     put_inhibited = models.BooleanField(
         default=False,
         db_default=False,
@@ -208,6 +212,17 @@ class Queue(Limits):
                 name="thresholds_have_nine_digits",
                 condition=Q(backout_threshold__lte=HIGHEST_THRESHOLD),
             ),
+            models.CheckConstraint(
+                name="only_a_pause_has_an_end",
+                condition=Q(paused=True) | Q(paused_until__isnull=True),
+            ),
+        ]
+        indexes = [
+            models.Index(
+                "paused_until",
+                name="broker_queue_paused_until",
+                condition=Q(paused_until__isnull=False),
+            )
         ]
         permissions = [
             ("browse_queue", "Can read the messages on queues"),
@@ -217,6 +232,13 @@ class Queue(Limits):
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save. A queue that is not paused has no end of a pause, whoever resumed
+        it."""
+        if not self.paused:
+            self.paused_until = None
+        super().save(*args, **kwargs)
 
     @property
     def has_runbook(self) -> bool:

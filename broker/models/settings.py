@@ -137,6 +137,14 @@ class AddressSetting(models.Model):
         help_text="How long a discarded message can be restored, in seconds; 0: not at"
         " all.",
     )
+    message_retention_s = models.BigIntegerField(
+        null=True,
+        blank=True,
+        validators=[NOT_NEGATIVE],
+        help_text="How long a message that was sent to the address stays readable"
+        " after it has ended, in seconds. A longer time than that of the broker"
+        " (BROKER_MESSAGE_RETENTION_DAYS, the default) counts from the put.",
+    )
     send_to_dla_on_no_route = models.BooleanField(
         null=True,
         blank=True,

@@ -14,6 +14,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.contrib.postgres.aggregates import ArrayAgg
 from django.db import transaction
 from django.db.models import (
@@ -38,10 +39,7 @@ from broker.security.authorities import GrantedAuthorities, Principal
 
 CONNECTIONS = 25  # connections on a page
 ENDPOINTS = 20  # endpoints shown of each connection
-OF_CONNECTIONS = (
-    *("container_id", "host", "product", "mechanism"),
-    *("user__username", "credential__name"),
-)
+OF_CONNECTIONS = ("container_id", "host", "product", "mechanism", "credential__name")
 OF_ENDPOINTS = ("name", "node", "queue__name")
 PEOPLE = ("user", "credential", "close_requested_by")
 EVERY_QUEUE = "#"
@@ -131,7 +129,8 @@ def connections(user: Principal, wanted: ClientQuery | None = None) -> list[Conn
     if wanted.text:
         own = ClientEndpoint.objects.filter(sight.endpoints, connection=OuterRef("pk"))
         names = Exists(own.filter(naming(wanted.text, OF_ENDPOINTS)))
-        rows = rows.filter(naming(wanted.text, OF_CONNECTIONS) | Q(names))
+        fields = (*OF_CONNECTIONS, f"user__{get_user_model().USERNAME_FIELD}")
+        rows = rows.filter(naming(wanted.text, fields) | Q(names))
     found = rows.select_related(*PEOPLE).order_by("pk")[: wanted.limit]
     return with_endpoints(list(found), sight, wanted)
 

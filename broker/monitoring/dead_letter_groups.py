@@ -63,7 +63,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Deaths by hour, the oldest hour first; the last value is the hour up to now."""
+    """Dead letters by hour, the oldest first; the last value is the hour up to now."""
 
     hours: tuple[int, ...] = (0,) * HOURS
 

@@ -116,9 +116,13 @@ def deaths(hours: int, *, now: datetime | None = None) -> list[Deaths]:
 
 
 def growing(
-    within: Iterable[int], *, limit: int = 5, now: datetime | None = None
+    within: Iterable[int],
+    *,
+    limit: int = 5,
+    now: datetime | None = None,
+    span: timedelta = LATELY,
 ) -> list[Growing]:
-    """The groups that grew in the last hour, the one that grew most first.
+    """The groups that grew lately, the one that grew most first.
 
     Only the newest dead letters are read, so the cost does not grow with their number.
 
@@ -126,13 +130,14 @@ def growing(
         within: ids of the queues to search.
         limit: the largest number of groups.
         now: the current time; the database's clock when not given.
+        span: the period up to now; by default the last hour.
     """
     return sql.fetch(
         "recent_deaths",
         Growing,
         within=list(within),
         scan=LOOKED_AT,
-        span=LATELY,
+        span=span,
         limit=limit,
         now=now,
     )

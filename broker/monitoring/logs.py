@@ -40,6 +40,11 @@ def begin(**ids: Id) -> None:
     IDS.set(ids)
 
 
+def ids() -> dict[str, Id]:
+    """The bound ids, for the ``extra`` of a line that is read by other tools."""
+    return {name: one for name, one in IDS.get(NONE).items() if one is not None}
+
+
 class JsonFormatter(logging.Formatter):
     """One JSON object a line: ``time`` (UTC), ``level``, ``logger``, ``event`` (the
     text), ``process``, the bound ids, and ``exception`` with its stack trace."""
@@ -53,7 +58,7 @@ class JsonFormatter(logging.Formatter):
             "event": record.getMessage(),
             "process": os.getpid(),
         }
-        line |= {name: one for name, one in IDS.get(NONE).items() if one is not None}
+        line |= ids()
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         if record.stack_info:

@@ -41,3 +41,9 @@ def waiting(
         now=now,
     )
     return {one.queue_id: one for one in found}
+
+
+def ages(*, now: datetime | None = None) -> dict[int, float]:
+    """The age in seconds of the oldest message, by queue id, for all queues with ready
+    messages. One query."""
+    return dict(sql.run("oldest", {"now": now}))

@@ -41,7 +41,7 @@ class CopyOutcome:
     """The outcome of the copy of one item."""
 
     fate: OperationItem.Fate
-    died_of: str = ""  # fingerprint of the copy's error, if it is dead again
+    died_of: str = ""  # fingerprint of the copy's error, if it is dead-lettered again
 
 
 @dataclass(slots=True)

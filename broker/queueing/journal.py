@@ -1,4 +1,4 @@
-"""Read the journal: depths of queues, and the life-line of a message."""
+"""Read the journal: depths of queues, and the timeline of a message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from broker import sql
 from broker.models import Kind, Message, Place, Watermark
 from broker.queueing.hops import SOURCE
 
-LONGEST_CHAIN = 100  # most copies of copies that a life-line follows
+# Upper ends of the buckets of the times from get to accept, in milliseconds: powers of
+# 2 up to a quarter of an hour; the last bucket has none.
+BOUNDS_MS = tuple(1 << n for n in range(21))
+LONGEST_CHAIN = 100  # most copies of copies that a timeline follows
 ATTEMPTS = {Kind.ACCEPT, Kind.BACK_OUT, Kind.DEAD_LETTER}
 
 
@@ -95,9 +98,9 @@ def is_any_unfolded() -> bool:
 
 
 def fold() -> None:
-    """Add the next window of the journal to the tally. Safe to call twice or
-    concurrently."""
-    sql.run("fold", {})
+    """Add the next window of the journal to the tally, and to the times from get to
+    accept. Safe to call twice or concurrently."""
+    sql.run("fold", {"bounds": list(BOUNDS_MS)})
 
 
 def has_read(reader: str, xid: int) -> None:
@@ -112,7 +115,7 @@ def lifeline(message_id: int) -> list[LifelineEvent]:
     """All events of a message, its originals and its copies.
 
     Dead-lettering, resubmitting, and a link between two queues of this broker make
-    copies with new ids. The life-line follows them back to the message that was put
+    copies with new ids. The timeline follows them back to the message that was put
     first, and forward to all copies.
     """
     events: list[LifelineEvent] = []

@@ -1,7 +1,9 @@
 """Which processes are alive: each live process holds an advisory lock.
 
 A process is dead when another process can take its lock. The lock is held on a
-connection of its own, which ends with the process or with the server.
+connection of its own, which ends with the process or with the server. A pooler that
+gives server connections to one transaction after another would keep the locks of dead
+processes: this connection leads past it (``BROKER_DIRECT_DATABASE_URL``).
 
 A process that is stopped or hangs keeps its lock. So processes that must answer use
 that connection every few seconds; ``broker.monitoring.silent_processes`` finds those
@@ -19,9 +21,12 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 import psycopg
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db import Error as DatabaseError
 from django.db import connection
 
+from broker.errors import PoolerHasLocks
 from broker.models import ClientConnection, ClientEndpoint, ConnectionConsumer
 from broker.models import Owner as OwnerRow
 
@@ -37,6 +42,10 @@ SELECT 1 FROM pg_locks JOIN pg_stat_activity USING (pid)
 WHERE locktype = 'advisory' AND granted AND classid = %s::int::oid
   AND objid <> %s::int::oid AND application_name = %s
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
+MYSELF = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+SEEN = """
+SELECT FROM pg_stat_activity
+WHERE pid = %s AND backend_start = %s AND datname = current_database()"""
 # What is done when the first process of the broker starts.
 AT_START: list[Callable[[], object]] = []
 NOT_OURS = ("cursor_factory", "context", "prepare_threshold", "pool")
@@ -170,13 +179,45 @@ def run_at_start() -> None:
         thread.submit(run).result()
 
 
-def connect() -> psycopg.Connection:
-    parameters = {
-        name: value
-        for name, value in connection.get_connection_params().items()
-        if name not in NOT_OURS
-    }
-    return psycopg.connect(**parameters, autocommit=True, application_name=NAME)
+def connect(name: str = NAME) -> psycopg.Connection:
+    """A connection to the server itself, which may hold locks.
+
+    Args:
+        name: its application name.
+
+    Raises:
+        PoolerHasLocks: a pooler is in between.
+        ImproperlyConfigured: ``BROKER_DIRECT_DATABASE_URL`` is of another database.
+    """
+    url = settings.BROKER_DIRECT_DATABASE_URL
+    parameters = connection.get_connection_params() if not url else {}
+    ours = {key: value for key, value in parameters.items() if key not in NOT_OURS}
+    with ExitStack() as failed:
+        session = psycopg.connect(url, **ours, autocommit=True, application_name=name)
+        failed.callback(session.close)
+        if url:
+            refuse_another_database(session)
+        elif is_pooled(session):
+            raise PoolerHasLocks
+        failed.pop_all()
+    return session
+
+
+def refuse_another_database(session: psycopg.Connection) -> None:
+    """Refuse a session that a connection of Django does not see in its database."""
+    with connection.cursor() as cursor:
+        cursor.execute(SEEN, session.execute(MYSELF).fetchone())
+        if not cursor.fetchall():
+            raise ImproperlyConfigured(
+                "BROKER_DIRECT_DATABASE_URL is of another database than DATABASES."
+            )
+
+
+def is_pooled(session: psycopg.Connection) -> bool:
+    """Whether another process answers than the one that the connection was made to.
+    One round trip."""
+    row = session.execute("SELECT pg_backend_pid()").fetchone()
+    return row != (session.info.backend_pid,)
 
 
 def close(owner: Owner | None) -> None:

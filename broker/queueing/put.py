@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db import transaction
 
 from broker.errors.mq_codes import Feedback, Reason, Report
 from broker.formats.mq.report_options import asks_for, unknown
-from broker.queueing import notifications
+from broker.queueing import notifications, tracing
 from broker.queueing.guarded_put import put_guarded
 from broker.queueing.report_messages import send_all
 from broker.queueing.store import NewMessage, Receipt, check, store
 from broker.queueing.unroutable import redirect
 
-__all__ = ["NewMessage", "Receipt", "put", "put_many", "put_to"]
+__all__ = ["NewMessage", "Receipt", "put", "put_as_given", "put_many", "put_to"]
 
 CHUNK = 1000  # most messages of one statement, so that arrays of ids stay short
 
@@ -36,7 +37,8 @@ def put(
         MessageTooLarge: the body is above ``BROKER_MAX_MESSAGE_BYTES``.
         InvalidMessage: a header holds NUL, or a property is not JSON.
     """
-    (receipt,) = put_to(address, [NewMessage(address, body, **fields)], now=now)
+    message = NewMessage(address, body, **fields)
+    (receipt,) = tracing.put([message], partial(put_to, address, now=now))
     return receipt
 
 
@@ -53,6 +55,19 @@ def put_many(
         Receipts in the order of the messages. The message ids of one address ascend in
         the same order.
     """
+    store = partial(put_as_given, uow=uow, actor=actor, now=now)
+    return tracing.put(messages, store)
+
+
+def put_as_given(
+    messages: Sequence[NewMessage],
+    *,
+    uow: int | None = None,
+    actor: str = "",
+    now: datetime | None = None,
+) -> list[Receipt]:
+    """As ``put_many``, but messages get no trace context: they come from elsewhere, or
+    have it already."""
     if is_one_statement(messages):
         return put_to(messages[0].address, messages, uow=uow, actor=actor, now=now)
     by_address: dict[str, list[int]] = defaultdict(list)

@@ -14,6 +14,7 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import DEFAULT_DB_ALIAS, transaction
 from django.db.models import Q, QuerySet
@@ -33,13 +34,12 @@ PREFIX = "bo_"  # prefix by which leaked secrets are recognized
 ITERATIONS = 4096  # the minimum of RFC 7677; enough, as the secret is random
 SALT_BYTES = 16
 NOTED_EVERY = timedelta(minutes=1)
-# Fields of a credential and of its user that every request needs, in the order of their
-# models. Other fields are deferred.
+# Fields of a credential that every request needs, in the order of the model. Other
+# fields are deferred.
 CREDENTIAL = (
     *("id", "name", "user_id", "patterns", "may_get", "may_browse", "may_put"),
     *("expires_at", "last_used_at"),
 )
-USER = ("id", "is_superuser", "username", "is_active")
 BOUNDS = ("may_get", "may_browse", "may_put", "expires_at")
 
 
@@ -151,9 +151,19 @@ def bearer(secret: str, *, now: datetime | None = None) -> Credential | None:
     for values in sql.run("bearer", {"digest": digest(secret), "now": now}):
         here = len(CREDENTIAL)
         credential = Credential.from_db(DEFAULT_DB_ALIAS, CREDENTIAL, values[:here])
-        credential.user = User.from_db(DEFAULT_DB_ALIAS, USER, values[here:])
+        credential.user = user_of(values[here:])
         return credential
     return None
+
+
+def user_of(values: tuple[Any, ...]) -> User:
+    """The user of a row of ``bearer``; other fields are deferred."""
+    users = get_user_model()
+    key, login = users._meta.pk.attname, users.USERNAME_FIELD
+    found = dict(zip((key, "is_superuser", login, "is_active"), values, strict=True))
+    # from_db expects them in the order of the model.
+    names = [one.attname for one in users._meta.concrete_fields if one.attname in found]
+    return users.from_db(DEFAULT_DB_ALIAS, names, [found[one] for one in names])
 
 
 def scram_of(name: str, *, now: datetime | None = None) -> Scram | None:

@@ -27,6 +27,7 @@ from broker.settlement.outcomes import (
     Outcome,
     Reject,
     Release,
+    for_journal,
 )
 from broker.settlement.redelivery_policy import (
     LONGEST_MS,
@@ -78,7 +79,7 @@ def settle_as(
             record = replace(record, kind=Kind.RELEASE, detail=detail)
             put_back(held, [delay_ms] * len(held), record)
         case BackOut() | Reject():
-            detail["error"] = readable(outcome.error)
+            detail |= for_journal(outcome)
             record = replace(record, kind=Kind.BACK_OUT, detail=detail)
             return back_out(outcome, held, record)
     return []
@@ -131,7 +132,7 @@ def redeliver_unit(
     ]
     if not held or len(delays_ms) < len(held) or any(one.expired for one in held):
         return None
-    detail = {"error": readable(outcome.error)}
+    detail = for_journal(outcome)
     record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, detail, now)
     put_back(held, delays_ms, record, ends=uow)
     return dispositions

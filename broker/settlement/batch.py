@@ -21,7 +21,7 @@ from django.db import connection, transaction
 from broker import sql
 from broker.errors import BrokerError, LockLost
 from broker.models import Kind, Place
-from broker.queueing.put import put_many
+from broker.queueing.put import put_as_given
 from broker.queueing.store import NewMessage
 from broker.queueing.transfer import Record, TakenEntry
 from broker.settlement.backout import settle_as
@@ -131,7 +131,7 @@ def commit(
 
 def send(puts: Sequence[NewMessage], actor: str, now: datetime | None) -> None:
     if puts:
-        put_many(puts, actor=actor, now=now)
+        put_as_given(puts, actor=actor, now=now)
 
 
 def settle_each(

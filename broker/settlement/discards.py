@@ -283,10 +283,13 @@ def empty_due(*, limit: int, now: datetime | None = None) -> int:
     return len(ids)
 
 
-def forget(message_ids: Sequence[int]) -> None:
-    """Delete those of the messages that are neither on a queue nor in the bin."""
-    if message_ids:
-        sql.fetch_one("forget", ids=sorted(set(message_ids)))
+def forget(message_ids: Sequence[int]) -> int:
+    """Delete those of the messages that are neither on a queue nor in the bin; return
+    their number."""
+    if not message_ids:
+        return 0
+    (count,) = sql.fetch_one("forget", ids=sorted(set(message_ids)))
+    return int(count)
 
 
 def size_bytes(message_id: int) -> int:

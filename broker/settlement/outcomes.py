@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from broker.errors import units_of_work
+from broker.formats.error_fingerprint import readable
+from broker.formats.stack_trace import stack_trace
 
 # For the next deliveries of the entry: name and encoded value of each.
 Annotations = tuple[tuple[str, bytes], ...]
@@ -43,6 +46,7 @@ class BackOut:
     spread: float | None = None
     annotations: Annotations = ()
     hidden: bool = False  # this consumer is not offered it again
+    stack: str = ""  # the stack trace of the exception that its handler raised
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ class Reject:
     """
 
     error: str
+    stack: str = ""  # the stack trace of the exception that its handler raised
 
 
 Failure = BackOut | Reject
@@ -67,7 +72,14 @@ Outcome = Accept | Release | Failure
 def failure(error: BaseException) -> Failure:
     """The outcome of a delivery whose consumer raised an exception."""
     is_final = isinstance(error, units_of_work.Reject)
-    return Reject(describe(error)) if is_final else BackOut(describe(error))
+    kind = Reject if is_final else BackOut
+    return kind(describe(error), stack=stack_trace(error))
+
+
+def for_journal(outcome: Failure) -> dict[str, Any]:
+    """What the journal says of a failure."""
+    told = {"error": readable(outcome.error)}
+    return told | {"stack": outcome.stack} if outcome.stack else told
 
 
 def describe(error: BaseException) -> str:

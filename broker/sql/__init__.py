@@ -22,6 +22,7 @@ from psycopg.sql import Composed
 from psycopg.types.json import JsonbBinaryLoader
 
 from broker.sql.prepared_statements import keep_over_rollbacks
+from broker.sql.users import of_project
 
 Row = TypeVar("Row")
 
@@ -42,7 +43,7 @@ def statement(name: str) -> bytes:
     finding them each time takes a third of a millisecond.
     """
     lines = map(bytes.strip, FILES[name].read_bytes().splitlines())
-    return b"\n".join(line for line in lines if not line.startswith(b"--"))
+    return of_project(b"\n".join(one for one in lines if not one.startswith(b"--")))
 
 
 def fetch(name: str, row: Callable[..., Row], **parameters: Any) -> list[Row]:

@@ -25,6 +25,11 @@ MESSAGES = 2**20  # message ids of one partition
 MESSAGES_AHEAD, DAYS_AHEAD = 4, 7
 TRIES = 4  # partitions that are read in one call because of the size limit
 FEW = 0.02  # largest share of needed rows with which a partition is rewritten
+HALF = 0.5  # the same, if some rows are kept for longer than others
+TURNS = 60  # calls in which each partition with such rows is read once
+
+# When a message to an address must have been put to be kept; None: as by default.
+KeptSince = Callable[[str, datetime], datetime | None]
 
 
 def make_ahead(*, today: date | None = None) -> None:
@@ -74,19 +79,30 @@ def make(parent: str, name: str, column: str, low: object, high: object) -> None
         logger.warning("Partition %s_%s is not made yet: %s", parent, name, error)
 
 
-def drop_old(*, now: datetime | None = None) -> None:
+def drop_old(
+    *, now: datetime | None = None, kept_since: KeptSince | None = None
+) -> None:
     """Drop partitions past retention, unless they have rows that are on a queue or
-    unread. The messages also have a size limit, above which the oldest go first."""
+    unread. The messages also have a size limit, above which the oldest go first.
+
+    Args:
+        now: the present time.
+        kept_since: which messages are kept longer; then a call, which comes once a
+            minute, reads one of ``TURNS`` of the partitions past retention.
+    """
     now = now or datetime.now(UTC)
     messages_since = now - timedelta(days=settings.BROKER_MESSAGE_RETENTION_DAYS)
     most = settings.BROKER_MESSAGE_RETENTION_BYTES or math.inf
     size = sum(size_bytes(child) for child in children("broker_message"))
     tries = TRIES
+    turn = int(now.timestamp()) // 60
     for n, child in numbered("broker_message"):
+        if kept_since is not None and (turn - n) % TURNS:
+            continue
         is_over = size > most and tries > 0
         if is_over or not has(child, since=messages_since):
             size -= size_bytes(child)
-            drop_messages(child, n * MESSAGES)
+            drop_messages(child, n * MESSAGES, kept_in(child, now, kept_since))
             size += size_bytes(child)
             tries -= is_over
     events_since = now - timedelta(days=settings.BROKER_JOURNAL_RETENTION_DAYS)
@@ -99,7 +115,7 @@ def tried_again_later(drop: Callable[..., None]) -> Callable[..., None]:
     """Decorator: a drop that cannot get its lock is left to the next call."""
 
     @wraps(drop)
-    def patient(child: str, *rest: int) -> None:
+    def patient(child: str, *rest: Any) -> None:
         try:
             drop(child, *rest)
         except OperationalError as error:
@@ -109,10 +125,11 @@ def tried_again_later(drop: Callable[..., None]) -> Callable[..., None]:
 
 
 @tried_again_later
-def drop_messages(child: str, low: int) -> None:
+def drop_messages(child: str, low: int, kept: sql.Composable | None = None) -> None:
     """Drop a partition of messages; or rewrite it with the few messages that are still
-    needed: on a queue, in the discard bin, or for an undo."""
+    needed: on a queue, in the discard bin, for an undo, or by a longer retention."""
     names = {
+        "kept": kept or sql.SQL("false"),
         "child": Identifier(child),
         "new": Identifier(f"{child}_new"),
         "low": Literal(low),
@@ -122,7 +139,7 @@ def drop_messages(child: str, low: int) -> None:
     if low + MESSAGES > last_message_id():
         return
     survivors, size = needed(names)
-    if survivors > size * FEW:
+    if survivors > size * (FEW if kept is None else HALF):
         return
     with transaction.atomic():
         run("SET LOCAL lock_timeout = '200ms'", names)
@@ -151,7 +168,29 @@ def drop_messages(child: str, low: int) -> None:
         )
 
 
-NEEDED = """id IN (
+def kept_in(
+    child: str, now: datetime, kept_since: KeptSince | None
+) -> sql.Composable | None:
+    """The condition for rows of a partition that are kept longer; None: no row is."""
+    if kept_since is None:
+        return None
+    names: dict[str, sql.Composable] = {"child": Identifier(child)}
+    addresses = [one for (one,) in run("SELECT DISTINCT address FROM {child}", names)]
+    kept = [(one, at) for one in addresses if (at := kept_since(one, now)) is not None]
+    if not kept:
+        return None
+    return sql.SQL(
+        "EXISTS (SELECT FROM (VALUES {}) AS kept (name, since)"
+        " WHERE kept.name = address AND put_at >= kept.since)"
+    ).format(
+        sql.SQL(", ").join(
+            sql.SQL("({}, {})").format(Literal(name), Literal(since))
+            for name, since in kept
+        )
+    )
+
+
+NEEDED = """({kept} OR id IN (
     SELECT id FROM broker_ready WHERE id >= {low} AND id < {high}
     UNION ALL SELECT id FROM broker_delayed WHERE id >= {low} AND id < {high}
     UNION ALL SELECT message_id FROM broker_discarded
@@ -160,7 +199,7 @@ NEEDED = """id IN (
     UNION ALL SELECT item.message_id FROM broker_operationitem AS item
         JOIN broker_operation AS done ON done.id = item.operation_id
         WHERE done.ended_at > now() - {undo} AND item.status = 'done'
-          AND item.message_id >= {low} AND item.message_id < {high})"""
+          AND item.message_id >= {low} AND item.message_id < {high}))"""
 
 
 def needed(names: dict[str, sql.Composable]) -> tuple[int, int]:

@@ -204,6 +204,7 @@ CREATE TABLE broker_event (
     actor text NOT NULL DEFAULT '',
     ids bigint[] NOT NULL,
     detail jsonb,
+    held_ms integer,  -- of accepted entries: milliseconds from get to accept
     CONSTRAINT events_are_about_something CHECK (n = cardinality(ids) AND n > 0),
     CONSTRAINT events_have_a_from_or_a_to
         CHECK (came_from IS NOT NULL OR went_to IS NOT NULL)
@@ -228,6 +229,12 @@ CREATE TABLE broker_tally (
     entries bigint NOT NULL,
     PRIMARY KEY (queue_id, kind, came_from, went_to)
 );
+
+-- Accepted entries by the time from get to accept, up to the same watermark. The buckets
+-- are those of broker.queueing.journal.BOUNDS_MS.
+CREATE TABLE broker_held (
+    queue_id integer NOT NULL, bucket smallint NOT NULL, entries bigint NOT NULL,
+    PRIMARY KEY (queue_id, bucket));
 
 -- The hash of an audit record: over the hash before it, its number, and its fields, each
 -- written as length in bytes, colon, text, comma (docs/audit.md).

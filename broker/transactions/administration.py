@@ -145,7 +145,7 @@ def force(uow: int, *, why: str, actor: str, now: datetime | None = None) -> Non
 
     Args:
         uow: id of the unit of work.
-        why: the reason, shown in the life-lines of its messages.
+        why: the reason, shown in the timelines of its messages.
         actor: name that the journal records.
         now: the current time; the database's clock when not given.
 

@@ -35,7 +35,7 @@ from broker.models import Act, Claim, PreparedPut, Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.queueing import processes
 from broker.queueing.get import Delivery
-from broker.queueing.put import Receipt, put_many
+from broker.queueing.put import Receipt, put_as_given
 from broker.security import audit
 from broker.security.audit import Thing
 from broker.settlement import poison, settle
@@ -201,7 +201,7 @@ def commit_prepared(
     parts = sql.fetch("kept_puts", PreparedPart, uow=uow)
     puts = [message_of(part) for part in parts if "address" in part.fields]
     about: dict[str, Any] = {"uow": uow, "actor": actor, "now": now}
-    receipts = put_many(puts, **about) if puts else []
+    receipts = put_as_given(puts, **about) if puts else []
     for part in parts:
         if "removing" in part.fields:
             take_away(uow, part.fields["removing"], actor=actor, now=now)

@@ -18,9 +18,9 @@ from broker.errors import BrokerError, LockLost, UnitOfWorkEnded
 from broker.errors.units_of_work import BackedOut, TooMuchUncommitted
 from broker.formats.error_fingerprint import readable
 from broker.formats.mq.mqdlh import Signature
-from broker.queueing import delayed, processes
+from broker.queueing import delayed, processes, tracing
 from broker.queueing.get import Delivery, Lanes, get
-from broker.queueing.put import NewMessage, put_many
+from broker.queueing.put import NewMessage, put_as_given
 from broker.queueing.selective_get import Finder
 from broker.settlement import confirmations, expiry, poison, settle
 from broker.settlement.outcomes import (
@@ -117,8 +117,10 @@ class UnitOfWork:
         if not deliveries:
             expiry.expire_on(queue, now=self.now)
             self.watch()
-        if mark and deliveries:
+        elif mark:
             self.marked, self.mark = True, deliveries[0]
+        if not pooled:
+            tracing.received(queue, deliveries)
         return deliveries
 
     def find(
@@ -171,7 +173,7 @@ class UnitOfWork:
         put_bytes = self.put_bytes + sum(one.size_bytes for one in messages)
         if put_bytes > (most := settings.BROKER_MAX_UNCOMMITTED_BYTES):
             raise TooMuchUncommitted("bytes", most)
-        self.puts += messages
+        self.puts += tracing.created(messages)
         self.put_bytes = put_bytes
         self.watch()
 
@@ -274,12 +276,10 @@ class UnitOfWork:
     def carry_out(self) -> None:
         about = self.about
         if self.puts:
-            put_many(self.puts, uow=self.id, **about)
-        for removing in self.removing:
-            away = removing.delivery
-            self.to_confirm.discard((away.queue_id, away.message_id))
-            last = poison.Last.DISCARD
-            poison.take_away(removing, last=last, user=self.user, **about)
+            put_as_given(self.puts, uow=self.id, **about)
+        for one in self.removing:
+            self.to_confirm.discard((one.delivery.queue_id, one.delivery.message_id))
+            poison.take_away(one, last=poison.Last.DISCARD, user=self.user, **about)
         if self.id is not None:
             settle.reject_some(self.id, self.rejecting, **about)
             self.to_confirm -= self.rejecting.keys()

@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from broker.models import Credential
+from broker.security.users import NAME, USERS, User
 from console.accounts.granting import may_manage
 
 FLAGS = ("may_get", "may_browse", "may_put")
@@ -25,7 +25,7 @@ class CredentialForm(forms.ModelForm):
     """The properties of a new credential."""
 
     user = forms.ModelChoiceField(
-        User.objects.filter(is_active=True).order_by("username"),
+        USERS.filter(is_active=True).order_by(NAME),
         empty_label="Choose a user",
         help_text="The user whose authorities it has. It never has more.",
     )
@@ -56,6 +56,7 @@ class CredentialForm(forms.ModelForm):
     def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.by = by
+        self.initial["user"] = by.pk
 
     def clean_user(self) -> User:
         user: User = self.cleaned_data["user"]

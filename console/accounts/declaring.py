@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 
 from broker.declarations import KINDS as OF_THE_BROKER
 from broker.declarations import Attribute, ObjectChange, ObjectKind
@@ -18,8 +19,11 @@ from broker.declarations.kinds import AUTHORITY, Key, Values
 from broker.errors.settings import ObjectInUse
 from broker.models import Queue
 from broker.security import authorities
+from broker.security.users import NAME, User, named
 from console.accounts import granting, permissions
 
+FIELDS = ("email", "is_active", "is_staff")  # of those that users have
+KNOWN = {one.name for one in User._meta.fields}
 DEEDS = {"create": "add", "alter": "change", "delete": "delete"}
 STRONGER = "The account {} has permissions that you lack, or would get some."
 
@@ -30,20 +34,28 @@ class UserKind(ObjectKind):
     can_be_pruned = False
 
     def __init__(self) -> None:
-        super().__init__("email", "is_active", "is_staff")
+        self.fields = [one for one in FIELDS if one in KNOWN and one != NAME]
+        super().__init__(*self.fields)
         help_text = "The groups, such as viewer, operator or administrator."
         groups = Attribute("groups", list, [], help=help_text)
         self.attributes = {**self.attributes, "groups": groups}
 
+    def order(self) -> Key:
+        return (NAME,)
+
+    def key_of(self, row: User) -> Key:
+        return (row.get_username(),)
+
+    def named(self, key: Key) -> QuerySet[Any]:
+        return named(key[0])
+
     def new(self, key: Key, where: str) -> User:
-        user = User(username=key[0])
+        user = User(**{NAME: key[0]})
         user.set_unusable_password()
         return user
 
     def values_of(self, row: User) -> dict[str, Any]:
-        plain = {
-            name: getattr(row, name) for name in ("email", "is_active", "is_staff")
-        }
+        plain = {name: getattr(row, name) for name in self.fields}
         groups = row.groups.order_by("name").values_list("name", flat=True)
         return plain | {"groups": list(groups)}
 
@@ -99,9 +111,9 @@ def require_strength(user: User, change: ObjectChange) -> None:
     Raises:
         PermissionDenied: the change would.
     """
-    other = User.objects.filter(username=change.key[0]).first()
-    named = Group.objects.filter(name__in=change.values.get("groups", ()))
-    wanted = set(named.values_list("name", flat=True))
+    other = named(change.key[0]).first()
+    chosen = Group.objects.filter(name__in=change.values.get("groups", ()))
+    wanted = set(chosen.values_list("name", flat=True))
     may_give = set(granting.groups(user).values_list("name", flat=True))
     if other is not None:
         may_give |= set(other.groups.values_list("name", flat=True))

@@ -6,8 +6,10 @@ field or by the password of a stronger account. A superuser has no limit.
 
 from __future__ import annotations
 
-from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.models import Group, Permission
 from django.db.models import Q, QuerySet
+
+from broker.security.users import User
 
 
 def permissions(user: User) -> QuerySet[Permission]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.models import Group, Permission
 from django.db.models import Q
 
 from broker.formats.wildcards import ANY_WORDS, matches
 from broker.models import Authority, Queue
 from broker.security import authorities
 from broker.security.authorities import ALL, FIELDS, Principal, overlaps
+from broker.security.users import User
 from console.accounts import permissions, roles
 
 YOU = "you"
@@ -40,6 +41,7 @@ DEEDS = (
         "inquire",
     ),
     ControlledAction("Read bodies and properties", permissions.LOOK[1], "browse"),
+    ControlledAction("Send messages to a queue", permissions.LOOK[0], "put"),
     ControlledAction(
         "Remove, expire or move messages, or change their priority",
         permissions.CHANGE,
@@ -55,6 +57,10 @@ DEEDS = (
         "inquire",
     ),
     ControlledAction("Pause, resume, reset counters", "broker.pause_queue", "set"),
+    ControlledAction(
+        "Put recurring messages at once", "broker.put_recurringmessage", "put"
+    ),
+    ControlledAction("Acknowledge and silence alerts", "broker.operate_alert"),
     ControlledAction("Close connections", "broker.close_clientconnection", "set"),
     ControlledAction("See links of bridges", "broker.view_link", "inquire"),
     ControlledAction(
@@ -71,6 +77,7 @@ DEEDS = (
     ControlledAction("See credentials", "broker.view_credential"),
     ControlledAction("Make credentials", "broker.add_credential"),
     ControlledAction("Revoke credentials", "broker.change_credential"),
+    ControlledAction("Create queues", "broker.add_queue"),
     ControlledAction("Change settings of addresses", "broker.change_addresssetting"),
     ControlledAction("Grant authorities", "broker.change_authority"),
 )

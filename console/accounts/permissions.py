@@ -6,9 +6,10 @@ credential depends on its authorities only, as over AMQP.
 
 from __future__ import annotations
 
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import AnonymousUser
 
 from broker.security import authorities
+from broker.security.users import User
 
 CHANGE = "broker.resubmit_message"  # the permission to plan, start and undo
 AUDIT = "broker.view_auditrecord"

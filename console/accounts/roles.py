@@ -26,6 +26,7 @@ from django.db.migrations.operations.base import Operation
 from django.db.models import Q
 
 from broker.security import authorities
+from broker.security.users import IS_DJANGOS, User
 
 VIEWER = {
     "broker.view_queue",
@@ -39,6 +40,8 @@ OPERATOR = VIEWER | {
     "broker.pause_queue",
     "broker.close_clientconnection",
     "broker.operate_link",
+    "broker.put_recurringmessage",
+    "broker.operate_alert",
     "dashboards.run_report",
 }
 ADMINISTRATOR = (
@@ -58,6 +61,8 @@ ADMINISTRATOR = (
         for model in (
             ("broker", "address"),
             ("broker", "addresssetting"),
+            ("broker", "alertrule"),
+            ("broker", "alerttarget"),
             ("broker", "authority"),
             ("broker", "bridge"),
             ("broker", "bridgedestination"),
@@ -67,13 +72,18 @@ ADMINISTRATOR = (
             ("broker", "modelqueue"),
             ("broker", "queue"),
             ("broker", "queuealias"),
+            ("broker", "recurringmessage"),
             ("broker", "redactionrule"),
-            ("auth", "user"),
             ("auth", "group"),
             ("django_celery_beat", "crontabschedule"),  # schedules of reports
             ("django_celery_beat", "periodictask"),
         )
         for action in ("add", "change", "delete", "view")
+    }
+    # Users of a model of the project's own are changed in the admin of the project.
+    | {
+        f"{User._meta.app_label}.{action}_{User._meta.model_name}"
+        for action in (("add", "change", "delete", "view") if IS_DJANGOS else ("view",))
     }
 )
 ROLES = {

@@ -16,7 +16,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.contrib.auth.signals import user_logged_in
 from django.contrib.sessions.backends import db
 from django.db import transaction
@@ -28,6 +28,7 @@ from django.utils import timezone
 from broker.models import Act, Authority
 from broker.security import audit
 from broker.security.audit import Thing
+from broker.security.users import User
 from console.models import BrowserSession
 
 BEGAN, HOST, BROWSER = "_began_at", "_host", "_browser"  # keys of the session's data

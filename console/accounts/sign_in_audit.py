@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.models import User
 from django.contrib.auth.signals import (
     user_logged_in,
     user_logged_out,
@@ -21,10 +20,12 @@ from django.http import HttpRequest
 from broker.models import Act
 from broker.security import audit
 from broker.security.audit import Thing
+from broker.security.users import NAME, User, named
 
 ACCOUNT = "account"
 UNKNOWN = "There is no such name."
-LONGEST = 150  # characters of a name
+# Characters of a name.
+LONGEST: int = getattr(User._meta.get_field(NAME), "max_length", None) or 254
 WRONG = "The password was wrong, or attempts were blocked for a while."
 
 
@@ -60,7 +61,7 @@ def failed(
     if request is None:  # the attempt did not come from a page or a client
         return
     name = str(credentials.get("username", "")).replace("\0", "")
-    user = User.objects.filter(username=name[:LONGEST]).first()
+    user = named(name[:LONGEST]).first()
     thing = Thing(ACCOUNT) if user is None else account(user)
     audit.refuse(Act.SIGN_IN, thing, reason=UNKNOWN if user is None else WRONG)
 

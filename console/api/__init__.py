@@ -56,6 +56,8 @@ from console.api import (
     throttle,
     views,
 )
+from console.api.alerts import alerts
+from console.api.alerts import rules as alert_rules
 from console.api.bridges import documents, parts
 from console.api.messages import browsing, detail, repairs, search, sending, taking
 
@@ -64,7 +66,7 @@ PARTS = (
     *(queues, browsing, letters),
     *(addresses, settings, definitions, operations, acting, courses, repairs),
     *(connections, credentials, audit, health, groups, rules, own_rights),
-    *(reports, views, parts, documents),
+    *(reports, views, parts, documents, alerts, alert_rules),
 )
 SECRET = {"create_credential"}  # the response is not stored, so it is not repeated
 KEY = {

@@ -12,6 +12,7 @@ import json
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from ninja import Schema
 from ninja.errors import ValidationError
 from pydantic import AwareDatetime, Field, JsonValue
 
@@ -26,6 +27,14 @@ DEFAULT_TYPES = {
     "json": "application/json",
 }
 Word = Field(default=None, max_length=1024, pattern=NO_NUL)
+
+
+class Numbered(Schema):
+    """The two numbers of a message. URLs, filters and operations accept both; a
+    settlement names the copies that it holds, by ``message_id``."""
+
+    message_id: int  # the id of this copy: a dead letter or a resubmit has another
+    number: int  # the number that pages show, which all copies of the message share
 
 
 class MessageToPut(RequestBody):

@@ -30,7 +30,7 @@ from broker.errors.messages import InvalidBatch
 from broker.errors.redaction import MaskedMessage
 from broker.errors.units_of_work import NoSuchXid
 from broker.models import Queue
-from broker.queueing.put import put_many
+from broker.queueing.put import put_as_given
 from broker.security import authorities, redaction
 from broker.settlement.outcomes import Accept, BackOut, Release
 from broker.transactions import branches, leases
@@ -202,7 +202,7 @@ def put_batch(request: HttpRequest) -> dict[str, Any]:
     each address.
     """
     puts = batches.messages_of(request, batches.read(request))
-    put_many(puts, actor=authorities.name_of(request.user))
+    put_as_given(puts, actor=authorities.name_of(request.user))
     return {"messages": len(puts)}
 
 

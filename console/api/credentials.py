@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, cast
 
-from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.core.exceptions import ValidationError as Refusal
 from django.http import Http404, HttpRequest
@@ -16,6 +15,7 @@ from pydantic import AwareDatetime, Field
 
 from broker.models import Credential
 from broker.security import credentials as verbs
+from broker.security.users import User, named
 from console.accounts.credential_form import ADD, PEOPLE, REVOKE, VIEW, CredentialForm
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.requests import RequestBody
@@ -103,14 +103,14 @@ def list_credentials(
 @router.post(
     "/credentials",
     response={200: CreatedCredential, **REFUSED},
-    summary="Make a credential",
+    summary="Create a credential",
 )
 def create_credential(request: HttpRequest, body: NewCredential) -> dict[str, Any]:
     """Returns the secret, which is not stored and cannot be read again. The
     credential's rights are limited to its user's.
     """
     require(request, ADD)
-    user = User.objects.filter(username=body.user, is_active=True).first()
+    user = named(body.user).filter(is_active=True).first()
     said = body.dict() | {
         "user": None if user is None else user.pk,
         "patterns": "\n".join(body.patterns),

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest
 from ninja import Path, Router, Schema
@@ -17,6 +16,7 @@ from broker.errors.groups import NoSuchGroup
 from broker.models import DeadLetterGroup
 from broker.monitoring import dead_letter_groups, dead_letters
 from broker.monitoring.dead_letters import DeadLetterCount
+from broker.security.users import named
 from broker.sql import database_now
 from console.accounts.permissions import CHANGE
 from console.api.problems import NO_NUL, REFUSED, Problem, require
@@ -120,7 +120,7 @@ def describe_group(
     seen(request, fingerprint)
     owner = None
     if body.owner:
-        owner = User.objects.filter(username=body.owner, is_active=True).first()
+        owner = named(body.owner).filter(is_active=True).first()
         if owner is None:
             why = "There is no active user of this name."
             raise ValidationError([{"loc": ["body", "body", "owner"], "msg": why}])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.http import HttpRequest
 from ninja import Query, Router, Schema
 from pydantic import Field
 
 from broker.security import authorities
+from broker.security.users import User
 from console.accounts import own_permissions
 from console.api.problems import NO_NUL, REFUSED
 

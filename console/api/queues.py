@@ -1,20 +1,25 @@
-"""Counters of queues, and resetting them."""
+"""Counters of queues, resetting them, and what queues did over time."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Literal, get_args
 
 from django.http import Http404, HttpRequest
-from ninja import Path, Router, Schema
-from pydantic import Field
+from django.utils import timezone
+from ninja import Path, Query, Router, Schema
+from ninja.errors import ValidationError
+from pydantic import AwareDatetime, Field
 
 from broker.models import Queue
 from broker.monitoring import counters
+from broker.monitoring.history import reading
 from broker.security import authorities
 from console.accounts.permissions import RESET
 from console.api.problems import REFUSED, require
 from console.api.requests import RequestBody
+from console.queues.over_time import NoRange, Range
 
 router = Router(tags=["queues"])
 
@@ -55,6 +60,74 @@ class WasReset(Schema):
 
     queue: str
     had: dict[str, int]
+
+
+class Window(Schema):
+    """A range of time: the last minutes, hours or days, or from a time to a time."""
+
+    range: Literal["15m", "1h", "6h", "24h", "7d", "30d"] = "1h"
+    begin: AwareDatetime | None = Field(default=None, alias="from")
+    end: AwareDatetime | None = Field(default=None, alias="to")
+
+
+class HistoryPoint(Schema):
+    """One step. Depths and the age are the highest of the step; null is unknown."""
+
+    at: datetime  # the end of the step
+    ready: int | None = None
+    in_flight: int | None = None
+    delayed: int | None = None
+    oldest_s: int | None = None  # age of the oldest ready message; 0: there is none
+    added_per_s: float | None = None  # messages a second, by any way
+    removed_per_s: float | None = None
+    backed_out: int | None = None  # in the step
+    dead_lettered: int | None = None
+    p50_ms: float | None = None  # time from get to accept; null: none was accepted
+    p95_ms: float | None = None
+
+
+class QueueHistory(Schema):
+    """What a queue did over time, the oldest step first."""
+
+    queue: str
+    begin: datetime
+    end: datetime
+    step_s: int
+    points: list[HistoryPoint]
+
+
+@router.get(
+    "/queues/{queue:name}/history",
+    response={200: QueueHistory, **REFUSED},
+    summary="What a queue did over time",
+)
+def read_history(
+    request: HttpRequest, name: Path[str], window: Query[Window]
+) -> dict[str, Any]:
+    """At most 180 steps of equal length; the longer the range, the longer they are.
+    With ``from``, ``range`` is ignored, and without ``to`` the range ends now. Samples
+    are kept for 92 days. Needs the authority ``inquire``.
+    """
+    require(request, "broker.view_queue")
+    queue = named(name)
+    authorities.require(request.user, "inquire", queue.name)
+    now = timezone.now()
+    try:
+        asked = Range.of(window.range, window.begin, window.end, now=now)
+    except NoRange as error:
+        where = {"loc": ["query", "from"], "msg": str(error)}
+        raise ValidationError([where]) from error
+    found = reading.read([queue.pk], asked.begin, asked.end, now=now)
+    return {
+        "queue": queue.name,
+        "begin": found.begin,
+        "end": found.end,
+        "step_s": found.step_s,
+        "points": [
+            {"at": end} if point is None else asdict(point)
+            for end, point in zip(found.ends, found.points, strict=True)
+        ],
+    }
 
 
 @router.get(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Any, Literal, cast
 
-from django.contrib.auth.models import User
 from django.db.models import Q
 from django.http import Http404, HttpRequest
 from ninja import Path, Query, Router, Schema
@@ -13,6 +12,7 @@ from ninja.errors import ValidationError
 from pydantic import Field
 
 from broker.monitoring.dead_letters import NEWEST
+from broker.security.users import User
 from console.api.acting import Nothing
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.requests import RequestBody

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
@@ -15,6 +14,7 @@ from ninja.errors import ValidationError
 from pydantic import Field
 
 from broker.security import authorities
+from broker.security.users import User
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.requests import RequestBody
 from console.messages import saved_views, search_form

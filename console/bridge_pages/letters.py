@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlencode
 
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
 from broker.bridges.providers.registry import HERE
@@ -16,6 +16,7 @@ from broker.models import BridgeDestination, DeadLetter, Link
 from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY
 from broker.monitoring.dead_letters import Selection
 from broker.security.authorities import held_by
+from broker.security.users import User
 from broker.sql import database_now
 from console.bridge_pages import sight
 from console.messages import dead_letter_groups

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import AnonymousUser
 from django.template.loader import render_to_string
 
 from broker.models import Branch, Link, LinkStatus
 from broker.security import authorities
+from broker.security.users import User
 from console.bridge_pages import sight
 from console.bridge_pages.rows import rows_of
 from dashboards.live import topics

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-from django.contrib.auth.models import User as Person
 from django.core.management.base import CommandError
 from django_typer.management import TyperCommand, group
 from typer import Argument, Exit, Option
@@ -25,6 +24,7 @@ from broker.bridges.states import Command
 from broker.config.documents import LARGEST_BYTES
 from broker.errors.bridges import CommandRefused
 from broker.models import Link
+from broker.security.users import User as Person
 from console.bridge_pages import documents
 from console.bridge_pages.documents import LOOK, TAKE_OVER, changes_told
 from console.cli import people, telling

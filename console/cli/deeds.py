@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import timedelta
 from typing import Any, TextIO
 
-from django.contrib.auth.models import User
 from django.core.management.base import CommandError
 from django.db import transaction
 
@@ -22,6 +21,7 @@ from broker.queueing import browse as looking
 from broker.queueing.get import Delivery
 from broker.queueing.put import put as send
 from broker.security import audit, authorities, redaction
+from broker.security.users import User
 from broker.settlement.outcomes import Accept
 from broker.transactions import leases
 from console.accounts import masking
@@ -29,7 +29,7 @@ from console.cli import people, works
 from console.cli.people import USAGE
 from console.messages import documents, search_form
 from console.messages.dead_letter_query import matches, names_for
-from console.messages.documents import PLACES, FoundMessage
+from console.messages.documents import PLACES
 from dashboards.live import depths
 
 LEASE = timedelta(minutes=1)  # far longer than one transaction takes
@@ -154,9 +154,9 @@ def find(user: User | None, filters: Sequence[str], limit: int) -> list[dict[str
         {"queue": search.within[one.queue_id]}
         | {name: getattr(one, name) for name in shown}
         | {
-            name: getattr(one, name)
-            for name in FoundMessage.model_fields
-            if name not in (*shown, "queue")
+            field.name: getattr(one, field.name)
+            for field in fields(one)
+            if field.name not in (*shown, "queue_id")
         }
         for one in page.rows
     ]

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.core.management.base import CommandError
 
 from broker.errors import InvalidMessage
 from broker.models import Message
 from broker.monitoring import search as finding
 from broker.queueing import message_files
-from broker.queueing.put import NewMessage, put_many
+from broker.queueing.put import NewMessage, put_as_given
 from broker.queueing.store import check
 from broker.security import audit, authorities
 from broker.security.redaction import Sight
+from broker.security.users import User
 from console.accounts import masking
 from console.cli import people
 from console.cli.options import unreadable
@@ -178,7 +178,7 @@ def put(messages: Iterable[NewMessage], total: int, actor: str, errors: TextIO) 
     done = 0
     with progress(errors, "Putting", total) as bar:
         while part := list(islice(left, BATCH)):
-            put_many(part, actor=actor)
+            put_as_given(part, actor=actor)
             done += len(part)
             bar.advance(bar.task_ids[0], len(part))
     return done

@@ -8,7 +8,7 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, signature
 from typing import Annotated, Any
 
 import typer
@@ -22,14 +22,14 @@ from broker.declarations import (
     documents,
     one_at_a_time,
     plan,
-    units,
 )
 from broker.declarations.attributes import from_text
 from broker.errors.settings import AlreadyDeclared, NoSuchObject
+from broker.formats import units
 from broker.models import Queue
 from broker.security import authorities
 from console.accounts.declaring import KINDS, permission, require_rights
-from console.cli import people
+from console.cli import pausing, people
 from console.cli.declarations import Purge, shown
 from console.cli.options import Json, User, Yes
 from console.cli.people import NOTHING
@@ -61,6 +61,18 @@ def add_group(into: type[TyperCommand], kind: ObjectKind) -> None:
         made.command(name=name)(subcommand(kind, name, parameters, run))
     parameters = (SELF, USER, JSON)
     made.command(name="list")(subcommand(kind, "list", parameters, list_all))
+    if kind.model is Queue:
+        made.command(name="pause")(as_method(pausing.pause))
+        made.command(name="resume")(as_method(pausing.resume))
+
+
+def as_method(run: Callable[..., None]) -> Callable[..., None]:
+    """A function of a module as a subcommand: typer reads no annotation of ``self``."""
+    run.__annotations__.pop("self")
+    first, *rest = signature(run).parameters.values()
+    parameters = (first.replace(annotation=Parameter.empty), *rest)
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return run
 
 
 def option(name: str, annotation: Any, *, default: Any = None) -> Parameter:

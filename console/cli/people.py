@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.core.management.base import CommandError
 from django.db import InterfaceError, OperationalError
@@ -16,6 +15,7 @@ from broker.errors.operations import NothingChosen
 from broker.models import Queue
 from broker.security import audit, authorities
 from broker.security.audit import Actor
+from broker.security.users import User, named
 from console.accounts import permissions
 from console.layout.unavailable import AWAY
 
@@ -60,7 +60,7 @@ def acting(name: str | None) -> User | None:
     """The active user of that name; None is the process itself."""
     if name is None:
         return None
-    user = User.objects.filter(username=name, is_active=True).first()
+    user = named(name).filter(is_active=True).first()
     if user is None:
         raise CommandError(f"There is no active user {name}.", returncode=REFUSED)
     acts.set(user)

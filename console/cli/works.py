@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TextIO
 
-from django.contrib.auth.models import User
 from django.db import transaction
 
 from broker import operations
 from broker.models import Operation
 from broker.operations import Chosen, Order, Sought
+from broker.security.users import User
 from console.accounts import permissions
 from console.cli import people
 from console.cli.telling import progress

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import User
 
 from broker.models import Authority, Credential
 from broker.security import credentials
+from broker.security.users import User
 
 USER = "demo"
 PATTERN = "shop.#"

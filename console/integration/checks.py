@@ -140,14 +140,14 @@ def factors_are_installed(**_: Any) -> Iterator[CheckMessage]:
 
 
 @register(CONSOLE)
-def users_are_known(**_: Any) -> Iterator[CheckMessage]:
-    """Refuse users of another kind, whose names and groups the console cannot read."""
-    if settings.AUTH_USER_MODEL != "auth.User":
+def traces_have_a_page(**_: Any) -> Iterator[CheckMessage]:
+    """Refuse a link that leads nowhere."""
+    url = settings.BACKOUT_TRACE_URL
+    if url and not (url.startswith(("http://", "https://")) and "{trace_id}" in url):
         yield Error(
-            f"AUTH_USER_MODEL is {settings.AUTH_USER_MODEL}: the console works with"
-            " the users of django.contrib.auth only.",
-            hint="Use the broker alone, or run the console as a project of its own.",
-            id="console.E011",
+            f"BACKOUT_TRACE_URL is {url}: it needs http(s):// and {{trace_id}}.",
+            hint="Write https://traces.example.org/trace/{trace_id}, for example.",
+            id="console.E012",
         )
 
 

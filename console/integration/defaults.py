@@ -22,6 +22,11 @@ BACKOUT_ROLE_PREFIX: Annotated[
 BACKOUT_METRICS_TOKEN: Annotated[
     str, "Token for /metrics; empty: only clients on this machine get metrics."
 ] = ""
+BACKOUT_TRACE_URL: Annotated[
+    str,
+    "URL of a trace in your tool for traces, with {trace_id}, to which the page of a"
+    " message links.",
+] = ""
 BACKOUT_API_REQUESTS_PER_MINUTE: Annotated[
     int, "Requests to the REST API that a client may send in a minute; 0: any number."
 ] = 0

@@ -14,6 +14,7 @@ from django.views import csrf, defaults
 
 from broker import errors
 from broker.errors import (
+    alerts,
     answers,
     bridges,
     discards,
@@ -39,6 +40,11 @@ STATUS: dict[type[errors.BrokerError], int] = {
     errors.NotResubmittable: 409,
     errors.OperationNotPlanned: 409,
     errors.UnsafeServer: 503,
+    alerts.AlertError: 409,
+    alerts.AddressRefused: 422,
+    alerts.InvalidAlert: 422,
+    alerts.NoSuchAlert: 404,
+    alerts.NotDelivered: 503,
     answers.AnotherRequest: 422,
     answers.StillUnderWay: 409,
     bridges.BridgeError: 409,
@@ -85,6 +91,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     queues.NoSuchQueueManager: 404,
     queues.NoSuchSubscription: 404,
     queues.NotAuthorized: 403,
+    queues.PauseEndPassed: 400,
     queues.PutInhibited: 409,
     queues.QueueFull: 409,
     queues.QueueNotEmpty: 409,

@@ -6,7 +6,7 @@ fragment, an error) needs no queries.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 
@@ -20,7 +20,9 @@ from broker.client.dispatch import stoppages
 from broker.monitoring import dead_letter_queues
 from broker.security import authorities
 from console.accounts import sign_in
+from console.alert_pages import firing
 from console.layout import settings_problems
+from console.layout.destinations import DESTINATIONS, Destination
 from console.runtime.prefix import root
 from console.second_factors import gate
 from dashboards.live import attention, link_status
@@ -29,177 +31,6 @@ ENVIRONMENTS = ("dev", "stage", "prod")  # environments with a colour of their o
 THEMES = ("light", "dark", "system")
 DENSITIES = ("normal", "compact")
 COUNTS_AS = "_counts_as"  # attribute of a request: the view it counts as
-
-
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """An entry of the navigation, shown to users with its permission."""
-
-    name: str
-    icon: str
-    view: str
-    permission: str
-    key: str = ""  # shortcut key after g
-    views: tuple[str, ...] = ()  # views that belong to this entry
-    counts_groups: bool = False
-    counts_findings: bool = False
-    counts_failed: bool = False  # show the number of failed links
-    leaves: bool = False
-    url: str = ""
-    is_here: bool = False
-
-
-DESTINATIONS = (
-    Destination(
-        "Overview",
-        "overview",
-        "console:overview",
-        "broker.view_queue",
-        key="o",
-    ),
-    Destination(
-        "Queues",
-        "queues",
-        "console:queues",
-        "broker.view_queue",
-        key="q",
-        views=(
-            "console:queue",
-            "console:message",
-            "console:order",
-            "console:reset_counters",
-        ),
-    ),
-    Destination(
-        "Messages",
-        "messages",
-        "console:messages",
-        "broker.view_queue",
-        key="m",
-        views=("console:order_found", "console:edit_view", "console:by_client_id"),
-    ),
-    Destination(
-        "Dead letters",
-        "dead",
-        "console:dead_letters",
-        "broker.view_queue",
-        key="d",
-        views=(
-            "console:dead_letter_group",
-            "console:order_letters",
-            "console:say_of_group",
-            "console:rules",
-            "console:rule_table",
-            "console:switch_rules",
-        ),
-        counts_groups=True,
-    ),
-    Destination(
-        "Discard bin",
-        "discards",
-        "console:discards",
-        "broker.view_queue",
-        key="b",
-        views=("console:restore",),
-    ),
-    Destination(
-        "Scheduled",
-        "delayed",
-        "console:scheduled",
-        "broker.view_queue",
-        key="s",
-    ),
-    Destination(
-        "Units of work",
-        "in-flight",
-        "console:units",
-        "broker.view_queue",
-        key="u",
-        views=("console:unit", "console:back_out_unit"),
-    ),
-    Destination(
-        "Consumers",
-        "consumers",
-        "console:consumers",
-        "broker.view_queue",
-        key="c",
-    ),
-    Destination(
-        "Connections",
-        "connections",
-        "console:connections",
-        "broker.view_queue",
-        key="n",
-        views=(
-            "console:connection",
-            "console:close_connection",
-            "console:close_endpoint",
-        ),
-    ),
-    Destination(
-        "Bridges",
-        "bridges",
-        "console:bridges",
-        "broker.view_link",
-        key="l",
-        views=(
-            "console:link",
-            *(f"console:{one}_link" for one in ("start", "pause", "resume", "stop")),
-            "console:commit_branch",
-            "console:roll_back_branch",
-        ),
-        counts_failed=True,
-    ),
-    Destination(
-        "Credentials",
-        "credentials",
-        "console:credentials",
-        "broker.view_credential",
-        key="k",
-        views=("console:create_credential", "console:revoke_credential"),
-    ),
-    Destination(
-        "Operations",
-        "operations",
-        "console:operations",
-        "broker.view_queue",
-        key="p",
-        views=("console:operation",),
-    ),
-    Destination(
-        "Health",
-        "health",
-        "console:health",
-        "broker.view_queue",
-        key="h",
-        views=("console:commit_prepared", "console:back_out_prepared"),
-        counts_findings=True,
-    ),
-    Destination(
-        "Reports",
-        "reports",
-        "dashboards:reports",
-        "dashboards.view_report",
-        key="r",
-        views=("dashboards:report",),
-    ),
-    Destination(
-        "Audit",
-        "audit",
-        "console:audit",
-        "broker.view_auditrecord",
-        key="a",
-        views=("console:audit_record",),
-    ),
-    Destination(
-        "Settings",
-        "settings",
-        "console_settings:index",
-        "",
-        views=("console:effective",),
-        leaves=True,
-    ),
-)
 
 
 class Frame:
@@ -291,6 +122,11 @@ class Frame:
         return link_status.failed(self.held) if self.may("broker.view_link") else []
 
     @cached_property
+    def alerts(self) -> int:
+        """Alerts that fire and that the user may see; up to some seconds old."""
+        return firing.count(self.request.user, self.held)
+
+    @cached_property
     def dead_letters(self) -> int:
         return dead_letter_queues.count(self.held)
 
@@ -310,7 +146,7 @@ class Frame:
         own = getattr(self.request.resolver_match, "view_name", "")
         here = getattr(self.request, COUNTS_AS, own)
         return [
-            replace(place, url=url, is_here=here == place.view or here in place.views)
+            replace(place, url=url, is_here=place.has(here))
             for place in DESTINATIONS
             if self.may_see(place) and (url := url_of(place.view))
         ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
@@ -17,6 +17,7 @@ from broker.config.lint import advice
 from broker.models import AddressSetting, ConnectionFactory, ModelQueue, Queue
 from broker.monitoring import disk, silent_processes
 from broker.security.authorities import GrantedAuthorities, Principal
+from broker.security.users import User
 from console import second_factors
 from dashboards.live import cache
 

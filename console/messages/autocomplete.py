@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
@@ -23,6 +23,7 @@ from broker.formats.filters.values import quoted
 from broker.monitoring import search as finding
 from broker.monitoring.search.tallies import NEWEST
 from broker.security import redaction
+from broker.security.users import User
 from console.messages import search_form
 
 MOST = 20  # values

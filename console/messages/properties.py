@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from django.conf import settings
+
 from broker.bridges.carrier import PATH
+from broker.formats.trace_context import trace_id
 from console.layout.times import in_zone
 
 # prefix of the properties that a bridge sets in dead messages
@@ -35,6 +38,22 @@ class Properties:
     def in_words(self) -> Pairs:
         """Properties of bridges; timestamps are also shown as times."""
         return [(name, time_in_words(name, value)) for name, value in self.bridges]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The trace of a message."""
+
+    id: str
+    url: str  # its page in a tool for traces; empty if none is set
+
+
+def trace_of(seen: Mapping[str, Any]) -> Trace | None:
+    """The trace in the properties of a message; None if there is none, or it is
+    masked."""
+    found = trace_id(seen)
+    url: str = settings.BACKOUT_TRACE_URL
+    return Trace(found, url.replace("{trace_id}", found)) if found else None
 
 
 def sorted_out(seen: Mapping[str, Any]) -> Properties:

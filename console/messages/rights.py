@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 
+from broker.models import Queue
 from broker.security import authorities
 from console.messages.detail import Story
 
@@ -23,6 +24,18 @@ def require(
         queue = min(known or story.queues, default="#")
         raise authorities.refusal(request.user, lacks, queue)
     return held
+
+
+def queue_to_send(held: authorities.GrantedAuthorities, story: Story) -> str:
+    """The queue to which the user may send a message like this one; empty: none. That
+    of a dead letter is the queue it comes from."""
+    letter = story.letter
+    names = {letter.origin_queue} if letter else story.queues
+    rows = Queue.objects.filter(name__in=names).order_by("name")
+    for name, address in rows.values_list("name", "address__name"):
+        if held.on("inquire", name) and held.on("put", address):
+            return str(name)
+    return ""
 
 
 def covers(

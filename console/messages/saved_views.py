@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 from django import forms
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.text import slugify
@@ -20,6 +20,7 @@ from broker.formats import filters
 from broker.formats.filters import Filter
 from broker.models import Act
 from broker.security import audit
+from broker.security.users import User
 from console.models import SavedView
 
 MOST = 100  # saved views of one user

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 
 from broker.errors.messages import InvalidFilter
@@ -15,6 +15,7 @@ from broker.formats.filters import Filter
 from broker.models import Queue
 from broker.monitoring.search import Found
 from broker.security import authorities, redaction
+from broker.security.users import User
 from console.accounts import permissions
 
 BROWSE = "broker.browse_queue"

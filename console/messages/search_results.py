@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.urls import reverse
 
@@ -17,6 +17,7 @@ from broker.formats.filters.parsing import LENGTH
 from broker.monitoring import search as finding
 from broker.monitoring.search import Count, Found
 from broker.monitoring.search.pages import MOST
+from broker.security.users import User
 from console.messages import search_form
 
 FIELDS = {  # the attribute of each key whose name differs

@@ -9,7 +9,7 @@ the message, or to the put by which it arrived.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -20,6 +20,7 @@ from broker.queueing.hops import Hop, hop_of
 from broker.queueing.journal import LifelineEvent
 
 COUNTED = (Kind.BACK_OUT, Kind.DEAD_LETTER)
+FAILED = (*COUNTED, Kind.DISCARD)
 BEGIN_AGAIN = (Kind.RESTORE, Kind.RESET)
 STANDS = 2  # equal steps shown at each end of a run
 LONGEST_MIDDLE = 100  # steps between them that can be expanded
@@ -51,6 +52,7 @@ class TimelineStep:
     attempt: int | None = None
     got_at: datetime | None = None
     error: str = ""
+    stack: str = ""  # stack trace of the handler that raised the error
     due_at: datetime | None = None
     woken_at: datetime | None = None
     is_delayed: bool = False
@@ -172,6 +174,15 @@ def lives(events: Iterable[LifelineEvent], roads: Mapping[int, Road]) -> list[Li
     return list(found.values())
 
 
+def failures(told: Iterable[Life]) -> Iterator[TimelineStep]:
+    """The steps that a consumer ended with an error, also those that are folded."""
+    for life in told:
+        for shown in life.steps:
+            for step in (*shown.alike, shown):
+                if step.error and step.kind in FAILED:
+                    yield step
+
+
 def arrivals(life: Life | None) -> list[str]:
     """The queues on which a life began."""
     begun = life.steps if life else []
@@ -256,6 +267,7 @@ def tell(step: TimelineStep, event: LifelineEvent) -> None:
     step.kind, step.at = event.kind, event.at
     step.actor = event.actor or step.actor
     step.error = "" if event.kind == Kind.PUT else str(detail.get("error", ""))
+    step.stack = str(detail.get("stack", ""))
     step.is_delayed = event.went_to == Place.DELAYED
     if due_at := detail.get("due_at"):
         step.due_at = datetime.fromisoformat(due_at)

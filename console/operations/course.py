@@ -190,5 +190,5 @@ def left_out(ledger: Ledger) -> str:
     were = "was" if ledger.left_out == 1 else "were"
     return (
         f"{messages(ledger.left_out)} {were} left out: resubmitted as often as the"
-        " queue allows, and dead again each time."
+        " queue allows, and dead-lettered again each time."
     )

@@ -56,6 +56,13 @@ def planned(detail: dict[str, Any]) -> str:
     return f"planned it, for the rest of operation {old}" if old else "planned it"
 
 
+def paused(detail: dict[str, Any]) -> str:
+    end = detail.get("changed", {}).get("paused_until", {}).get("after")
+    if not end:
+        return "paused it"
+    return f"paused it until {datetime.fromisoformat(end):%Y-%m-%d %H:%M} UTC"
+
+
 WITH_IT: dict[str, Words] = {
     Act.PLAN: planned,
     Act.UNDO: "planned it",
@@ -67,8 +74,8 @@ WITH_IT: dict[str, Words] = {
     Act.EXPLAIN: "gave a reason for the approval",
     Act.APPROVE: "approved it",
 }
-ON_IT = {
-    Act.PAUSE: "paused it",
+ON_IT: dict[str, Words] = {
+    Act.PAUSE: paused,
     Act.RESUME: "resumed it",
     Act.RESET_COUNTERS: "reset counters",
     Act.START_DELIVERY: "started delivery again",
@@ -105,8 +112,11 @@ def told(
     """Reverse the order: the oldest first."""
     for one in reversed(list(records)):
         if (words := of.get(one.act)) is not None:
-            said = words if isinstance(words, str) else words(one.details)
-            yield HistoryEntry(one.actor, said, one.at)
+            yield HistoryEntry(one.actor, said_of(one, words), one.at)
+
+
+def said_of(one: AuditRecord, words: Words) -> str:
+    return words if isinstance(words, str) else words(one.details)
 
 
 def of_queue(queue: Queue) -> list[HistoryEntry]:
@@ -118,6 +128,6 @@ def of_queue(queue: Queue) -> list[HistoryEntry]:
         act__in=ON_IT,
     )
     return [
-        HistoryEntry(one.actor, ON_IT[Act(one.act)], one.at, one.reason)
+        HistoryEntry(one.actor, said_of(one, ON_IT[one.act]), one.at, one.reason)
         for one in done[:RECENT]
     ]

@@ -114,12 +114,10 @@ def warnings_of_goals(operation: Operation, ledger: Ledger) -> Iterator[str]:
         elif not depth.done[Kind.GET]:
             yield f"No consumer has ever taken a message from {queue}."
         elif depth.ready and not depth.claimed:
-            entries = (
-                "1 entry is" if depth.ready == 1 else f"{depth.ready:,} entries are"
+            ready = (
+                "1 message is" if depth.ready == 1 else f"{depth.ready:,} messages are"
             )
-            yield (
-                f"{entries} ready on {queue}, and no consumer holds any. Does one run?"
-            )
+            yield f"{ready} ready on {queue}, and no consumer holds any. Does one run?"
     if operation.kind == Operation.Kind.RESUBMIT:
         yield from warnings_of_causes(causes_of(operation, ledger))
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
+
 from broker.config.address_settings import Decision, Policy, policy_of
 from broker.config.auto_create import name_for
 from broker.models import AddressSetting, Queue
@@ -14,6 +16,7 @@ from broker.settlement.redelivery_policy import longest_delay_ms
 from broker.settlement.redelivery_schedule import Staircase
 
 COUNTED_BY_BROKER = (Policy.ARTEMIS, Policy.BOTH)
+DAY_S = 86_400
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"))
 
 
@@ -145,8 +148,9 @@ GROUPS: dict[str, dict[str, tuple[str, Words]]] = {  # titles, and texts of valu
     "Automatic queues": {
         "auto_delete_queues_delay_ms": ("Empty queues are kept for", delay),
     },
-    "Discarded messages": {
-        "discard_retention_s": ("Can be restored for", kept),
+    "Messages that have ended": {
+        "message_retention_s": ("Stay readable for", kept),
+        "discard_retention_s": ("Discarded ones can be restored for", kept),
     },
 }
 TITLES = {name: title for rows in GROUPS.values() for name, (title, _) in rows.items()}
@@ -182,6 +186,9 @@ def row(decision: Decision, merged: AddressSetting) -> SettingRow:
             "No setting defines it: ibm where the queue has a backout threshold, else"
             " artemis."
         )
+    elif decision.field == "message_retention_s":
+        said = kept(settings.BROKER_MESSAGE_RETENTION_DAYS * DAY_S)
+        why = "No setting defines it: BROKER_MESSAGE_RETENTION_DAYS."
     passed = [
         Passed(one.match, words(decision.field, one.value))
         for one in decision.passed_over

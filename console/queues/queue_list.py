@@ -58,23 +58,23 @@ def urgency(row: QueueRow) -> int:
 COLUMNS = [
     Column("name", "Queue", "its name", lambda row: row.depth.name.lower()),
     Column("state", "State", "its state, if it is unusual", urgency),
-    Column("ready", "Ready", "entries that can be taken", lambda row: row.depth.ready),
+    Column("ready", "Ready", "deliverable messages", lambda row: row.depth.ready),
     Column(
         "in-flight",
         "In flight",
-        "entries that consumers have",
+        "messages that consumers have",
         lambda row: row.depth.claimed,
     ),
     Column(
         "delayed",
         "Delayed",
-        "entries that are delayed",
+        "messages that are delayed",
         lambda row: row.depth.delayed,
     ),
     Column(
         "dead",
         "Dead letters",
-        "on a queue for dead letters: all its entries",
+        "on a queue for dead letters: all its messages",
         lambda row: row.depth.total if row.depth.takes_dead_letters else -1,
     ),
     Column(
@@ -86,19 +86,19 @@ COLUMNS = [
     Column(
         "oldest",
         "Oldest",
-        "age of the first entry, since its put",
+        "age of the oldest message, since its put",
         lambda row: -1.0 if row.oldest_s is None else row.oldest_s,
     ),
     Column(
         "in",
         "In /s",
-        "entries that arrived, a second, over the last ten seconds",
+        "messages that were put, a second, over the last ten seconds",
         lambda row: row.depth.arriving or 0,
     ),
     Column(
         "out",
         "Out /s",
-        "entries that were accepted, a second, over the last ten seconds",
+        "messages that were accepted, a second, over the last ten seconds",
         lambda row: row.depth.accepted or 0,
     ),
 ]

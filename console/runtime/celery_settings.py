@@ -20,6 +20,8 @@ CELERY_TASK_ROUTES = {
     "dashboards.tasks.run_report": {"queue": "reports"},
     "broker.tasks.send_due": {"queue": "deadlines"},
     "broker.tasks.release_due": {"queue": "deadlines"},
+    "broker.tasks.resume_paused": {"queue": "deadlines"},
+    "broker.tasks.put_recurring": {"queue": "deadlines"},
     "broker.tasks.expire": {"queue": "deadlines"},
     "broker.tasks.back_out_overdue": {"queue": "deadlines"},
     "broker.tasks.fold_journal": {"queue": "deadlines"},

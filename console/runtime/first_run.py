@@ -1,4 +1,4 @@
-"""First-run setup: keys, static files, default queues, the first administrator."""
+"""First-run setup: tables, static files, default queues, the first administrator."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import hashlib
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 
 import django
-from cryptography.fernet import Fernet
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.contrib.staticfiles.finders import get_finders
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
@@ -21,19 +20,10 @@ from broker.bridges import secrets as bridge_secrets
 from broker.errors.bridges import SecretsLost
 from broker.models import Act, Address, AddressSetting, Queue
 from broker.security import audit
+from broker.security.users import NAME, USERS
 from console.runtime.supervisor import Say
 
 DLQ, EXPIRY_QUEUE = "DLQ", "ExpiryQueue"
-
-
-def make_secret_key(path: Path) -> None:
-    """Write the key that signs sessions; only its owner may read it."""
-    write_once(path, secrets.token_urlsafe(50))
-
-
-def make_secret_keys(path: Path) -> None:
-    """Write the key that encrypts passwords for other brokers."""
-    write_once(path, Fernet.generate_key().decode() + "\n")
 
 
 def tell_lost_passwords(say: Say) -> None:
@@ -44,19 +34,6 @@ def tell_lost_passwords(say: Say) -> None:
         bridge_secrets.check_all()
     except (SecretsLost, ImproperlyConfigured) as error:
         say(str(error))
-
-
-def write_once(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, unless it exists."""
-    if path.exists():
-        return
-    new = path.with_suffix(".new")  # the rename makes the file appear complete
-    new.unlink(missing_ok=True)
-    with os.fdopen(
-        os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w"
-    ) as file:
-        file.write(text)
-    new.replace(path)
 
 
 def migrate(say: Say) -> None:
@@ -108,7 +85,7 @@ def make_places() -> None:
 
 def first_administrator() -> str | None:
     """Create ``admin`` if there is no administrator; return the password."""
-    if get_user_model().objects.filter(is_superuser=True).exists():
+    if USERS.filter(is_superuser=True).exists():
         return None
     return make_administrator("admin")
 
@@ -117,7 +94,8 @@ def first_administrator() -> str | None:
 def make_administrator(name: str) -> str:
     """Create an administrator, or set a new password; return the password."""
     password = secrets.token_urlsafe(12)
-    user, _ = get_user_model().objects.get_or_create(username=name)
+    named: dict[str, Any] = {NAME: name}
+    user, _ = USERS.get_or_create(**named)
     before = audit.state_of(user)
     user.is_active = user.is_staff = user.is_superuser = True
     user.set_password(password)

@@ -3,7 +3,7 @@
 Each shares the memory of that process until it changes it, and starts in a tenth of the
 time. The process is that of ``multiprocessing``'s start method "forkserver"; its
 children are not of this process, so it reports when they end. It loads the settings,
-and is started when the servers run and the environment is complete.
+and is started when the environment is complete.
 
 Linux only: on macOS, forks of a process that has loaded system libraries are not safe.
 """
@@ -34,7 +34,7 @@ LOCK = threading.Lock()
 NAME = "BACKOUT_PROGRAM"  # environment variable with the name of a program
 SET_NAME = 15  # PR_SET_NAME of prctl(2)
 # What a terminal or a signal to the process group ends, the supervisor ends in order.
-IGNORED = (signal.SIGTERM, signal.SIGHUP)
+IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class ForkedProcess:
@@ -50,7 +50,6 @@ class ForkedProcess:
         output, write = CONTEXT.Pipe(duplex=False)
         self.returncode: int | None = None
         with LOCK:
-            CONTEXT.set_forkserver_preload([LOADED])
             self.process = CONTEXT.Process(
                 target=run, args=(write, list(command), dict(environment))
             )
@@ -72,6 +71,14 @@ class ForkedProcess:
         return self.returncode
 
 
+def start() -> None:
+    """Start the server of forks, with the environment of this process, and do not wait
+    until it has loaded the programs. If it ends, the next program starts another."""
+    with LOCK:
+        CONTEXT.set_forkserver_preload([LOADED])
+        forkserver.ensure_running()
+
+
 def python_command(command: str, environment: Mapping[str, str]) -> list[str] | None:
     """The words of a Procfile's command if it is one of Python, perhaps behind
     ``nice``; otherwise None. Variables are replaced."""
@@ -90,11 +97,11 @@ def run(
     os.setsid()
     for number in IGNORED:
         signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(output.fileno(), stream.fileno())
     os.write(output.fileno(), b"!")
     output.close()
-    os.environ.clear()
     os.environ.update(environment)
     if command[0] == "nice":
         os.nice(10)
@@ -126,9 +133,13 @@ def stop() -> None:
         tracker._stop()
 
 
-def settle() -> None:
-    """Called when everything is loaded: later changes of memory stay small."""
+def ignore_signals() -> None:
+    """Called in the server of forks before it loads anything."""
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
+
+
+def settle() -> None:
+    """Called when everything is loaded: later changes of memory stay small."""
     gc.collect()
     gc.freeze()

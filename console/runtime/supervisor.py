@@ -25,6 +25,7 @@ import psutil
 from honcho.printer import Message, Printer
 
 from console.runtime.forkserver import ForkedProcess
+from console.runtime.preflight import CannotStart
 
 # In the environment of a launcher's processes and of their children: its
 # directory. It identifies processes that an earlier launcher left behind.
@@ -50,13 +51,18 @@ class Say(Protocol):
     def __call__(self, sentence: str, /) -> None: ...
 
 
+def own_environment() -> dict[str, str]:
+    """The environment of this process, without the mark."""
+    return {name: value for name, value in os.environ.items() if name != MARK}
+
+
 @dataclass(frozen=True)
 class Program:
     """A program to keep running, and how to stop it."""
 
     name: str
     arguments: Sequence[str]
-    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    environment: Mapping[str, str] = field(default_factory=own_environment)
     directory: Path | None = None
     # user and group to run as; None: those of this process
     run_as: tuple[int, int] | None = None
@@ -158,14 +164,10 @@ class SupervisedProgram:
             self.stopping.wait(wait)
 
     def _start(self) -> Process | None:
-        program = self.program
         with self.lock:
             if self.stopping.is_set():
                 return None
-            if program.forked:
-                self.process = ForkedProcess(program.forked, program.environment)
-            else:
-                self.process = executed(program)
+            self.process = started(self.program)
         if self.process.stdout:
             relay = threading.Thread(target=self._relay, args=[self.process])
             relay.daemon = True
@@ -192,6 +194,39 @@ class SupervisedProgram:
         with process.stdout as lines:
             for line in lines:
                 self.terminal.line(self.program, line)
+
+
+def run_once(program: Program, say: Say) -> int:
+    """Run a program to its end; return its exit code. It says its lines. An exception
+    here kills it.
+
+    Raises:
+        CannotStart: it is forked, and what is loaded for that cannot be loaded.
+    """
+    try:
+        process = started(program)
+    except (EOFError, OSError) as error:
+        raise CannotStart(
+            "The programs cannot be loaded. The reason is above."
+        ) from error
+    assert process.stdout
+    try:
+        with process.stdout as lines:
+            for line in lines:
+                say(line.decode(errors="replace").rstrip())
+        return process.wait()
+    except BaseException:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+
+
+def started(program: Program) -> Process:
+    """Start a program, as a fork if it may be one."""
+    if program.forked:
+        return ForkedProcess(program.forked, program.environment)
+    return executed(program)
 
 
 def executed(program: Program) -> subprocess.Popen[bytes]:

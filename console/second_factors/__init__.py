@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from django.apps import apps
 from django.conf import settings
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet, TextChoices
 
 from broker.models import Act
 from broker.security import audit
 from broker.security.audit import Thing
+from broker.security.users import USERS, User
 from console.models import BrowserSession, CodeTries
 
 EVERYBODY, SUPERUSERS = "*", "superusers"  # values used in place of the name of a group
@@ -70,7 +71,7 @@ def must_have_one(user: User) -> bool:
         return True
     if not (named := named_groups()):
         return False
-    mine = User.groups.through.objects.filter(group_id=OuterRef("pk"), user_id=user.pk)
+    mine = USERS.filter(pk=user.pk, groups=OuterRef("pk"))
     groups = Group.objects.filter(name__in=named).values_list(Exists(mine))
     memberships = [is_in for (is_in,) in groups]
     return any(memberships) or len(memberships) < len(named)

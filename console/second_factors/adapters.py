@@ -31,7 +31,7 @@ class AccountAdapter(DefaultAccountAdapter):
     """Password first, then a second factor; no e-mail or social accounts."""
 
     def get_login_stages(self) -> list[str]:
-        return ["allauth.mfa.stages.AuthenticateStage"]
+        return ["console.second_factors.stages.CodeStage"]
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
@@ -56,7 +56,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def get_reauthentication_methods(
         self, user: AbstractBaseUser | AnonymousUser
     ) -> list[dict[str, Any]]:
-        """The only method is the password, which every user has."""
+        """The only method is the password. Who has none signs in again."""
         return [{"description": "", "url": reverse("account_reauthenticate")}]
 
 

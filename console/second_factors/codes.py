@@ -16,11 +16,11 @@ from allauth.mfa.totp.internal import auth as totp
 from allauth.mfa.utils import decrypt
 from cryptography.fernet import InvalidToken
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
 from broker.models import Act
 from broker.security import audit
+from broker.security.users import User
 from broker.sql import database_now
 from console.accounts.sign_in_audit import account
 from console.models import CodeTries

@@ -15,13 +15,13 @@ from django.contrib.auth import (
     SESSION_KEY,
 )
 from django.contrib.auth.backends import ModelBackend
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare
 from django_htmx.http import HttpResponseClientRedirect
 
+from broker.security.users import USERS, User
 from console import second_factors
 
 WAITING = "_waits_for_second_factor"  # attribute of a request
@@ -78,7 +78,7 @@ def waiting(request: HttpRequest) -> User | None:
     session = request.session
     if request.user.is_authenticated or SESSION_KEY not in session:
         return None
-    user = User.objects.filter(pk=session[SESSION_KEY], is_active=True).first()
+    user = USERS.filter(pk=session[SESSION_KEY], is_active=True).first()
     if user is None or not second_factors.lacks_one(user):
         return None
     of_password = constant_time_compare(

@@ -6,10 +6,10 @@ from typing import Any
 
 from axes.handlers.proxy import AxesProxyHandler
 from django.contrib.auth.backends import ModelBackend
-from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
+from broker.security.users import User
 from console import second_factors
 from console.accounts import sign_in_limits
 from console.accounts.sign_in_audit import LONGEST

@@ -12,6 +12,8 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from broker.security.redaction import Veil
+
 register = template.Library()
 
 CONTROLS = [
@@ -34,6 +36,12 @@ def shown(value: object, longest: int | None = None) -> SafeString:
         if rest > 0
         else "",
     )
+
+
+@register.filter
+def masked(text: str, veil: Veil) -> str:
+    """Text about a message, without what redaction rules with a pattern hide."""
+    return veil.text(text)
 
 
 def marked(text: str) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django import template
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -25,6 +26,7 @@ register = template.Library()
 
 LONGEST = 200  # characters of a text in a table
 UNKNOWN = "–"
+CLOCKS = {"clock": "%H:%M", "date": "%-d %b"}  # moments in the user's zone
 # types whose values a message may have set
 ANYBODYS = ("text", "queue", "fingerprint", "cause")
 WORDS: Mapping[str, Callable[[Any], str]] = {
@@ -94,6 +96,8 @@ def day(value: date) -> str:
 @register.simple_tag
 def place(drawing: Drawing, value: Any) -> str:
     """A short label below a chart."""
+    if drawing.by in CLOCKS:
+        return f"{timezone.localtime(value):{CLOCKS[drawing.by]}}"
     if isinstance(value, datetime):
         form = "%-d %b" if drawing.by == "day" else "%-d %b %H:%M"
         return f"{value.astimezone(UTC):{form}}"

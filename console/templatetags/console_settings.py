@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django import template
+from django.contrib.admin.utils import flatten_fieldsets
+from django.core.exceptions import FieldDoesNotExist
+from django.db.models import Field, Model
 
 from broker.settlement.redelivery_schedule import Span
 from console.queues import effective_settings
@@ -19,3 +25,34 @@ def range(span: Span) -> str:  # noqa: A001  the word that templates use
         return ""
     shortest, longest = map(effective_settings.exact, (span.shortest, span.longest))
     return f"{shortest} to {longest}"
+
+
+@register.filter
+def of(found: Mapping[str, Any] | None, name: str) -> Any:
+    """The value of a name; nothing if there is none."""
+    return found.get(name) if found else None
+
+
+@register.filter
+def is_foldable(fieldset: Any) -> bool:
+    return bool(fieldset.name) and "collapse" in fieldset.classes
+
+
+@register.filter
+def is_open(fieldset: Any) -> bool:
+    """Whether a field of a fieldset has an error, or another value than its default."""
+    form = fieldset.form
+    names = flatten_fieldsets([(None, {"fields": fieldset.fields})])
+    noted = {*form.errors, *(form.changed_data if form.is_bound else ())}
+    return any(name in noted or is_set(form.instance, name) for name in names)
+
+
+def is_set(row: Model, name: str) -> bool:
+    """Whether a stored field has another value than its default."""
+    try:
+        field = row._meta.get_field(name)
+    except FieldDoesNotExist:
+        return False
+    return isinstance(field, Field) and (
+        field.value_from_object(row) != field.get_default()
+    )

@@ -32,6 +32,7 @@ from console.messages.dead_letter_query import (
     names_for,
     one_in_words,
 )
+from console.queues import over_time
 from console.views.operations.order import planned
 
 RECORDS = 5
@@ -82,6 +83,7 @@ def link(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
     branches = list(Branch.objects.filter(link=one).order_by("began_at")[:BRANCHES])
     context = {
         "row": row,
+        "over_time": over_time.of_a_link(request, one),
         "steps": list(steps.steps_of(one, row.status)),
         "guarantee": words.guarantee_of(one),
         "settings": list(words.settings_of(one)),

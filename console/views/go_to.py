@@ -19,6 +19,26 @@ from console.bridge_pages import sight
 from console.layout.navigation import Frame
 
 MOST = 10  # queues listed
+SHORTEST = 3  # letters of a word of another product
+SYNONYMS = {  # words of other products, by the view to which they lead
+    "console:dead_letters": (
+        "retry redrive requeue replay dlq dla fail failed failure error poison"
+    ),
+    "console:units": "ack acknowledge nack unacked unsettled inflight locked",
+    "console:scheduled": "postponed deferred backoff schedule",
+    "console:discards": "trash recycle undelete restore deleted",
+    "console:queues": "topics destinations channels publish send purge",
+    "console:messages": "search browse peek find",
+    "console:consumers": "subscribers listeners handlers workers",
+    "console:connections": "clients sessions sockets",
+    "console:bridges": "shovel federation connector links",
+    "console:credentials": "password token secret key apikey",
+    "console:operations": "batch bulk job undo",
+    "console:health": "check checks alert warning",
+    "dashboards:reports": "metrics statistics charts",
+    "console:audit": "log history activity",
+    "console_settings:index": "admin configuration users roles policies exchanges",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +72,7 @@ def ways_to(request: HttpRequest, wanted: str) -> Iterator[GoToTarget]:
     """The targets that match: pages first, then queues. A number may be the number of a
     message.
     """
-    for place in Frame(request).destinations:
-        if wanted.casefold() in place.name.casefold():
-            yield GoToTarget(place.name, "page", place.icon, place.url)
+    yield from ways_to_pages(request, wanted.casefold())
     if wanted.isdecimal() and 0 < int(wanted) <= NEWEST:
         number = int(wanted)
         yield GoToTarget(
@@ -86,6 +104,19 @@ def ways_to(request: HttpRequest, wanted: str) -> Iterator[GoToTarget]:
         )
     if request.user.has_perm(sight.VIEW):
         yield from ways_to_links(held, wanted)
+
+
+def ways_to_pages(request: HttpRequest, part: str) -> Iterator[GoToTarget]:
+    """Pages with this in their names; then those that other products name like this."""
+    places = Frame(request).destinations
+    named = [place for place in places if part in place.name.casefold()]
+    for place in named:
+        yield GoToTarget(place.name, "page", place.icon, place.url)
+    for place in places if len(part) >= SHORTEST else ():
+        words = SYNONYMS.get(place.view, "").split()
+        word = next((word for word in words if word.startswith(part)), None)
+        if word and place not in named:
+            yield GoToTarget(place.name, f"page, for “{word}”", place.icon, place.url)
 
 
 def ways_to_links(

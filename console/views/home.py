@@ -4,24 +4,42 @@ from __future__ import annotations
 
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from broker.models import Alert
 from broker.security import authorities
+from console.alert_pages import sight
+from console.queues import over_time
+from console.queues.first_steps import first_steps
 from console.views import needs
 from dashboards.live import depths
+
+FIRING = Alert.State.FIRING
+MOST = 10  # alerts that are named
+OF_THE_LIST = {"q", "sort", "page"}  # the state of the list of queues in its URL
 
 
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def overview(request: HttpRequest) -> HttpResponse:
-    """The problems that need attention now, those that can wait, and the rates."""
+    """The problems that need attention now, those that can wait, and the rates.
+
+    The list of queues had this URL once: its filters lead there.
+    """
+    if OF_THE_LIST & request.GET.keys():
+        return redirect(f"{reverse('console:queues')}?{request.GET.urlencode()}")
     held = authorities.held_by(request.user)
     queues = depths.queues(user=request.user)
+    alerts = sight.visible(sight.standing()[: sight.MOST], request.user, held)
     context = {
+        "standing": [(one, None) for one in alerts if one.state == FIRING][:MOST],
         "found": needs.overview(queues, held, request.user, now=timezone.now()),
+        "steps": first_steps(queues, held, request.user),
         "totals": depths.totals(queues),
+        "over_time": over_time.of_every_queue(request),
         "arriving": rate([one.arriving for one in queues]),
         "accepted": rate([one.accepted for one in queues]),
     }

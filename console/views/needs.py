@@ -12,14 +12,14 @@ from itertools import starmap
 from urllib.parse import urlencode
 from zlib import crc32
 
-from django.contrib.auth.models import User
 from django.urls import reverse
 
 from broker.client.dispatch import stoppages
-from broker.models import Link, LinkStatus, Operation
+from broker.models import Link, LinkStatus, Operation, Queue
 from broker.monitoring import connections as clients
 from broker.monitoring import dead_letters, wait_times
 from broker.security.authorities import GrantedAuthorities, Principal
+from broker.security.users import User
 from broker.transactions import administration
 from broker.transactions.prepared import prepared
 from console.bridge_pages import needing, sight
@@ -267,15 +267,20 @@ def stuck(queues: Iterable[QueueDepth]) -> Iterator[Need]:
 
 def paused(queues: Iterable[QueueDepth]) -> Iterator[Need]:
     found = [one for one in queues if one.paused]
+    ids = [one.queue_id for one in found]
+    ends = dict(Queue.objects.filter(pk__in=ids).values_list("pk", "paused_until"))
     for one in sorted(found, key=lambda queue: -queue.ready):
         waits = f"{one.ready:,} wait" if one.ready else "nothing waits"
+        end = ends.get(one.queue_id)
+        till = "it resumes by itself," if end else "somebody resumes it."
         yield Need(
-            NOW if one.ready else LATER,
+            LATER if end or not one.ready else NOW,
             "held",
             "paused",
-            f"{one.name}: {waits} until somebody resumes it.",
+            f"{one.name}: {waits} until {till}",
             reverse("console:queue", args=[one.name]),
             "See the queue",
+            end,
         )
 
 

@@ -19,7 +19,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from broker.alerts.names import QUEUE
 from broker.models import (
+    Alert,
+    AlertRule,
     ClientConnection,
     ClientEndpoint,
     Kind,
@@ -28,11 +31,11 @@ from broker.models import (
     Queue,
     UnitOfWork,
 )
-from broker.monitoring import disk, search, silent_processes
+from broker.monitoring import disk, search, silent_processes, wait_times
 from broker.monitoring.dead_letter_queues import takes_dead_letters
 from broker.queueing import journal
 from dashboards import sql
-from dashboards.live import ages, depths
+from dashboards.live import depths
 from dashboards.metrics import bridge_links
 from dashboards.metrics.families import Family
 
@@ -115,11 +118,18 @@ DISK = Family(
     "Size of the disk of BACKOUT_VAR, and its free space.",
     ("kind",),
 )
+ALERTS = Family(
+    "backout_alerts", "Alerts that fire or are acknowledged.", ("severity", "state")
+)
+UNSENT = Family(
+    "backout_alert_notifications_failed_total",
+    "Notifications of alerts that could not be delivered.",
+)
 SCRAPE = Family("backout_scrape_duration_seconds", "Time to collect these metrics.")
 FAMILIES = (
     *(MESSAGES, EVENTS, DEAD, OLDEST, CONSUMERS, PAUSED, STOPPED, QUEUES),
     *(CONNECTIONS, ENDPOINTS, PROCESSES, SILENT, UNITS, OPEN, OPERATIONS),
-    *(LATENESS, LAG, DISK, SCRAPE),
+    *(LATENESS, LAG, DISK, ALERTS, UNSENT, SCRAPE),
     *bridge_links.FAMILIES,
 )
 
@@ -169,6 +179,7 @@ class Numbers(Collector):
                 *of_clients(),
                 *of_work(),
                 *of_disk(),
+                *of_alerts(),
                 *bridge_links.of_links(),
             ]
         yield from metrics
@@ -193,7 +204,7 @@ def of_queues() -> Iterator[Metric]:
     )
     queues = [Known(*row) for row in rows[:MOST_QUEUES]]
     counts = journal.depths()
-    oldest = ages.now()
+    oldest = wait_times.ages()
     yield MESSAGES.of(
         ((one.name, state), number)
         for one in queues
@@ -262,6 +273,20 @@ def of_work() -> Iterator[Metric]:
     yield LATENESS.is_(late_s)
     yield LAG.is_(unfolded_s)
     yield OPEN.is_(open_s)
+
+
+def of_alerts() -> Iterator[Metric]:
+    """Alerts, and notifications that could not be delivered. Three queries."""
+    standing = Alert.objects.filter(is_settled=False, state__in=Alert.STANDING)
+    rows = standing.order_by().values_list("severity", "state")
+    counts = {(one, state): n for one, state, n in rows.annotate(count=Count("pk"))}
+    kinds = [
+        (one, state) for one in AlertRule.Severity.values for state in Alert.STANDING
+    ]
+    yield ALERTS.of((kind, counts.get(kind, 0)) for kind in kinds)
+    own = list(Queue.objects.filter(name=QUEUE).values_list("pk", flat=True))
+    found = journal.depths(own).values() if own else ()
+    yield UNSENT.is_(sum(one.done[Kind.DEAD_LETTER] for one in found))
 
 
 def of_disk() -> Iterator[Metric]:

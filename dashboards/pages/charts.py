@@ -1,6 +1,8 @@
-"""Drawings of a report's rows, as numbers that a template writes into an SVG.
+"""Drawings of a report's rows, or of what queues did over time, as numbers that a
+template writes into an SVG.
 
     rows ── chart_series: summed in the database ──▶ Points ── draw ──▶ Drawing
+    samples ── history_charts: points of a range ──▶ Points ── draw ──▶ Drawing
 
 Lengths are in units of the drawing's own grid, from the top left. They are text, so
 that no language of a page formats them with a decimal comma. The style sheet sets the
@@ -86,16 +88,25 @@ class Drawing:
     y: Column
     series: Sequence[Series]
     of: Column | None  # the column whose values are the series
-    by: str = ""  # the unit of time of each sum: minute, hour, day
+    # The unit of time of each sum: minute, hour, day. Or how to label moments in the
+    # user's zone: clock, date.
+    by: str = ""
     shapes: list[Shape] = field(default_factory=list)
     lines: list[ChartLine] = field(default_factory=list)
     values: list[Mark] = field(default_factory=list)
     places: list[Mark] = field(default_factory=list)
     names: list[Mark] = field(default_factory=list)  # labels of a grid's rows
+    notes: list[Mark] = field(default_factory=list)  # moments that are marked
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
     right: int = WIDTH - RIGHT
+    has_gaps: bool = False  # whether a line ends where a place has no value
+
+    @property
+    def room(self) -> int:
+        """The width between the margins."""
+        return self.right - self.left
 
     @property
     def bottom(self) -> int:
@@ -133,7 +144,7 @@ def bars(drawing: Drawing, points: Points) -> Drawing:
         for place in points.places
     )
     scale = axis(drawing, tallest)
-    pitch = (WIDTH - LEFT - RIGHT) / len(points.places)
+    pitch = drawing.room / len(points.places)
     width = min(pitch * 0.8, WIDEST)
     for n, place in enumerate(points.places):
         below = 0.0
@@ -147,13 +158,13 @@ def bars(drawing: Drawing, points: Points) -> Drawing:
                     one,
                     place,
                     value,
-                    x=units(LEFT + (n + 0.5) * pitch - width / 2),
-                    y=units(HEIGHT - BOTTOM - below * scale),
+                    x=units(drawing.left + (n + 0.5) * pitch - width / 2),
+                    y=units(drawing.bottom - below * scale),
                     width=units(width),
                     height=units(value * scale),
                 )
             )
-    mark_places(drawing, points.places, LEFT, pitch)
+    mark_places(drawing, points.places, pitch)
     return drawing
 
 
@@ -163,10 +174,10 @@ def beside(drawing: Drawing, points: Points) -> Drawing:
     series = [replace(one, n=n) for n, one in enumerate(names)]
     drawn = replace(drawing, series=series)
     scale = axis(drawn, max(points.sums.values(), default=0))
-    pitch = (WIDTH - LEFT - RIGHT) / len(points.places)
+    pitch = drawn.room / len(points.places)
     width = min(pitch * 0.8 / len(series), WIDEST)
     for n, place in enumerate(points.places):
-        left = LEFT + (n + 0.5) * pitch - width * len(series) / 2
+        left = drawn.left + (n + 0.5) * pitch - width * len(series) / 2
         for one in series:
             value = max(points.sums.get((place, one.key), 0), 0)
             if value:
@@ -176,33 +187,37 @@ def beside(drawing: Drawing, points: Points) -> Drawing:
                         place,
                         value,
                         x=units(left + one.n * width),
-                        y=units(HEIGHT - BOTTOM - value * scale),
+                        y=units(drawn.bottom - value * scale),
                         width=units(width),
                         height=units(value * scale),
                     )
                 )
-    mark_places(drawn, points.places, LEFT, pitch)
+    mark_places(drawn, points.places, pitch)
     return drawn
 
 
 def lines(drawing: Drawing, points: Points) -> Drawing:
     """A line for each series. A count without a row is drawn as 0."""
     scale = axis(drawing, max(points.sums.values(), default=0))
-    across = positions(points.places)
+    across = positions(drawing, points.places)
     is_stairs = drawing.chart.type == "steps"
     for one in points.series:
-        stops = []
+        parts: list[list[tuple[float, float]]] = [[]]
         for place, x in zip(points.places, across, strict=True):
             value = points.sums.get((place, one.key))
             if value is None and drawing.adds_up and not is_stairs:
                 value = 0
             if value is not None:
-                stops.append((x, HEIGHT - BOTTOM - max(value, 0) * scale))
-        if stops:
-            drawing.lines.append(ChartLine(one, path(stops, is_stairs=is_stairs)))
-    most = LONG_LABELS if drawing.by in ("minute", "hour") else LABELS
+                parts[-1].append((x, drawing.bottom - max(value, 0) * scale))
+            elif drawing.has_gaps:
+                parts.append([])
+        drawn = "".join(path(part, is_stairs=is_stairs) for part in parts if part)
+        if drawn:
+            drawing.lines.append(ChartLine(one, drawn))
+    most = LABELS if drawing.by in ("", "day") else LONG_LABELS
     for n in every_so_many(len(points.places), most):
-        at = min(max(across[n], LEFT), WIDTH - EDGE)
+        edge = EDGE / 2 if drawing.by in ("clock", "date") else EDGE
+        at = min(max(across[n], drawing.left), drawing.width - edge)
         drawing.places.append(Mark(units(at), points.places[n]))
     return drawing
 
@@ -212,7 +227,7 @@ def grid(drawing: Drawing, points: Points) -> Drawing:
     most = max(points.sums.values(), default=0)
     height = TOP + ROW * len(points.series) + BOTTOM
     drawn = replace(drawing, height=height, left=NAMES)
-    pitch = (WIDTH - NAMES - RIGHT) / len(points.places)
+    pitch = drawn.room / len(points.places)
     for row, one in enumerate(points.series):
         top = TOP + row * ROW
         drawn.names.append(Mark(units(top + ROW * 0.7), one))
@@ -231,7 +246,7 @@ def grid(drawing: Drawing, points: Points) -> Drawing:
                         level=min(max(ceil(value / most * LEVELS), 1), LEVELS),
                     )
                 )
-    mark_places(drawn, points.places, NAMES, pitch)
+    mark_places(drawn, points.places, pitch)
     return drawn
 
 
@@ -241,9 +256,9 @@ def axis(drawing: Drawing, tallest: float) -> float:
     if drawing.y.type == "seconds" and SPANS[0] <= tallest / 5 <= DAY:
         step = next((one for one in SPANS if one * 5 >= tallest), DAY)
     count = max(ceil(tallest / step - 1e-9), 1)
-    scale = (HEIGHT - TOP - BOTTOM) / (step * count)
+    scale = (drawing.bottom - TOP) / (step * count)
     drawing.values.extend(
-        Mark(units(HEIGHT - BOTTOM - n * step * scale), n * step)
+        Mark(units(drawing.bottom - n * step * scale), n * step)
         for n in range(count + 1)
     )
     return scale
@@ -259,23 +274,21 @@ def round_step(tallest: float, *, whole: bool = True) -> float:
     return max(round(found), 1) if whole else found
 
 
-def positions(places: Sequence[Any]) -> list[float]:
+def positions(drawing: Drawing, places: Sequence[Any]) -> list[float]:
     """The x of each place of a line: by its value, or at equal distances."""
-    room = WIDTH - LEFT - RIGHT
+    left, room = drawing.left, drawing.room
     if not all(isinstance(one, date | int | float) for one in places):
         pitch = room / len(places)
-        return [LEFT + (n + 0.5) * pitch for n in range(len(places))]
+        return [left + (n + 0.5) * pitch for n in range(len(places))]
     first, last = places[0], places[-1]
     if first == last:
-        return [LEFT + room / 2 for _ in places]
-    return [LEFT + room * ((one - first) / (last - first)) for one in places]
+        return [left + room / 2 for _ in places]
+    return [left + room * ((one - first) / (last - first)) for one in places]
 
 
-def mark_places(
-    drawing: Drawing, places: Sequence[Any], left: float, pitch: float
-) -> None:
+def mark_places(drawing: Drawing, places: Sequence[Any], pitch: float) -> None:
     drawing.places.extend(
-        Mark(units(left + (n + 0.5) * pitch), places[n])
+        Mark(units(drawing.left + (n + 0.5) * pitch), places[n])
         for n in every_so_many(len(places))
     )
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import QueryDict
 
 from broker.models import Act
 from broker.security import audit, authorities
+from broker.security.users import User
 from dashboards.models import ReportRun
 from dashboards.pages import results
 from dashboards.pipeline import runs

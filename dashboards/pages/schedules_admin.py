@@ -10,8 +10,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from celery.exceptions import OperationalError
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django_celery_beat.admin import PeriodicTaskAdmin
 from django_celery_beat.models import (
@@ -22,9 +25,15 @@ from django_celery_beat.models import (
     SolarSchedule,
 )
 
+from broker.models import Act
+from broker.security import audit
 from dashboards.pages import schedules
 from dashboards.reports import discover
 
+UNREACHABLE = (
+    "Nothing was sent: the tasks' message broker cannot be reached. Start Redis, and"
+    " try again."
+)
 EVERY = "every nightly report"
 EXAMPLE = "name=value, one a line; other parameters have their defaults."
 WHEN = (
@@ -118,15 +127,44 @@ def parameters(slug: str, text: str) -> dict[str, str]:
 class ScheduleAdmin(PeriodicTaskAdmin):  # type: ignore[misc]  # it has no types
     """Entries of Celery beat; those of reports have their own form."""
 
-    list_display = ("name", "enabled", "when", "last_run_at")
+    list_display = ("name", "does", "when", "enabled", "last_run_at")
     list_filter = ("enabled",)
     list_select_related = ("crontab", "interval", "solar", "clocked")
-    actions = ("enable_tasks", "disable_tasks")
+    actions = ("run_tasks", "enable_tasks", "disable_tasks")
+    search_fields = ("name", "description")
     date_hierarchy = None
 
     @admin.display(description="Runs")
     def when(self, one: PeriodicTask) -> str:
         return schedules.words(one)
+
+    @admin.display(description="Does")
+    def does(self, one: PeriodicTask) -> str:
+        """The entry's description, or what its task says of itself."""
+        if one.description:
+            return str(one.description)
+        self.celery_app.loader.import_default_modules()
+        said = getattr(self.celery_app.tasks.get(one.task), "__doc__", None) or one.task
+        return " ".join(str(said).split("\n\n")[0].split())
+
+    @admin.action(description="Run now")
+    def run_tasks(self, request: HttpRequest, queryset: QuerySet[PeriodicTask]) -> None:
+        """Send the tasks, each with an audit record."""
+        try:
+            with transaction.atomic():
+                for one in queryset:
+                    audit.record(Act.RUN_TASK, one)
+                super().run_tasks(request, queryset)
+        except OperationalError:
+            self.message_user(request, UNREACHABLE, messages.ERROR)
+
+    @admin.action(description="Switch on")
+    def enable_tasks(self, request: HttpRequest, queryset: Any) -> None:
+        switch(queryset, is_on=True)
+
+    @admin.action(description="Switch off")
+    def disable_tasks(self, request: HttpRequest, queryset: Any) -> None:
+        switch(queryset, is_on=False)
 
     def get_actions(self, request: HttpRequest) -> Any:
         """Bulk actions, for users who may change every entry."""
@@ -162,8 +200,22 @@ def is_of_reports(one: PeriodicTask | None) -> bool:
     return one is None or one.task == schedules.TASK
 
 
+def switch(entries: QuerySet[PeriodicTask], *, is_on: bool) -> None:
+    """Switch entries on or off, each with an audit record."""
+    for one in entries.exclude(enabled=is_on):
+        before = audit.state_of(one)
+        one.enabled = is_on
+        one.save()  # also tells the beat
+        changed = audit.changes(before, audit.state_of(one))
+        audit.record(Act.CHANGE, one, detail={"changed": changed})
+
+
 class TimeAdmin(admin.ModelAdmin):
-    """A time at which entries run; the entries themselves name it."""
+    """A time at which entries run. It is made in the form of an entry, and is not on
+    the first page."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return False
 
 
 admin.site.unregister(PeriodicTask)

@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import permission_required
-from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -24,6 +23,7 @@ from django.views.decorators.http import (
 )
 from django_htmx.http import HttpResponseClientRefresh
 
+from broker.security.users import User
 from dashboards.models import ReportRow, ReportRun
 from dashboards.pages import (
     cells,

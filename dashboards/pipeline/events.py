@@ -2,7 +2,7 @@
 
 An entry is a message on a queue. A stay is the time from its arrival there
 (``came_from`` is null) until it leaves (``went_to`` is null); an entry can have several
-stays, one after the other. The lines of an entry have the order of its life-line
+stays, one after the other. The lines of an entry have the order of its timeline
 (``broker.queueing.journal``): by time, then by ``seq``, which is ordered within one
 connection only. The time of an event is the start of its statement, so two events that
 follow closely may be in the wrong order. Then each line is moved behind a line whose

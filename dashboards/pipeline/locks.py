@@ -8,6 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.db import connection
+
+from broker.errors import PoolerHasLocks
+from broker.queueing.processes import is_pooled
 from dashboards import sql
 
 SPACE = 0x7265706F  # any number that nothing else uses
@@ -19,7 +23,13 @@ def attempted(number: int) -> Iterator[bool]:
     """Try to take a lock until the block ends; yield whether that succeeded.
 
     The connection holds the lock, not a transaction, so no transaction stays open.
+
+    Raises:
+        PoolerHasLocks: the connection is one of a pooler.
     """
+    connection.ensure_connection()
+    if is_pooled(connection.connection):
+        raise PoolerHasLocks
     (held,) = sql.fetch_one("try_lock", space=SPACE, number=number)
     try:
         yield held

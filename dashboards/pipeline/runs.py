@@ -12,13 +12,14 @@ from datetime import date
 from typing import Any
 
 from celery import current_app
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Greatest, Now
 
 from broker.models import Act
 from broker.security import audit
+from broker.security.users import User
 from dashboards.models import ReportRun
 from dashboards.pipeline import locks
 from dashboards.reports import discover

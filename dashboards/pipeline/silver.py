@@ -241,6 +241,6 @@ def check(
     require_equal("no delivery is without a put", found.in_the_air, 0)
     ends = found.deliveries_ended
     require_equal("every delivery that ended is a row", deliveries, ends)
-    require_equal("every stay that ended is a life-line", lifelines, found.ended)
+    require_equal("every stay that ended is a timeline", lifelines, found.ended)
     stays = found.carried + found.begun
     require_equal("every stay goes on or has ended", lifelines + opened, stays)

@@ -37,10 +37,8 @@ COLUMNS = (
         "fingerprint",
         note="The most frequent fingerprint of similar errors, on all queues.",
     ),
-    Column("queue", "Queue", "queue", note="The queue they died on."),
-    Column(
-        "label", "What went wrong", "text", note="The error without its variable parts."
-    ),
+    Column("queue", "Queue", "queue", note="The queue they come from."),
+    Column("label", "Error", "text", note="The error without its variable parts."),
     Column("error", "Example", "text", note="The last one on this queue."),
     Column(
         "fingerprint",

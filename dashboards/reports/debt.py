@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 COLUMNS = (
     Column("day", "Day", "day"),
-    Column("queue", "Died on", "queue"),
+    Column("queue", "Origin queue", "queue"),
     Column("cause", "Cause", "cause"),
     Column(
         "open",

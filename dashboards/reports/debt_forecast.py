@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 AHEAD = 7  # days
 FARTHEST = 3650  # days; there is no forecast beyond
 COLUMNS = (
-    Column("queue", "Died on", "queue"),
+    Column("queue", "Origin queue", "queue"),
     Column(
         "day", "Last day", "day", note="The last day with data; it may not be over yet."
     ),

@@ -88,10 +88,8 @@ def tells(cells: Mapping[str, Any]) -> Mapping[str, Any]:
 
 COLUMNS = (
     Column("cluster", "Cluster", "fingerprint", note="As in Causes of dead letters."),
-    Column("queue", "Queue", "queue", note="The queue they died on."),
-    Column(
-        "label", "What went wrong", "text", note="The error without its variable parts."
-    ),
+    Column("queue", "Queue", "queue", note="The queue they come from."),
+    Column("label", "Error", "text", note="The error without its variable parts."),
     Column("field", "Field", "text", note="Its name in filters."),
     Column("how", "How", "text"),
     Column(

@@ -4,7 +4,7 @@ Reads    lifelines, open, deliveries   of silver, all days
 Writes   handover   rows of six kinds, by the column ``what``
 
     arrived             messages that were put, by queue; also resubmitted ones
-    died                dead letters, by queue and cause
+    dead-lettered       dead letters, by queue and cause
     cleared             dead letters that were cleared, by origin queue and how
     new cause           errors with a fingerprint that was never seen before the period
     open dead letters   dead letters open at its end, by origin queue and cause
@@ -69,7 +69,8 @@ PARTS = f"""
         {NONE} AS fingerprint, {NONE} AS error, {during("put_at")}
     FROM stay WHERE began = 'put' AND put_at > :before AND NOT {LETTER} GROUP BY queue
     UNION ALL
-    SELECT 2, 'died', queue, cause, {NONE}, {NONE}, {NONE}, {during("ended_at")}
+    SELECT 2, 'dead-lettered', queue, cause,
+        {NONE}, {NONE}, {NONE}, {during("ended_at")}
     FROM stay WHERE {DEAD} GROUP BY queue, cause
     UNION ALL
     SELECT 3, 'cleared', origin, {NONE}, ended, {NONE}, {NONE}, {during("ended_at")}
@@ -97,7 +98,7 @@ PARTS = f"""
 COLUMNS = (
     Column("since", "Since", "moment", note="The beginning of the period."),
     Column("what", "What", "text"),
-    Column("queue", "Queue", "queue", note="For dead letters: the queue they died on."),
+    Column("queue", "Queue", "queue", note="Of dead letters: their origin queue."),
     Column("cause", "Cause", "cause"),
     Column("how", "How", "text", note="How dead letters were cleared."),
     Column(
@@ -133,7 +134,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
     lifelines, going_on = inputs["lifelines"], inputs["open"]
     ended = lifelines.where(lifelines["ended_at"] > rows[0]["since"])
     died = ended.where(DEAD).count()
-    require_equal("every dead letter is counted once", total("died"), died)
+    require_equal("every dead letter is counted once", total("dead-lettered"), died)
     cleared = ended.where(LETTER).count()
     require_equal("every dead letter is cleared once", total("cleared"), cleared)
     days = lifelines.select("day").union(going_on.select("day"))

@@ -49,7 +49,7 @@ COLUMNS = (
     Column("rescued_2", "After 2", "count"),
     Column("rescued_3", "After 3", "count"),
     Column("rescued_4", "After 4 or more", "count"),
-    Column("died", "Died", "count"),
+    Column("died", "Dead-lettered", "count"),
     Column(
         "otherwise",
         "Ended otherwise",

@@ -44,12 +44,14 @@ def check(inputs: Inputs, rows: Rows) -> None:
         ),
         Column("entries", "Entries", "count"),
         Column("rescued", "Rescued", "count", note="Accepted in the end."),
-        Column("died", "Died", "count"),
+        Column("died", "Dead-lettered", "count"),
         Column("share", "Share rescued", "share"),
     ),
     charts=(
         Chart("Rescued by number of failures", "bars", "failures", "rescued", "queue"),
-        Chart("Died by number of failures", "bars", "failures", "died", "queue"),
+        Chart(
+            "Dead letters by number of failures", "bars", "failures", "died", "queue"
+        ),
     ),
     check=check,
 )

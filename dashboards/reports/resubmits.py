@@ -26,7 +26,7 @@ BACK = "parent_end = 'resubmitted'"
 COLUMNS = (
     Column("day", "Day", "day"),
     Column("queue", "Sent back to", "queue"),
-    Column("cause", "Had died of", "cause"),
+    Column("cause", "Cause", "cause"),
     Column("kind", "Sent back", "text", note="Unchanged, or edited or patched."),
     Column("resubmitted", "Sent back", "count", note="On the day."),
     Column(
@@ -35,7 +35,7 @@ COLUMNS = (
         "count",
         note="On the day, whenever they were sent back; so the next two.",
     ),
-    Column("died_again", "Died again", "count"),
+    Column("died_again", "Dead-lettered again", "count"),
     Column(
         "otherwise",
         "Ended otherwise",
@@ -80,7 +80,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
     charts=(
         Chart("Sent back by day", "bars", "day", "resubmitted", "cause"),
         Chart("Accepted by day", "bars", "day", "accepted", "cause"),
-        Chart("Died again by day", "bars", "day", "died_again", "cause"),
+        Chart("Dead-lettered again by day", "bars", "day", "died_again", "cause"),
     ),
     check=check,
 )

@@ -52,7 +52,7 @@ GROUPS = """
             WHEN letter.ended = 'resubmitted' THEN CASE
                 WHEN child.ended = 'accepted' THEN 'succeeded'
                 WHEN child.ended IN ('dead-lettered', 'discarded', 'expired')
-                    THEN 'died again'
+                    THEN 'dead-lettered again'
                 ELSE 'resubmitted' END
             WHEN letter.ended IN ('moved', 'left') THEN letter.ended
             WHEN letter.ended IN ('removed', 'discarded', 'expired') THEN 'removed'
@@ -111,7 +111,7 @@ def check(_: Inputs, rows: Rows) -> None:
             " queue, the broker's name, the fingerprint, and a reason of 0.",
         ),
         Column("succeeded", "Resubmitted, went well", "count"),
-        Column("died_again", "Resubmitted, died again", "count"),
+        Column("died_again", "Resubmitted, dead-lettered again", "count"),
         Column("underway", "Resubmitted, not ended", "count"),
         Column("moved", "Moved", "count"),
         Column("removed", "Removed or expired", "count"),

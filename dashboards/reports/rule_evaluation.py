@@ -23,7 +23,7 @@ from broker.operations.rules.printer import rule_words
 from dashboards.reports.errors import ReportError
 
 # Outcomes of letters.
-SUCCEEDED, DIED_AGAIN, RESUBMITTED = "succeeded", "died again", "resubmitted"
+SUCCEEDED, DIED_AGAIN, RESUBMITTED = "succeeded", "dead-lettered again", "resubmitted"
 MOVED, REMOVED, LEFT, OTHERWISE = "moved", "removed", "left", "otherwise"
 SENT_BACK = (SUCCEEDED, DIED_AGAIN, RESUBMITTED)
 DONE_BY = {

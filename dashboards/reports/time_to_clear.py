@@ -35,7 +35,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
     inputs=("lifelines",),
     columns=(
         Column("day", "Day", "day", note="On which they were cleared."),
-        Column("queue", "Died on", "queue"),
+        Column("queue", "Origin queue", "queue"),
         Column("how", "How", "text", note="Accepted: a program took it and was done."),
         Column("cleared", "Cleared", "count"),
         Column("p50", "Half within", "seconds"),

@@ -235,8 +235,8 @@ def check(_: Inputs, rows: Rows) -> None:
         ),
         Column("certain", "Share for certain", "share"),
         Column("possible", "Share at most", "share"),
-        Column("died_least", "Died at least", "count", adds_up=False),
-        Column("died_most", "Died at most", "count", adds_up=False),
+        Column("died_least", "Dead-lettered at least", "count", adds_up=False),
+        Column("died_most", "Dead-lettered at most", "count", adds_up=False),
         Column(
             "left",
             "Neither",

@@ -15,7 +15,7 @@ SELECT
     e.actor,
     e.n,
     e.ids,
-    e.detail::text AS detail
+    (e.detail - 'stack')::text AS detail
 FROM broker_event e
 LEFT JOIN broker_queue q ON q.id = e.queue_id
 WHERE

@@ -86,6 +86,9 @@ function close() {
     menu.open = false;
     menu.querySelector("summary").focus();
   });
+  if (location.hash === "#nav") {
+    location.hash = "#main"; // where the menu of phones was opened from
+  }
   if (document.activeElement?.closest("[data-palette]")) {
     palette.value = "";
     document.getElementById("ways").replaceChildren();

@@ -13,9 +13,9 @@ from broker.errors.queues import QueueFull
 NEVER = {  # nothing that a client of AMQP does can raise them
     *("InvalidBatch", "QueueNotEmpty"),
     *("NotResubmittable", "OperationNotPlanned", "UnsafeServer"),
-    *("CauseRemains", "WrongOptions", "NotCoordinated"),
+    *("CauseRemains", "PauseEndPassed", "WrongOptions", "NotCoordinated"),
     *("WrongXid", "XidInUse", "NoSuchXid", "NotForced", "NoMessageUnderCursor"),
-    *("InvalidFilter", "SearchTooLong"),
+    *("InvalidFilter", "SearchTooLong", "PoolerHasLocks"),
 }
 
 

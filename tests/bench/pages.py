@@ -105,7 +105,7 @@ def large() -> list[str]:
         "/audit/?actor=omar",
         f"/api/v1/queues/{DEEP}/messages",
         "/api/v1/messages?f=state:dead",
-        "/?q=many.00",
+        "/queues/?q=many.00",
     ]
 
 

@@ -74,7 +74,7 @@ class Server:
 
     def control(self, *arguments: str) -> None:
         subprocess.run(  # the wheel's own binary
-            [postgres.BIN / "pg_ctl", "-D", self.data, *arguments],
+            [postgres.program("pg_ctl"), "-D", self.data, *arguments],
             check=True,
             stdout=subprocess.DEVNULL,
             cwd=self.data,

@@ -74,6 +74,7 @@ WAITS = {
     "first": 0,
     "span": timedelta(hours=1),
     "patience": timedelta(seconds=10),
+    "bounds": [1, 2, 4],
 }
 SWITCHES = {
     "restore": False,
@@ -90,6 +91,8 @@ SWITCHES = {
     "pages": 16,
     "lease_for": timedelta(minutes=1),
     "age": timedelta(seconds=1),
+    "reader": "tally",
+    "retention_s": 60,
     "asker": "user 1",
     "key": "1",
     "digest": b"x",
@@ -148,6 +151,13 @@ ONE_ITEM = {
     "fingerprints": ["f"],
     "hours": 24,
 }
+ONE_LIMIT = {
+    "handler": "17",
+    "limit_id": 17,
+    "synchronous_commit": None,
+    "takes": timedelta(seconds=1),
+    "slack": timedelta(seconds=1),
+}
 ONE_PART = {"fields": ["{}"], "most_bytes": 1000}
 ONE_NOTE = {"annotations": "{}", "most": 1000}
 ONE_REPAIR = {
@@ -177,6 +187,7 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
         | ONE_REPAIR
         | ONE_PART
         | ONE_NOTE
+        | ONE_LIMIT
         | arrays
     )
 

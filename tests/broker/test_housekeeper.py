@@ -35,6 +35,12 @@ def lock(session: psycopg.Connection, *keys: int) -> None:
     session.execute("SELECT pg_advisory_lock(%s::int, %s::int)", keys)
 
 
+def is_taken() -> bool:
+    """Whether a dispatcher could take a turn now; it ends at once."""
+    with Housekeeper().taken() as mine:
+        return mine
+
+
 def test_what_is_due_is_done_until_the_dispatcher_stops(transactional_db: None) -> None:
     orders = make_queue("orders")
     now = timezone.now()
@@ -55,26 +61,21 @@ def test_a_worker_that_lives_does_it_alone_if_it_has_the_schedule(
         id=7, kind="worker", host="here", pid=1, started_at=timezone.now()
     )
     lock(elsewhere, LOCK_CLASS, worker.pk)
-    assert not Housekeeper().take()
+    assert not is_taken()
 
-    mine = Housekeeper()
     with monkeypatch.context() as patch:
         patch.setattr(apps, "is_installed", lambda _: False)
-        assert mine.take()
-    mine.leave()
+        assert is_taken()
     elsewhere.execute("SELECT pg_advisory_unlock_all()")
-    assert mine.take()
-    mine.leave()
+    assert is_taken()
 
 
 def test_one_dispatcher_does_it_at_a_time(elsewhere: psycopg.Connection) -> None:
     lock(elsewhere, HOUSEKEEPING, 0)
-    assert not Housekeeper().take()
+    assert not is_taken()
 
     elsewhere.close()
-    mine = Housekeeper()
-    until(mine.take)
-    mine.leave()
+    until(is_taken)
 
 
 def test_a_duty_that_fails_keeps_no_other_from_its_turn(

@@ -1,4 +1,4 @@
-"""Queues that make themselves and go, while somebody is about to use them."""
+"""Auto-created queues, deleted while somebody is about to use them."""
 
 from __future__ import annotations
 

@@ -112,6 +112,8 @@ MORE = [
     "INSERT INTO broker_branch (xid, link_id, kind, messages, detail, began_at)"
     " SELECT id || '-' || n, id, 'decided', 1, '{}', now()"
     " FROM broker_link, generate_series(1, 1000) n",
+    "INSERT INTO broker_handlerlimit (queue_id, handler, uows)"
+    " SELECT %(queue)s, n::text, ARRAY[-n] FROM generate_series(1, 5000) n",
     "INSERT INTO broker_experience SELECT n, n::text, 1, 1, now(), now()"
     " FROM generate_series(1, 20000) n",
 ]

@@ -3,6 +3,7 @@ statements are prepared before."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import closing
 
@@ -12,11 +13,18 @@ from django.db import transaction
 from broker.client import NewMessage, put, put_many, unit_of_work
 from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
 from broker.models import Address, Ready
+from broker.queueing import low_watermarks
 from tests.broker.handling import Seen, handler
 from tests.broker.wire import counted
 from tests.make import make_messages, make_queue, make_setting
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample of the low watermarks is due by time, whatever the work is."""
+    monkeypatch.setattr(low_watermarks, "SAMPLE_S", math.inf)
 
 
 class Failed(Exception):

@@ -18,6 +18,7 @@ from broker.transactions.scope import UnitOfWork
 from dashboards.models import ReportRun
 from tests.broker.handling import stopped
 from tests.broker.promising import promise
+from tests.console.alert_acts import PAGES as ALERTS
 from tests.console.bridge_acts import BRIDGES
 from tests.console.letters import die, make_places
 from tests.console.own_acts import OWN, Case, at, planner
@@ -26,6 +27,7 @@ from tests.console.wire import make_client, make_credential, make_endpoint
 from tests.make import (
     make_messages,
     make_queue,
+    make_recurring,
     make_redaction,
     make_user,
     plan_resubmit,
@@ -71,6 +73,16 @@ def reset_counters(_: Client) -> Case:
     make_queue()
     said = {"counters": ["messages_added"]}
     return at("console:reset_counters", "orders"), said, Act.RESET_COUNTERS
+
+
+def new_queue(_: Client) -> Case:
+    said = {"name": "orders", "routing_type": 1, "backout_threshold": 0}
+    return at("console:new_queue"), said, Act.CREATE
+
+
+def send(_: Client) -> Case:
+    make_queue()
+    return at("console:send", "orders"), {"body": "hello", "priority": 4}, Act.SEND
 
 
 def order(_: Client) -> Case:
@@ -287,12 +299,22 @@ def switch_rules(_: Client) -> Case:
     return at("console:switch_rules", "DLQ"), {"mode": "observe"}, Act.SWITCH_RULES
 
 
+def put_recurring(_: Client) -> Case:
+    make_queue()
+    one = make_recurring()
+    return at("console:put_recurring", one.pk), {}, Act.PUT_RECURRING
+
+
 PAGES: dict[str, Callable[[Client], Case]] = {
     **OWN,
     **BRIDGES,
+    **ALERTS,
     "console:pause": pause,
     "console:resume": resume,
+    "console:put_recurring": put_recurring,
     "console:reset_counters": reset_counters,
+    "console:new_queue": new_queue,
+    "console:send": send,
     "console:order": order,
     "console:order_letters": order_letters,
     "console:plan_resubmit": plan_letters,

@@ -24,6 +24,7 @@ from tests.console.acts import (
     running,
     waiting,
 )
+from tests.console.alert_acts import OPERATIONS as OF_ALERTS
 from tests.console.api_bridge_acts import OPERATIONS as OF_BRIDGES
 from tests.console.api_definition_acts import OPERATIONS as OF_DEFINITIONS
 from tests.console.letters import make_places
@@ -247,6 +248,7 @@ OPERATIONS: dict[str, Callable[[Client], Case]] = {  # of the API, by id
     "delete_view": api_delete_view,
     "commit_branch": api_commit_branch,
     "back_out_branch": api_back_out_branch,
+    **OF_ALERTS,
     **OF_BRIDGES,
     **OF_DEFINITIONS,
 }

@@ -37,8 +37,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from console.management.commands import run
-from console.runtime import socket_paths, supervisor
+from console.runtime import launcher, socket_paths, supervisor
 from console.runtime.supervisor import MARK, Program, SupervisedProgram, Terminal
 from tests.console.ports import HOST, kept_port
 from tests.console.until import until
@@ -86,13 +85,15 @@ def programs_running(
     said = {name: io.StringIO() for name in programs}
     kept = [
         SupervisedProgram(serving(program, application), Terminal(said[program.name]))
-        for program in run.table(settings.BASE_DIR / "Procfile", None, environment)
+        for program in launcher.table(settings.BASE_DIR / "Procfile", None, environment)
         if program.name in programs
     ]
     try:
         for one in kept:
             one.start()
-        until(lambda: said["web"].getvalue() or run.answers(HOST, port), seconds=180)
+        until(
+            lambda: said["web"].getvalue() or launcher.answers(HOST, port), seconds=180
+        )
         assert said["web"].getvalue() == "", said["web"].getvalue()
         yield f"http://{HOST}:{port}"
     finally:
@@ -130,7 +131,7 @@ def environment_of_programs(var: Path, port: int) -> dict[str, str]:
         settings.VAR_DIR
     )
     database = urlsplit(address)._replace(path=f"/{connection.settings_dict['NAME']}")
-    return run.environment_of_children(None) | {
+    return launcher.environment_of_children(None) | {
         "BACKOUT_SECRET_KEYS": ",".join(settings.BACKOUT_SECRET_KEYS),
         "BACKOUT_VAR": str(var),
         "DATABASE_URL": database.geturl(),
@@ -196,7 +197,7 @@ def opened(site: str, **context: Any) -> Iterator[Page]:
     assert complaints == []
 
 
-def sign_in(page: Page, path: str = "/") -> None:
+def sign_in(page: Page, path: str = "/queues/") -> None:
     """Omar signs in, and gets to where he wanted."""
     page.goto(path)
     page.get_by_label("Username").fill("omar")

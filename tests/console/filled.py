@@ -19,13 +19,14 @@ from broker.monitoring import dead_letter_groups
 from broker.operations import queue_pause, rules
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import UnitOfWork
+from console import settings_site, urls  # noqa: F401  the URLs fill the site
 from console.accounts import roles
 from console.messages import saved_views
-from console.settings_site import site
 from console.views.queues.queue_pages import PLACES
 from tests.broker.bridges.carrying import bring, carry
 from tests.broker.handling import Seen, broken, handler, session
 from tests.broker.promising import promise
+from tests.console.alert_acts import make_alerts
 from tests.console.filled_links import make_links
 from tests.console.filled_operations import make_operations
 from tests.console.filled_reports import make_reports
@@ -41,6 +42,7 @@ from tests.console.wire import (
 from tests.make import (
     make_messages,
     make_queue,
+    make_recurring,
     make_setting,
     make_user,
     minutes,
@@ -89,7 +91,7 @@ def empty() -> Paths:
 LISTS = (
     *("queues", "overview", "dead_letters", "rules", "discards", "consumers"),
     *("connections", "credentials", "health", "operations", "audit", "scheduled"),
-    *("units", "preferences", "rights", "bridges"),
+    *("units", "preferences", "rights", "bridges", "alerts", "new_queue"),
 )
 
 
@@ -98,6 +100,8 @@ def fill(user: User) -> Paths:
     now = timezone.now()
     make_places(delay_ms=30_000)
     make_queue(LONG)
+    for name, fields in (("heartbeat", {}), ("report", {"crontab": "0 6 * * 1-5"})):
+        make_recurring(name, address=LONG, **fields)
     queue_pause.pause(LONG, user=user, reason="the provider is down")
     make_queue("bills", backout_threshold=3)
     make_queue("answers")
@@ -187,6 +191,7 @@ def of_messages(user: User, now: datetime) -> Paths:
         "console:by_client_id": ["/m/" + quote("ID:of/a-sender twice") + "/"],
         "console:go": ["/go/?q=a", f"/go/?q={delayed}x"],
         "console:scheduled": ["/scheduled/"],
+        "console:recurring": ["/scheduled/recurring/"],
         "console:discards": ["/discards/"],
         "console:restore": [at("console:restore", query=f"?item={item(discarded)}")],
     }
@@ -260,13 +265,16 @@ def of_clients(user: User, now: datetime) -> Paths:
 
 def of_queues(user: User, now: datetime) -> Paths:
     return {
-        "console:queues": ["/", "/?q=bil"],
-        "console:overview": ["/overview/"],
+        "console:queues": ["/queues/", "/queues/?q=bil"],
+        "console:overview": ["/"],
         "console:queue": [
             *(f"/queues/bills/?place={place}" for place in PLACES),
             at("console:queue", LONG),
             "/queues/DLQ/",
         ],
+        "console:new_queue": ["/new-queue/"],
+        "console:send": [at("console:send", LONG), at("console:send", "bills")],
+        "console:connect": [at("console:connect", LONG)],
         "console:pause": [at("console:pause", "bills")],
         "console:resume": [at("console:resume", LONG)],
         "console:reset_counters": [at("console:reset_counters", "bills")],
@@ -291,9 +299,12 @@ def of_reports(user: User, now: datetime) -> Paths:
 
 def of_the_rest(user: User, now: datetime) -> Paths:
     """The record of all that was done above, and one's own pages."""
+    alert = make_alerts(LONG)["alert_id"]
     record = AuditRecord.objects.exclude(reason="").latest("pk")
     newest = AuditRecord.objects.latest("pk")
     return {
+        "console:alerts": ["/alerts/"],
+        "console:alert": [at("console:alert", alert)],
         "console:audit": ["/audit/", "/audit/?act=operation"],
         "console:audit_record": [
             at("console:audit_record", one.pk) for one in (record, newest)
@@ -312,7 +323,7 @@ def of_the_rest(user: User, now: datetime) -> Paths:
 def settings_paths() -> Iterator[str]:
     """The pages of Settings: a list, a new one and an old one of each model."""
     yield "/admin/"
-    for model in site._registry:
+    for model in settings_site.site._registry:
         label, name = model._meta.app_label, model._meta.model_name
         if f"{label}.view_{name}" not in roles.ADMINISTRATOR:
             continue

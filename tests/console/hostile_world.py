@@ -45,6 +45,7 @@ from dashboards.models import ReportRow, ReportRun
 from tests.broker.bridges.carrying import bring
 from tests.broker.promising import promise
 from tests.console.hostile import EVIL, HEADS, TEXTS, WHOLE, bodies
+from tests.console.hostile_alerts import make_alerts, make_recurring
 from tests.console.hostile_links import make_links
 from tests.console.letters import make_places
 from tests.console.poison import rfh2, usr
@@ -80,6 +81,8 @@ def make_world(user: User) -> None:
     make_sayings(user)
     make_reports()
     make_links(filled, TEXTS)
+    make_alerts(filled, TEXTS)
+    make_recurring(filled)
     for payload in TEXTS:
         give_key(user, filled(payload, "key_name"))
 
@@ -190,6 +193,7 @@ def make_units() -> None:
             handler=filled(payload, "handler"),
             selector=selector(payload, "wanted"),
             server_sessions=1,
+            rate=filled(payload, "rate"),
         )
 
 

@@ -1,8 +1,9 @@
 """An operator at work, once with a pointer and once by the keyboard alone.
 
 From the first page to the undo: finds a cause among many groups of dead letters, reads
-one, writes a patch for all of them, looks what it would change, tries ten, sees them go
-well and more follow, and takes back what can be when the operation stops itself.
+one, writes a patch for all of them, looks what it would change, starts with a canary,
+sees it go well and more follow, and takes back what can be when the operation stops
+itself.
 
 python manage.py with_servers python -m tests.console.operator --letters 200000
 """
@@ -91,7 +92,7 @@ def work(hands: Hands) -> Day:
     day, page = Day(hands), hands.page
     with day.step("open the console"):
         page.goto("/")
-        arrive(page, "Queues")
+        arrive(page, "Overview")
     with day.step("find the cause among the groups"):
         hands.place("Dead letters", "d")
         arrive(page, "Dead letters")
@@ -130,7 +131,7 @@ def repair(day: Day) -> None:
 
 def start(day: Day) -> None:
     hands, page = day.hands, day.hands.page
-    with day.step("start, with ten first and at a pace"):
+    with day.step("start, with a canary of ten and a pace"):
         expect(page.get_by_label("Canary")).to_have_value("10")
         hands.write("Pace", "500")
         hands.write("Reason", "their currency is mended")

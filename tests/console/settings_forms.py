@@ -33,15 +33,22 @@ def fields_of(client: Client, path: str) -> dict[str, Any]:
 
 def send(client: Client, path: str, **fields: Any) -> str:
     """What a person reads who changes these fields of a form, and saves it."""
-    typed = {**fields_of(client, path), **fields}
-    answer = client.post(path, typed, follow=True)
+    answer = saved(client, path, {**fields_of(client, path), **fields})
     assert answer.status_code == 200
     return words(answer.content.decode())
 
 
-def warnings(client: Client, path: str, **fields: Any) -> list[str]:
-    typed = {**fields_of(client, path), **fields}
+def saved(client: Client, path: str, typed: dict[str, Any]) -> Any:
+    """The answer to a form that is sent, and confirmed if it shows what changes."""
     answer = client.post(path, typed, follow=True)
+    review = (answer.context or {}).get("review")
+    if review is None:
+        return answer
+    return client.post(path, {**typed, "_reviewed": review.token}, follow=True)
+
+
+def warnings(client: Client, path: str, **fields: Any) -> list[str]:
+    answer = saved(client, path, {**fields_of(client, path), **fields})
     return [
         str(one) for one in answer.context["messages"] if one.level_tag == "warning"
     ]

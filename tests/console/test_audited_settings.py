@@ -14,8 +14,9 @@ from django.urls import reverse
 
 from broker.config import imports
 from broker.models import Act, AddressSetting, AuditRecord, Queue
+from console import settings_site, urls  # noqa: F401  the URLs fill the site
 from console.runtime import first_run
-from console.settings_site import AuditedAdmin, site
+from console.settings_site import AuditedAdmin
 from tests.broker.auditing import detail, last
 from tests.console.conftest import SignIn
 from tests.console.settings_forms import fields_of, page, send
@@ -40,7 +41,7 @@ def records() -> list[tuple[str, str, str]]:
 def test_every_page_of_settings_is_audited() -> None:
     assert [
         model.__name__
-        for model, one in site._registry.items()
+        for model, one in settings_site.site._registry.items()
         if not isinstance(one, AuditedAdmin)
     ] == []
 

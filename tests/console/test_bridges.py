@@ -172,7 +172,7 @@ def test_a_link_whose_queue_one_may_not_see_is_not_there(client: Client) -> None
     assert client.get(PAGE).status_code == 404
     assert client.post(f"{PAGE}start/").status_code == 404
     assert client.get("/bridges/shop/none/").status_code == 404
-    assert "shop/out" not in said(client, "/overview/")
+    assert "shop/out" not in said(client, "/")
 
 
 def test_the_overview_names_links_that_need_somebody(sign_in: SignIn) -> None:
@@ -184,7 +184,7 @@ def test_the_overview_names_links_that_need_somebody(sign_in: SignIn) -> None:
     make_branch(make_link("doubts"), began_at=long_ago)
     make_branch(make_link("commits"), "bk:8:1", began_at=timezone.now())
 
-    html = got(sign_in("viewer"), "/overview/")
+    html = got(sign_in("viewer"), "/")
 
     text = words(html)
     assert f"shop/broken stopped by itself: {ERROR}" in text

@@ -75,7 +75,7 @@ def test_a_failed_link_is_found_and_started_by_keys_alone(
     page: Page, link: Link
 ) -> None:
     apart(lambda: fail(link, ERROR))
-    sign_in(page, "/overview/")
+    sign_in(page, "/")
     arrive(page, "Overview")
     expect(page.locator(".alarm")).to_contain_text("A link has failed: shop/out")
 

@@ -119,18 +119,19 @@ def test_a_credential_is_made_and_its_secret_is_copied(page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     sign_in(page, "/credentials/")
     arrive(page, "Credentials")
-    walk_to(page, "Make a credential…")
+    walk_to(page, "New credential…")
     page.keyboard.press("Enter")
-    arrive(page, "Make a credential")
+    arrive(page, "New credential")
     page.get_by_label("Name").fill("billing")
     page.get_by_label("User").select_option(label="omar")
     page.get_by_role("checkbox", name="Browse").uncheck()
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_role("button", name="Create it and show its secret").click()
     arrive(page, "billing is made")
 
     page.get_by_role("button", name="Copy the secret").click()
 
-    expect(page.locator("[data-copied]")).to_have_text("Copied.")
+    told = page.get_by_role("region", name="Its secret").get_by_role("status")
+    expect(told).to_have_text("Copied.")
     secret = page.locator("#secret").inner_text()
     assert page.evaluate("() => navigator.clipboard.readText()") == secret
     assert violations_everywhere(page) == []

@@ -113,7 +113,7 @@ def test_numbers_change_where_they_are_and_rows_do_not(
 ) -> None:
     apart(make_places)
     apart(die)
-    sign_in(page, "/overview/")
+    sign_in(page, "/")
     arrive(page, "Overview")
     rows = page.locator("main li[data-row]")
     before = rows.evaluate_all("rows => rows.map((row) => row.id)")

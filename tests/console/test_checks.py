@@ -24,7 +24,7 @@ def test_the_console_s_own_project_lacks_nothing() -> None:
         checks.urls_are_included,
         checks.tasks_can_run,
         checks.factors_are_installed,
-        checks.users_are_known,
+        checks.traces_have_a_page,
         checks.pages_are_live,
     ):
         assert found(check) == set()
@@ -46,7 +46,12 @@ def test_the_console_s_own_project_lacks_nothing() -> None:
             [{"BACKEND": checks.DJANGO_TEMPLATES}],
             "console.E006",
         ),
-        (checks.users_are_known, "AUTH_USER_MODEL", "shop.User", "console.E011"),
+        (
+            checks.traces_have_a_page,
+            "BACKOUT_TRACE_URL",
+            "javascript:alert('{trace_id}')",
+            "console.E012",
+        ),
         (checks.pages_are_live, "CHANNEL_LAYERS", {}, "console.I001"),
         (
             checks.pages_are_live,

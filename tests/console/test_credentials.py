@@ -236,7 +236,7 @@ def test_who_may_only_look_sees_no_buttons(client: Client) -> None:
 def test_an_empty_page_says_what_a_credential_is(sign_in: SignIn) -> None:
     words = text(page(sign_in("administrator")))
     assert "There are no credentials yet." in words
-    assert words.count("Make a credential…") == 2
+    assert words.count("New credential…") == 2
 
 
 def test_what_administrators_have_written_is_shown_for_what_it_is(

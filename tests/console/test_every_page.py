@@ -18,12 +18,14 @@ FACTORS = (
 )
 FILES = ("export", "body", "data", "audit_export", "export_rules")
 NO_PAGES = {
-    **dict.fromkeys(("console:depths", "console:complete"), "a part of a page"),
+    **dict.fromkeys(
+        ("console:depths", "console:history", "console:complete"), "a part of a page"
+    ),
     "dashboards:run": "a part of a page",
     "dashboards:export": "a file",
     **{f"console:{name}": "a file" for name in FILES},
     "mfa_download_recovery_codes": "a file",
-    "console:view": "it leads elsewhere",
+    **dict.fromkeys(("console:view", "single_sign_on_callback"), "it leads elsewhere"),
     **dict.fromkeys(
         ("console:alive", "console:ready", "console:metrics"), "for programs"
     ),

@@ -32,6 +32,7 @@ STUBBORN = [*TIMED, f"{IGNORE}; import time; time.sleep(100)"]
 def own_server() -> Iterator[None]:
     """A process has one server of forks; the other tests load something else in it."""
     forkserver.stop()
+    forkserver.start()
     yield
     forkserver.stop()
     FORKS.set_forkserver_preload(LOADED)

@@ -6,6 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from console.layout.destinations import DESTINATIONS
+from console.views import go_to
 from tests.console.conftest import SignIn
 from tests.console.test_messages import EVIL, words
 from tests.make import make_queue, make_user
@@ -48,6 +50,22 @@ def test_one_thing_is_gone_to_at_once(sign_in: SignIn) -> None:
     assert goes_to(client, "scheduled") == reverse("console:scheduled")
 
 
+@pytest.mark.parametrize(
+    "word", ["retry", "Redrive", "requeue", "replay", "dlq", "fail"]
+)
+def test_words_of_other_products_lead_to_the_page(sign_in: SignIn, word: str) -> None:
+    assert goes_to(sign_in("viewer"), word) == reverse("console:dead_letters")
+
+
+def test_synonyms_name_pages_that_exist_and_need_three_letters(
+    sign_in: SignIn,
+) -> None:
+    assert go_to.SYNONYMS.keys() <= {place.view for place in DESTINATIONS}
+    client = sign_in("viewer")
+    assert "page, for “ack”" in found(client, "ack")
+    assert "Units of work" not in found(client, "ac")
+
+
 def test_of_several_one_chooses(sign_in: SignIn) -> None:
     make_queue()
     make_queue("dead.orders")
@@ -77,7 +95,7 @@ def test_of_many_queues_the_rest_is_a_list(sign_in: SignIn) -> None:
     html = found(sign_in("viewer"), "orders.")
 
     assert "3 more queues" in html
-    assert 'href="/?q=orders."' in html
+    assert 'href="/queues/?q=orders."' in html
 
 
 def test_one_finds_only_what_one_may_see(client: Client) -> None:

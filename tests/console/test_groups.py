@@ -87,12 +87,12 @@ def test_an_operator_says_who_looks_after_a_group(
     say(client, letter, "describe", owner=olga.pk, note="Row 7.\nAsk Ada.", ticket=link)
 
     said = look(client, url(letter))
-    assert "olga looks after it" in said
+    assert "olga owns it" in said
     assert "Row 7." in said
     assert f'href="{link}" rel="noopener noreferrer nofollow"' in (
         client.get(url(letter)).content.decode()
     )
-    assert "olga looks after it" in look(client, GROUPS)
+    assert "olga owns it" in look(client, GROUPS)
     assert "Row 7." in look(client, GROUPS)
 
 

@@ -1,4 +1,4 @@
-"""Life-lines of messages that links carry: both ids, and the way from each to the
+"""Timelines of messages that links carry: both ids, and the way from each to the
 other."""
 
 from __future__ import annotations

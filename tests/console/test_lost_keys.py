@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from broker.bridges.config import edits
 from broker.models import Bridge
-from console.runtime import first_run
+from console.runtime import first_run, keys
 from tests.broker.bridges.making import factory
 from tests.console.conftest import SignIn
 from tests.console.test_messages import words
@@ -87,10 +87,10 @@ def test_health_says_so_to_those_who_can_mend_it(ada: Client, sign_in: SignIn) -
 
 def test_keys_are_made_once_for_their_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "secret_keys"
-    first_run.make_secret_keys(path)
+    keys.make_secret_keys(path)
     key = path.read_text()
 
-    first_run.make_secret_keys(path)
+    keys.make_secret_keys(path)
 
     assert path.read_text() == key
     assert path.stat().st_mode & 0o077 == 0

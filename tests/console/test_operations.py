@@ -82,8 +82,8 @@ def test_one_message_goes_the_same_way(sign_in: SignIn, orders: Queue) -> None:
     ("prepare", "warning"),
     [
         (lambda: Queue.objects.update(paused=True), "orders is paused."),
-        (lambda: put_many(make_messages(1)), "1 entry is ready on orders, and no"),
-        (lambda: put_many(make_messages(2)), "2 entries are ready on orders, and no"),
+        (lambda: put_many(make_messages(1)), "1 message is ready on orders, and no"),
+        (lambda: put_many(make_messages(2)), "2 messages are ready on orders, and no"),
     ],
 )
 def test_a_plan_warns_of_what_waits_for_the_messages(
@@ -109,7 +109,9 @@ def test_a_plan_warns_of_what_died_before(sign_in: SignIn, orders: Queue) -> Non
     seen = said(client, url("operation", plan(client)))
 
     assert "1 of them was resubmitted before and dead-lettered again." in seen
-    assert "1 dead again (1 known cause)" in said(client, url("operation", first))
+    assert "1 dead-lettered again (1 known cause)" in said(
+        client, url("operation", first)
+    )
 
 
 def test_the_result_says_what_became_of_the_messages(
@@ -127,8 +129,8 @@ def test_the_result_says_what_became_of_the_messages(
     seen = said(client, url("operation", done))
 
     assert (
-        "4 sent 1 processed 1 dead again (1 new cause) 2 still on their queues Undo"
-        in seen
+        "4 sent 1 processed 1 dead-lettered again (1 new cause)"
+        " 2 still on their queues Undo" in seen
     )
 
 

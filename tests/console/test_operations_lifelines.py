@@ -1,4 +1,4 @@
-"""What an operation did to a message stands in its life-line, and is not an attempt."""
+"""What an operation did to a message stands in its timeline, and is not an attempt."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_the_form_chooses_the_same_again(sign_in: SignIn) -> None:
         ("after", "9.1"),
     ):
         assert f'<input type="hidden" name="{name}" value="{value}">' in html
-    back = links(html, "Leave them alone")[0]
+    back = links(html, "Cancel")[0]
     assert filters_of(back) == ["queue:orders"]
     assert "after=9.1" in back
 

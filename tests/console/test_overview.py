@@ -50,7 +50,7 @@ def test_where_all_is_well_it_says_so(sign_in: SignIn) -> None:
 
 
 def test_without_queues_it_says_what_to_do(sign_in: SignIn) -> None:
-    assert "Make a queue" in words(overview(sign_in("administrator")))
+    assert "New queue" in words(overview(sign_in("administrator")))
 
 
 def test_dead_letters_that_grow_come_first_with_their_group(sign_in: SignIn) -> None:
@@ -198,10 +198,18 @@ def test_who_signs_in_lands_there(client: Client) -> None:
     assert answer["Location"] == reverse("console:overview")
 
 
-def test_the_list_of_queues_has_its_usual_address_too(sign_in: SignIn) -> None:
-    answer = sign_in("viewer").get("/queues/?q=or")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("/?q=or&sort=-ready", "/queues/?q=or&sort=-ready"),
+        ("/?page=2", "/queues/?page=2"),
+        ("/overview/", "/"),
+    ],
+)
+def test_old_links_lead_to_the_new_pages(sign_in: SignIn, old: str, new: str) -> None:
+    answer = sign_in("viewer").get(old)
 
-    assert (answer.status_code, answer["Location"]) == (302, "/?q=or")
+    assert (answer.status_code, answer["Location"]) == (302, new)
 
 
 @pytest.mark.parametrize(

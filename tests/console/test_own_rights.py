@@ -24,6 +24,7 @@ API = "/api/v1/rights"
 OF_SETTINGS = {
     *("address", "addresssetting", "authority", "modelqueue", "queue"),
     *("queuealias", "user", "group", "subscription", "redactionrule"),
+    *("alertrule", "alerttarget", "recurringmessage"),
     *("crontabschedule", "periodictask"),
     *("bridge", "bridgedestination", "connectionfactory", "deadmessagequeue", "link"),
 }

@@ -29,7 +29,7 @@ def shown(sign_in: SignIn, query: str = "") -> str:
 
 
 def page(client: Client, query: str) -> str:
-    return client.get("/" + query).content.decode()
+    return client.get("/queues/" + query).content.decode()
 
 
 def dying(name: str, messages: int = 1) -> None:
@@ -216,7 +216,7 @@ def test_the_list_asks_as_much_for_hundreds_as_for_one(
             make_queue(f"q{count}-{number}")
         cache.clear()
         with CaptureQueriesContext(connection) as asked:
-            client.get("/")
+            client.get("/queues/")
         counts.append(len(asked))
 
     assert counts[0] == counts[1]

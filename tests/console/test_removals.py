@@ -79,7 +79,7 @@ def test_a_move_to_the_dead_letter_queue_says_its_cause_and_code(
     said = words(page(sign_in("operator"), Message.objects.latest("pk").pk))
 
     assert "Moved to dead letter queue SYSTEM.DEAD.LETTER.QUEUE: " in said
-    assert said.count(words_of_it) == 2  # in the verdict, and in the life-line
+    assert said.count(words_of_it) == 2  # in the verdict, and in the timeline
 
 
 def test_a_message_that_no_queue_took_is_back_and_waits(sign_in: SignIn) -> None:

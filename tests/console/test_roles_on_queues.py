@@ -69,7 +69,7 @@ def test_lists_have_the_queues_that_one_may_inquire(
     make_queue("pay")
     may(omar, "orders", "inquire")
 
-    html = console.get("/").content.decode()
+    html = console.get("/queues/").content.decode()
     every = ",".join(str(pk) for pk in Queue.objects.values_list("pk", flat=True))
     live = console.get("/depths/", {"shown": every}).content.decode()
 

@@ -21,15 +21,14 @@ from threading import Timer
 import psutil
 import pytest
 from django.conf import settings
-from pytest_django import Settings
 
 from broker.config.address_settings import settings_for
+from broker.config.django_settings import FOLLOWING
 from broker.config.lint import advice
 from broker.config.names import local_queue
 from broker.models import Queue
 from broker.queueing.transfer import takes
-from console.management.commands import run
-from console.runtime import first_run, preflight
+from console.runtime import first_run, keys, launcher, preflight
 from console.runtime.forkserver import IS_SAFE
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import MARK
@@ -138,10 +137,10 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 
 def test_a_secret_key_is_made_once(tmp_path: Path) -> None:
-    first_run.make_secret_key(tmp_path / "key")
+    keys.make_secret_key(tmp_path / "key")
     key = (tmp_path / "key").read_text()
 
-    first_run.make_secret_key(tmp_path / "key")
+    keys.make_secret_key(tmp_path / "key")
 
     assert (tmp_path / "key").read_text() == key
     assert len(key) > 50
@@ -184,44 +183,73 @@ def test_a_dead_letter_queue_exists_only_once_it_is_defined() -> None:
 
 def test_a_demo_from_nowhere_does_not_start(tmp_path: Path) -> None:
     with pytest.raises(CannotStart, match="There is no directory"):
-        run.table(settings.BASE_DIR / "Procfile", str(tmp_path / "missing"), {})
+        launcher.table(settings.BASE_DIR / "Procfile", str(tmp_path / "missing"), {})
 
 
 def test_the_manual_has_the_commands_of_the_procfile() -> None:
     manual = (settings.BASE_DIR / "docs" / "operations.md").read_text()
 
-    for program in run.table(settings.BASE_DIR / "Procfile", None, {}):
+    for program in launcher.table(settings.BASE_DIR / "Procfile", None, {}):
         assert program.arguments[-1].removeprefix("exec ") in manual, program.name
 
 
 def test_the_demo_has_clients_of_the_listener() -> None:
     procfile = settings.BASE_DIR / "Procfile"
-    names = [[one.name for one in run.table(procfile, demo, {})] for demo in (None, "")]
+    names = [
+        [one.name for one in launcher.table(procfile, demo, {})] for demo in (None, "")
+    ]
     assert {*names[1]} - {*names[0]} == {"clients", "demo"}
     assert "listener" in names[0]
 
 
 def test_all_programs_are_told_where_the_listener_is(
-    monkeypatch: pytest.MonkeyPatch, settings: Settings
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("BROKER_AMQP_PORT", raising=False)
-    settings.BROKER_AMQP_PORT_IS_FIXED = False
-    with socket.create_server((settings.BROKER_AMQP_HOST, 0)) as taken:
-        settings.BROKER_AMQP_PORT = port = taken.getsockname()[1]
-        other = int(run.environment_of_children(None)["BROKER_AMQP_PORT"])
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setitem(FOLLOWING, "BROKER_AMQP_PORT", lambda _: port)
+        other = int(launcher.environment_of_children(None)["BROKER_AMQP_PORT"])
         assert port < other < port + 20
-        settings.BROKER_AMQP_PORT_IS_FIXED = True  # the listener will refuse it
-        assert run.port_of_listener() == port
-    settings.BROKER_AMQP_PORT_IS_FIXED = False
-    settings.BROKER_AMQP_HOST = "192.0.2.1"  # nobody has it
+        monkeypatch.setenv("BROKER_AMQP_PORT", str(port))  # the listener will refuse it
+        assert launcher.port_of_listener() == port
+    monkeypatch.setenv("BROKER_AMQP_PORT", "amqp")
+    with pytest.raises(CannotStart, match="BROKER_AMQP_PORT must be of type int"):
+        launcher.port_of_listener()
+    monkeypatch.delenv("BROKER_AMQP_PORT")
+    monkeypatch.setenv("BROKER_AMQP_HOST", "192.0.2.1")  # nobody has it
     with pytest.raises(CannotStart):
-        run.port_of_listener()
+        launcher.port_of_listener()
+
+
+def test_the_launcher_does_not_load_what_its_programs_need() -> None:
+    """It stays as long as they do, and shares no memory with them."""
+    code = "import sys, console.runtime.launcher; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert "console.runtime.supervisor" in loaded
+    assert not loaded & {"django.apps", "psycopg", "redis", "celery", "ssl", "asyncio"}
+
+
+def test_settings_that_cannot_be_loaded_end_the_start(
+    tmp_path: Path, procfile: Path, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BACKOUT_LOG_FORMAT", "xml")
+
+    with running(tmp_path / "var", procfile, port) as launched:
+        output, _ = launched.communicate(timeout=LONGEST_S)
+
+    assert launched.returncode == 1
+    assert "BACKOUT_LOG_FORMAT is text or json, not 'xml'." in output
+    assert "The reason is above." in output
 
 
 def test_the_demo_takes_messages_from_a_directory(tmp_path: Path) -> None:
     (tmp_path / "two words").mkdir()
 
-    *_, demo = run.table(
+    *_, demo = launcher.table(
         settings.BASE_DIR / "Procfile", str(tmp_path / "two words"), {}
     )
 

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db
 CODE, INDEX = reverse("mfa_authenticate"), reverse("mfa_index")
 APP, ADD_KEY = reverse("mfa_activate_totp"), reverse("mfa_add_webauthn")
 ELSEWHERE = (
-    *("/", "/overview/", "/preferences/", "/audit/", "/accounts/password/"),
+    *("/", "/queues/", "/preferences/", "/audit/", "/accounts/password/"),
     *("/accounts/login/", reverse("mfa_view_recovery_codes"), "/reports/"),
 )
 
@@ -253,7 +253,7 @@ def test_a_command_lets_back_in_who_lost_it(
     assert (record.actor_kind, record.object_name) == ("system", "ada")
     assert record.details["sessions"] == 1
     assert not AuditRecord.objects.filter(act=Act.REMOVE_FACTOR).exists()
-    assert give_password(Client(), ada) == "/overview/"
+    assert give_password(Client(), ada) == "/"
 
 
 def test_a_command_says_that_there_is_nobody() -> None:

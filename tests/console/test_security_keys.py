@@ -46,7 +46,7 @@ def test_a_key_is_added_named_used_and_removed(vera: User) -> None:
     other = half(vera)
     asked = other.get(CODE).context["js_data"]["request_options"]
     answer = key.answer(asked)
-    assert other.post(CODE, {"credential": answer})["Location"] == "/overview/"
+    assert other.post(CODE, {"credential": answer})["Location"] == "/"
 
     third = half(vera)
     third.get(CODE)
@@ -54,7 +54,7 @@ def test_a_key_is_added_named_used_and_removed(vera: User) -> None:
     assert WRONG in again.content.decode()
     client.post(reverse("mfa_remove_webauthn", args=[row.pk]))
     assert not Authenticator.objects.exists()
-    assert give_password(Client(), vera) == "/overview/"
+    assert give_password(Client(), vera) == "/"
     acts = [act for act, _, outcome in records() if outcome == "done"]
     assert [one for one in acts if "sign" not in one] == [
         "account.create",

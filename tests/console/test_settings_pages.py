@@ -43,7 +43,7 @@ ADD = "/admin/broker/addresssetting/add/"
 def test_nothing_and_nowhere_are_told_apart(
     ada: Client, typed: dict[str, str], stored: str | None, shown: str
 ) -> None:
-    ada.post(ADD, {"match": "orders.#"} | typed)
+    send(ada, ADD, match="orders.#", **typed)
 
     setting = AddressSetting.objects.get()
     change = ada.get(f"/admin/broker/addresssetting/{setting.pk}/change/")
@@ -315,9 +315,9 @@ def test_the_history_of_a_setting_is_the_audit_s(ada: Client) -> None:
     setting = AddressSetting.objects.create(match="orders.#", max_delivery_attempts=3)
     send(ada, page_of(setting, "change"), match="orders.#", max_delivery_attempts=5)
 
-    answer = ada.get(page_of(setting, "history"), follow=True)
+    answer = ada.get(page_of(setting, "history"))
 
-    assert answer.redirect_chain[-1][0].startswith("/audit/?object=address")
+    assert "/audit/?object=address" in answer.content.decode()
     assert "changed settings" in answer.content.decode()
     assert "orders.#" in answer.content.decode()
     assert "Recent actions" not in ada.get("/admin/").content.decode()

@@ -35,11 +35,12 @@ from tests.make import NOON, make_queue, minutes
 
 ABSENT: Values = {  # of each thing that is on a queue, or is one: what nothing has
     **dict.fromkeys(("message_id", "operation_id", "uow", "record"), 987_654_321),
-    **dict.fromkeys(("connection_id", "endpoint_id"), 987_654_321),
+    **dict.fromkeys(("connection_id", "endpoint_id", "recurring_id"), 987_654_321),
     **dict.fromkeys(("name", "address", "client_message_id"), "nowhere"),
     **dict.fromkeys(("bridge", "link", "xid"), "nowhere"),
     "fingerprint": "f" * 12,
     "xid": "nowhere",
+    **dict.fromkeys(("alert_id", "silence_id"), 987_654_321),
 }
 OF_NO_QUEUE = {
     "slug": "a view is its owner’s, or shared; reports are there for all",
@@ -54,6 +55,10 @@ OF_NO_QUEUE = {
     "pk": "a security key is there for its owner alone",
     "run_id": "a run is there for all; its rows are of queues that one may inquire",
     "rest": "it names nothing",
+    **dict.fromkeys(
+        ("alert_rule", "alert_target", "target_id"),
+        "rules are there for all; it takes a permission to know of targets",
+    ),
     **dict.fromkeys(
         ("factory", "destination", "dead_queue"),
         "it takes a permission to know of what bridges are made of",
@@ -100,8 +105,11 @@ SENT: list[tuple[str, str, Values]] = [
     ("get", "messages/order/", {"which": "ticked", "item": "@waiting"}),
     ("get", "messages/order/", {"which": "all", "f": "queue:@name"}),
     ("post", "messages/order/", {"which": "all", "f": "id:@letter", "kind": "remove"}),
+    ("get", "queues/other/send/", {"like": "@message_id"}),
     ("post", "queues/other/order/", {"which": "all", "kind": "move", "to": "@name"}),
     ("get", "scheduled/", {"queue": "@name"}),
+    ("get", "history/", {"queue": "@name"}),
+    ("get", "history/", {"bridge": "@bridge", "link": "@link"}),
     ("get", "settings/effective/", {"address": "@name"}),
     ("get", "reports/dead-letters/", {"queue": "@name", "days": "90"}),
     ("get", "go/", {"q": "@name"}),

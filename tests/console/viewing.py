@@ -267,7 +267,7 @@ def run(url: str, given: Namespace) -> None:
         Shown("/queues/"),
         Shown(f"/queues/{FLOW}/"),
         Shown("/dead/"),
-        Shown("/overview/", asks=True),
+        Shown("/", asks=True),
         Shown(f"/operations/{operation.pk}/", f"?operation={operation.pk}"),
     ]
     cookies = cookies_of(given.viewers, len(pages))

@@ -17,13 +17,20 @@ from console.messages import saved_views
 from dashboards.models import ReportRun
 from tests.broker.promising import promise
 from tests.console.acts import PAGES, RULES
+from tests.console.alert_acts import make_alerts
 from tests.console.api_acts import OPERATIONS
 from tests.console.api_bridge_acts import make_bridge
 from tests.console.bridging import make_branch
 from tests.console.endpoints import Endpoint, at
 from tests.console.letters import die, make_places
 from tests.console.wire import make_client, make_credential, make_endpoint
-from tests.make import make_messages, make_queue, make_user, plan_resubmit
+from tests.make import (
+    make_messages,
+    make_queue,
+    make_recurring,
+    make_user,
+    plan_resubmit,
+)
 
 Values = dict[str, Any]
 JSON = "application/json"
@@ -45,6 +52,22 @@ SAID: dict[
 }
 
 
+NAMES: Values = {
+    "bridge": "bridge",
+    "link": "out",
+    "factory": "from",
+    "destination": "orders",
+    "dead_queue": "dmq",
+    "name": "orders",
+    "address": "orders",
+    "match": "orders",
+    "alias": "OLD",
+    "model": "SYSTEM.DURABLE.MODEL.QUEUE",
+    "username": "shop",
+    "principal": "user:shop",
+}
+
+
 def make_world(client: Client) -> Values:
     """What URLs name, by the name of it in their patterns.
 
@@ -61,7 +84,6 @@ def make_world(client: Client) -> Values:
     client.put(f"/api/v1/operations/{plan.pk}/patch", patch, content_type=JSON)
     rules.save("DLQ", RULES, user)
     wanted = filters.parse("state:dead")
-    view = saved_views.save(user, "All", wanted, is_shared=False)
     connection = make_client()
     got = client.post("/api/v1/queues/orders/get", LEASE, content_type=JSON).json()
     held = client.post("/api/v1/queues/orders/branch", LEASE, content_type=JSON)
@@ -73,19 +95,7 @@ def make_world(client: Client) -> Values:
     make_branch(make_bridge(), XID)
     QueueAlias.objects.create(name="OLD", target="orders")
     make_user("shop", pattern="orders")
-    return {
-        "bridge": "bridge",
-        "link": "out",
-        "factory": "from",
-        "destination": "orders",
-        "dead_queue": "dmq",
-        "name": "orders",
-        "address": "orders",
-        "match": "orders",
-        "alias": "OLD",
-        "model": "SYSTEM.DURABLE.MODEL.QUEUE",
-        "username": "shop",
-        "principal": "user:shop",
+    return NAMES | {
         "message_id": message_id,
         "letter": letter.message_id,
         "client_message_id": "order-7",
@@ -94,15 +104,17 @@ def make_world(client: Client) -> Values:
         "endpoint_id": make_endpoint(connection).pk,
         "credential_id": make_credential(user=user).pk,
         "operation_id": plan.pk,
+        "recurring_id": make_recurring().pk,
         "record_id": AuditRecord.objects.latest("pk").pk,
         "settlement": got["settlement"],
         "branch": branch,
-        "slug": view.slug,
+        "slug": saved_views.save(user, "All", wanted, is_shared=False).slug,
         "uow": work.id,
         "prepared": promised.id,
         "xid": XID,
         "run_id": ReportRun.objects.create(report="dead-letters", state="done").pk,
         "rest": "nothing",
+        **make_alerts(),
         "pk": 1,  # of a security key, which is nobody else's to see
     }
 

@@ -16,7 +16,7 @@ from pytest_django import Settings
 from redis import Redis
 
 from broker.models import Queue
-from console.runtime.servers import REDIS_SERVER
+from console.runtime import wheels
 from dashboards.live import samples
 from tests.console.until import until
 from tests.make import make_queue
@@ -38,7 +38,7 @@ FEW_ROWS = {
 def server() -> Iterator[Redis]:
     with TemporaryDirectory() as directory:
         socket = f"{directory}/redis.sock"
-        command = [str(REDIS_SERVER), "--port", "0", "--unixsocket", socket]
+        command = [str(wheels.valkey()), "--port", "0", "--unixsocket", socket]
         with subprocess.Popen([*command, "--save", ""], cwd=directory) as process:
             client = Redis(unix_socket_path=socket)
             until(lambda: Path(socket).exists() and client.ping())

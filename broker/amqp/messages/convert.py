@@ -57,6 +57,7 @@ from broker.amqp.protocol.sections import (
 )
 from broker.amqp.protocol.types.decoding import decode
 from broker.amqp.protocol.types.types import Symbol
+from broker.formats import trace_context
 from broker.queueing.get import Delivery
 from broker.queueing.store import NewMessage
 
@@ -196,6 +197,8 @@ def take_wishes(message: NewMessage, sections: Sections, now: datetime) -> bytes
     if annotations:
         said = map_of(annotations)
         message.deliver_at = delayed_until(said, now)
+        if context := trace_context.from_annotations(said):
+            message.properties = {**message.properties, **context}
         if ours := from_annotations(said):
             asked |= ours
             annotations = with_pairs(ANNOTATIONS, annotations, {}, IBM)

@@ -16,6 +16,7 @@ from broker.amqp.protocol.conditions import (
 from broker.errors import BrokerError
 from broker.errors.mq_codes import EXPIRY_UNLIMITED, Persistence
 from broker.formats.mq.descriptor import STORED, TENTH, TEXTS, check_put
+from broker.formats.trace_context import TRACEPARENT
 from broker.queueing.store import NewMessage
 
 # The broker's own annotation, and Azure's.
@@ -26,7 +27,7 @@ AFTER = "x-opt-delivery-delay"
 def is_wish(annotation: str) -> bool:
     """Whether the broker itself acts on an annotation. All others are only for
     consumers."""
-    return annotation.startswith(PREFIX) or annotation in (*AT, AFTER)
+    return annotation.startswith(PREFIX) or annotation in (*AT, AFTER, TRACEPARENT)
 
 
 def moment(since_1970_ms: int) -> datetime | None:

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 
 from broker.amqp.threads import DatabaseAway, is_certain, is_lost
 from broker.errors import BrokerError
-from broker.queueing.put import NewMessage, put_many
+from broker.queueing.put import NewMessage, put_as_given
 
 logger = logging.getLogger(__name__)
 
@@ -75,4 +75,4 @@ def commit(puts: Sequence[Put]) -> None:
         by_actor[put.actor] += put.messages
     with nullcontext() if len(by_actor) == 1 else transaction.atomic():
         for actor, messages in by_actor.items():
-            put_many(messages, actor=actor)
+            put_as_given(messages, actor=actor)

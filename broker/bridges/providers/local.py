@@ -26,7 +26,7 @@ from broker.formats.mq.descriptor import made_id
 from broker.models import Queue
 from broker.monitoring import wait_times
 from broker.queueing import delayed, journal, notifications
-from broker.queueing.put import CHUNK, NewMessage, put_many, put_to
+from broker.queueing.put import CHUNK, NewMessage, put_as_given, put_to
 from broker.queueing.store import Receipt
 from broker.settlement import settle
 from broker.settlement.outcomes import Release
@@ -170,7 +170,7 @@ def send(messages: Sequence[NewMessage]) -> list[Receipt]:
         if alike:  # one statement for all, without a savepoint around it
             receipts = put_to(messages[0].address, messages)
         else:
-            receipts = put_many(messages)
+            receipts = put_as_given(messages)
     except BrokerError as error:
         raise SendRefused("this broker", str(error)) from error
     for message, receipt in zip(messages, receipts, strict=True):

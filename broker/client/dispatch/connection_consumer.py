@@ -26,7 +26,9 @@ from django.db import connection, transaction
 from broker import models
 from broker.client.dispatch import stoppages
 from broker.client.dispatch.handlers import Handler
+from broker.client.dispatch.limits import OverLimit, SharedLimits
 from broker.client.dispatch.middleware import wrapped
+from broker.client.dispatch.spans import Spans
 from broker.client.dispatch.undeliverable import (
     Blocked,
     NoneOf,
@@ -37,11 +39,13 @@ from broker.client.dispatch.undeliverable import (
 from broker.config.names import local_queue
 from broker.errors import BrokerError
 from broker.errors.queues import DeliveryStopped, NotAuthorized
+from broker.errors.units_of_work import Reject
 from broker.formats.selectors.parsing import Selector, parse
+from broker.formats.trace_context import trace_id
 from broker.monitoring import logs
 from broker.queueing import processes
 from broker.queueing.get import Delivery
-from broker.queueing.selective_get import Search
+from broker.queueing.selective_get import Finder, Search
 from broker.security import authorities
 from broker.settlement import settle
 from broker.settlement.outcomes import Release
@@ -82,7 +86,14 @@ class ConnectionConsumer:
             selector=handler.selector,
             retains_unwanted=handler.retain_unwanted,
             server_sessions=handler.concurrency,
+            max_running=handler.max_running,
+            rate=handler.rate,
         ).pk
+        self.limits: SharedLimits | None = None
+        if handler.max_running or handler.rate:
+            self.limits = SharedLimits(
+                queue, handler.name, max_running=handler.max_running, rate=handler.rate
+            )
 
     @classmethod
     def open(cls, handler: Handler) -> ConnectionConsumer:
@@ -142,11 +153,15 @@ class ServerSession:
         self.swept_at = time.monotonic()
         self.next = Next(consumer.queue.name, pooled=True)
         self.following: list[Delivery] = []  # got by the commit of the last round
+        self.spans = Spans(consumer.handler)
+        self.held_s = 0.0  # seconds that a limit makes it wait
 
     @cached_property
-    def search(self) -> Search | None:
-        text = self.handler.selector
-        return Search(self.consumer.queue.name, parse(text)) if text else None
+    def search(self) -> Finder | None:
+        """What finds its messages; None: the next of its queue."""
+        text, limits = self.handler.selector, self.consumer.limits
+        search = Search(self.consumer.queue.name, parse(text)) if text else None
+        return search if limits is None else limits.within(search)
 
     def serve(self) -> int:
         """Run one round; return the number of deliveries.
@@ -164,22 +179,32 @@ class ServerSession:
         count = 0
         refused: NotAuthorized | None = None
         try:
-            with unit_of_work(join=self.handler.join, actor=self.handler.name) as work:
+            with (
+                self.spans,
+                unit_of_work(join=self.handler.join, actor=self.handler.name) as work,
+            ):
                 got = self.get(work)
                 count = len(got.deliveries)
                 refused = self.hand_out(got, work)
             self.following = work.following
-        except DatabaseError:
+        except DatabaseError as error:
             if not connection.is_usable():
                 raise
-            logger.info("%s was backed out.", self.handler.queue, exc_info=True)
+            self.note_backout(error)
         except BrokerError as error:
             logger.warning("%s: %s", self.handler.queue, error)
+        except Reject as error:  # as the handler wishes
+            logger.info("%s was rejected: %s", self.handler.queue, error)
         except Exception as error:  # noqa: BLE001  # any error of a handler is a backout
-            logger.info("%s was backed out: %s", self.handler.queue, error)
+            self.note_backout(error)
         if refused is not None:
             raise refused
         return count
+
+    def note_backout(self, why: object) -> None:
+        """Log the present exception, for people and for tools such as Sentry."""
+        queue = self.handler.queue
+        logger.exception("%s was backed out: %s", queue, why, extra=logs.ids())
 
     def close(self) -> None:
         """Release what the last round got for the next one."""
@@ -200,8 +225,12 @@ class ServerSession:
         else:
             for delivery in got.deliveries:
                 # not ended here: the line about a backout has the ids, too
-                logs.bind(message_id=delivery.message_id, unit_of_work=delivery.uow)
-                self.consumer.handle(delivery, work)
+                logs.bind(
+                    message_id=delivery.message_id,
+                    unit_of_work=delivery.uow,
+                    trace_id=trace_id(delivery.properties),
+                )
+                self.spans.process(self.consumer.handle, delivery, work)
             if self.handler.batch == 1 and self.search is None and self.goes_on():
                 work.then = self.next
         return None
@@ -223,7 +252,12 @@ class ServerSession:
         return NOTHING
 
     def get_wanted(self, work: UnitOfWork) -> Got:
-        return Got(self.take(work, self.search))
+        self.held_s = 0.0
+        try:
+            return Got(self.take(work, self.search))
+        except OverLimit as over:
+            self.held_s = over.wait_s
+            return NOTHING
 
     def get_unwanted(self, work: UnitOfWork) -> Got:
         self.swept_at = time.monotonic()
@@ -235,7 +269,7 @@ class ServerSession:
             self.sweep = Search(self.consumer.queue.name, nobody)
         return Got(self.take(work, self.sweep), selectors)
 
-    def take(self, work: UnitOfWork, search: Search | None) -> list[Delivery]:
+    def take(self, work: UnitOfWork, search: Finder | None) -> list[Delivery]:
         queue, batch = self.consumer.queue.name, self.handler.batch
         return work.get(queue, batch, search=search, pooled=True)
 

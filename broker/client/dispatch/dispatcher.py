@@ -124,6 +124,8 @@ class Dispatcher:
                 looked_at = time.monotonic()
                 if not consumer.is_open():
                     return
-            if is_idle and self.goes_on():
+            if is_idle and session.held_s and consumer.limits:
+                consumer.limits.wait(self.stopping, session.held_s)
+            elif is_idle and self.goes_on():
                 longest_s = delayed.until_due_s(consumer.queue.name)
                 notifications.wait(queue_id, seen, longest_s=longest_s)

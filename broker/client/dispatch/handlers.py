@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import autodiscover_modules
 
+from broker.client.dispatch import limits
 from broker.formats.selectors.parsing import parse
 from broker.queueing.get import Delivery
 from broker.transactions.scope import UnitOfWork
@@ -32,6 +33,9 @@ class Handler:
     selector: str = ""  # selector of wanted messages; empty: all messages are wanted
     retain_unwanted: bool = True  # keep unwanted messages (MSGRETENTION)
     user: str | None = None  # user whose authorities apply; None: the application
+    # limits over all processes
+    max_running: int | None = None
+    rate: str = ""
 
     @property
     def name(self) -> str:
@@ -50,6 +54,8 @@ def consumes(  # noqa: PLR0913  # each is named where it is used
     selector: str = "",
     retain_unwanted: bool = True,
     user: str | None = None,
+    max_running: int | None = None,
+    rate: str = "",
 ) -> Callable[[Handle], Handle]:
     """Register a function for a queue; each has one, or one for each selector.
 
@@ -66,9 +72,13 @@ def consumes(  # noqa: PLR0913  # each is named where it is used
             in any process; False disposes of them (MSGRETENTION).
         user: the name of the user whose authorities apply; by default the application,
             which has all.
+        max_running: most units of work of the function at once, in all processes.
+        rate: most messages in a time, in all processes, as 100/m; of a second (s),
+            minute (m), hour (h) or day (d). They are spaced evenly.
 
     Raises:
         InvalidSelector: the selector cannot be parsed.
+        ImproperlyConfigured: a limit cannot be read.
     """
 
     def register(handle: Handle) -> Handle:
@@ -77,8 +87,18 @@ def consumes(  # noqa: PLR0913  # each is named where it is used
             raise ImproperlyConfigured(f"{queue} has a handler{which} already")
         if selector:
             parse(selector)
+        limits.check(max_running, rate)
         HANDLERS[queue, selector] = Handler(
-            queue, handle, join, batch, concurrency, selector, retain_unwanted, user
+            queue,
+            handle,
+            join,
+            batch,
+            concurrency,
+            selector,
+            retain_unwanted,
+            user,
+            max_running,
+            rate,
         )
         return handle
 

@@ -122,7 +122,8 @@ def obstacle(queue: Queue, stoppage: Stoppage, now: datetime | None) -> Blocked 
 
 def take(queue: Queue, message_id: int, now: datetime | None) -> Delivery | None:
     """Get one ready message, even from a paused queue."""
-    Queue.objects.filter(pk=queue.pk).update(paused=False)  # the caller undoes this
+    # The caller undoes this.
+    Queue.objects.filter(pk=queue.pk).update(paused=False, paused_until=None)
     positions = [message_id, message_id - BACK]
     entry = Ready.objects.filter(
         queue_id=queue.pk, priority__in=range(10), pos__in=positions

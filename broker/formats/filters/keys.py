@@ -71,7 +71,13 @@ KEYS = {
         Key("cause", KeyKind.CHOICE, "why it died", CAUSES, of_letters=True),
         Key("error", KeyKind.WORDS, "what its consumer said", (), of_letters=True),
         Key("fingerprint", KeyKind.TEXT, "the group of its error", (), of_letters=True),
-        Key("origin", KeyKind.TEXT, "the queue it died on", (), of_letters=True),
+        Key(
+            "origin",
+            KeyKind.TEXT,
+            "the queue that it comes from",
+            (),
+            of_letters=True,
+        ),
         Key(
             "resubmits",
             KeyKind.NUMBER,

@@ -9,6 +9,8 @@ from dataclasses import replace
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from broker.alerts import handler  # noqa: F401  the handler of notifications
+from broker.alerts.names import QUEUE
 from broker.checks import BROKER, refuse_unsafe_server
 from broker.client.dispatch.dispatcher import Dispatcher
 from broker.client.dispatch.handlers import Handler, discover
@@ -89,12 +91,13 @@ class Command(BaseCommand):
             housekeeper.stop()
 
     def tell(self, handlers: list[Handler]) -> None:
-        if not handlers:
+        theirs = [one for one in handlers if one.queue != QUEUE]  # ours are not news
+        if not theirs:
             self.stderr.write(
                 "No application registers a handler; write @consumes in its handlers.py"
                 " and start this again. Waiting."
             )
-        for one in handlers:
+        for one in theirs:
             which = f" ({one.selector})" if one.selector else ""
             self.say(f"{one.queue}{which} → {one.name} ×{one.concurrency}")
 

@@ -285,8 +285,9 @@ def obstacle_of(row: RuleTable, target: Target) -> str:
         return str(NoSuchQueue(target.queue))
     user: Any = row.acts_for
     if target.as_user is not None:
-        people = get_user_model()._default_manager.filter(username=target.as_user)
-        user = people.first()
+        users = get_user_model()
+        named = {users.USERNAME_FIELD: target.as_user}
+        user = users._default_manager.filter(**named).first()
     if user is None:
         return f"there is no user {target.as_user!r}, for PUTAUT(CTX)"
     may = authorities.may(user, "put", target.queue)

@@ -148,6 +148,10 @@ def pieces(text: str, rule: RedactionRule, marker: Marker) -> Iterator[str]:
     yield text[at:]
 
 
+def text_as_seen(text: str, rules: Rules) -> str:
+    return scrubbed(text, rules, Marker())
+
+
 def properties_as_seen(
     properties: Mapping[str, Any], rules: Rules
 ) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -23,6 +23,7 @@ from broker.security.redaction.masking import (
     body_as_seen,
     marked,
     properties_as_seen,
+    text_as_seen,
 )
 from broker.security.redaction.message_queues import EVERY, queues_of
 from broker.security.redaction.targets import OF_BODIES
@@ -53,6 +54,10 @@ class Veil:
 
     def body(self, body: bytes, content_type: str) -> MaskedBody:
         return body_as_seen(body, content_type, self.rules)
+
+    def text(self, text: str) -> str:
+        """Another text about the message, masked by the rules with a pattern."""
+        return text_as_seen(text, self.rules)
 
     def properties(
         self, properties: Mapping[str, Any]

@@ -106,7 +106,7 @@ journal AS (
     FROM entry WHERE %(ends)s::boolean GROUP BY at, queue_id
     UNION ALL
     SELECT at, %(uow)s::bigint, taker, count(*), 1::smallint, NULL, 1::smallint,
-        %(actor)s::text, array_agg(new_id ORDER BY new_id), %(detail)s::jsonb
+        %(actor)s::text, array_agg(new_id ORDER BY new_id), %(detail)s::jsonb - 'stack'
     FROM entry, unnest(takers) AS taker GROUP BY at, taker
 )
 SELECT id, new_id, takers FROM entry ORDER BY ord;

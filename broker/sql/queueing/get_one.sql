@@ -17,12 +17,13 @@ WITH ended AS (
 settled AS (
     DELETE FROM broker_claim
     WHERE uow = %(accepted_uow)s::bigint AND EXISTS (SELECT FROM ended)
-    RETURNING uow, queue_id, ids
+    RETURNING uow, queue_id, ids, claimed_at,
+        coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
 ),
 accepted AS (
-    INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, actor, ids)
-    SELECT coalesce(%(now)s::timestamptz, statement_timestamp()), uow, queue_id, cardinality(ids),
-        3, 2, %(actor)s::text, ids
+    INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, actor, ids, held_ms)
+    SELECT at, uow, queue_id, cardinality(ids), 3, 2, %(actor)s::text, ids,
+        greatest(least(date_part('epoch', at - claimed_at) * 1000, 2147483647), 0)
     FROM settled
 ),
 taken AS (

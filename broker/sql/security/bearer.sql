@@ -2,7 +2,7 @@
 --
 -- Locks    none.
 -- Index    none: there are few credentials.
--- Returns  the fields of broker.security.credentials.CREDENTIAL, then those of USER; no
+-- Returns  the fields of broker.security.credentials.CREDENTIAL, then those of user_of; no
 --          row if the secret is unknown, revoked or expired, or its user is not active.
 SELECT credential.id, credential.name, credential.user_id, credential.patterns,
     credential.may_get, credential.may_browse, credential.may_put,

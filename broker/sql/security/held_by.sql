@@ -12,4 +12,4 @@ SELECT account.id, account.is_superuser, (
         WHERE member.user_id = account.id)
 )
 FROM auth_user AS account
-WHERE account.id = ANY (%(user_ids)b::integer[]) AND account.is_active;
+WHERE account.id = ANY (%(user_ids)b::bigint[]) AND account.is_active;

@@ -31,7 +31,7 @@ claim AS MATERIALIZED (
     FOR UPDATE OF claim
 ),
 split AS MATERIALIZED (
-    SELECT claim.uow, claim.claim_id, claim.queue_id, parts.*
+    SELECT claim.uow, claim.claim_id, claim.queue_id, claim.claimed_at, parts.*
     FROM claim, LATERAL (
         SELECT array_agg(id) FILTER (WHERE at IS NULL) AS ids,
             array_agg(priority) FILTER (WHERE at IS NULL) AS priorities,
@@ -54,7 +54,7 @@ split AS MATERIALIZED (
 ),
 found AS MATERIALIZED (
     SELECT (%(numbers)b::bigint[])[place] AS number, (%(ids)b::bigint[])[place] AS id,
-        split.uow, split.queue_id, their.*
+        split.uow, split.queue_id, split.claimed_at, their.*
     FROM split, unnest(places, their_priorities, their_backout_counts,
         their_delivery_counts, their_expiries) AS their (
         place, priority, backout_count, delivery_count, expires_at)
@@ -81,9 +81,11 @@ emptied AS (
       AND split.ids IS NULL AND (SELECT is_whole FROM whole)
 ),
 journal AS (
-    INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, actor, ids)
+    INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, actor, ids, held_ms)
     SELECT coalesce(%(now)s::timestamptz, statement_timestamp()), uow, queue_id,
-        count(*), 3, 2, (%(actors)b::text[])[number + 1], array_agg(id ORDER BY id)
+        count(*), 3, 2, (%(actors)b::text[])[number + 1], array_agg(id ORDER BY id),
+        greatest(least(date_part('epoch',
+            coalesce(%(now)s::timestamptz, statement_timestamp()) - min(claimed_at)) * 1000, 2147483647), 0)
     FROM found
     WHERE (%(accepts)b::boolean[])[number + 1] AND (SELECT is_whole FROM whole)
     GROUP BY number, uow, queue_id

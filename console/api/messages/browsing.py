@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal, Self
 
 from django.http import HttpRequest
 from ninja import Path, Query, Router, Schema
 from ninja.errors import ValidationError
-from pydantic import Field
+from pydantic import AwareDatetime, Field, model_validator
 
 from broker.models import Queue
 from broker.operations import queue_pause
 from broker.queueing import browse
 from broker.security import audit, authorities
+from broker.sql import database_now
 from console.accounts import masking
+from console.api.messages.schemas import BrowsedMessage, FullMessage
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.queues import named
 from console.api.requests import RequestBody
-from console.messages.documents import (
-    PLACES,
-    BrowsedMessage,
-    FullMessage,
-    brief,
-    numbered,
-    told,
-)
+from console.messages.documents import PLACES, brief, numbered, told
 from dashboards.live import depths
 
 router = Router(tags=["queues"])
 
+YEAR_S = 366 * 86_400
 VIEW, BROWSE, PAUSE = "broker.view_queue", "broker.browse_queue", "broker.pause_queue"
 
 
@@ -38,6 +36,7 @@ class QueueState(Schema):
     name: str
     address: str
     paused: bool
+    paused_until: datetime | None  # null: until somebody resumes it
     stopped: bool  # delivery to ConnectionConsumers is stopped
     takes_dead_letters: bool
     ready: int
@@ -61,10 +60,24 @@ class QueuesPage(Schema):
     limit: int = Field(default=100, ge=1, le=1000)
 
 
-class PauseReason(RequestBody):
+class ResumeReason(RequestBody):
     """The reason, for the audit."""
 
     reason: str = Field(default="", max_length=200, pattern=NO_NUL)
+
+
+class Pause(ResumeReason):
+    """When the queue resumes by itself, as a time or as seconds from now; without
+    either, it is paused until somebody resumes it."""
+
+    until: AwareDatetime | None = None
+    for_s: int | None = Field(default=None, ge=1, le=YEAR_S)
+
+    @model_validator(mode="after")
+    def has_one_end(self) -> Self:
+        if self.until is not None and self.for_s is not None:
+            raise ValueError("Give until or for_s, not both.")
+        return self
 
 
 class Entries(Schema):
@@ -96,7 +109,7 @@ def list_queues(request: HttpRequest, page: Query[QueuesPage]) -> dict[str, Any]
     found = [one for one in found if text in one.name.lower() and one.name > page.after]
     part = found[: page.limit]
     return {
-        "queues": [state_of(one) for one in part],
+        "queues": states_of(part),
         "next": part[-1].name if len(found) > page.limit else None,
     }
 
@@ -108,13 +121,18 @@ def read_queue(request: HttpRequest, name: Path[str]) -> dict[str, Any]:
     """One queue with its depths."""
     require(request, VIEW)
     authorities.require(request.user, "inquire", named(name).name)
-    (found,) = depths.queues(name)
-    return state_of(found)
+    return states_of(depths.queues(name))[0]
 
 
-def state_of(one: depths.QueueDepth) -> dict[str, Any]:
-    plain = set(QueueState.model_fields) - {"in_flight"}
-    return {name: getattr(one, name) for name in plain} | {"in_flight": one.claimed}
+def states_of(queues: Sequence[depths.QueueDepth]) -> list[dict[str, Any]]:
+    ids = [one.queue_id for one in queues if one.paused]
+    ends = dict(Queue.objects.filter(pk__in=ids).values_list("pk", "paused_until"))
+    plain = set(QueueState.model_fields) - {"in_flight", "paused_until"}
+    return [
+        {name: getattr(one, name) for name in plain}
+        | {"in_flight": one.claimed, "paused_until": ends.get(one.queue_id)}
+        for one in queues
+    ]
 
 
 @router.post(
@@ -122,13 +140,16 @@ def state_of(one: depths.QueueDepth) -> dict[str, Any]:
     response={200: QueueState, **REFUSED},
     summary="Pause a queue",
 )
-def pause_queue(
-    request: HttpRequest, name: Path[str], why: PauseReason
-) -> dict[str, Any]:
-    """Pauses the queue: puts go on, gets return nothing until it is resumed. Needs the
-    authority ``set``.
+def pause_queue(request: HttpRequest, name: Path[str], order: Pause) -> dict[str, Any]:
+    """Pauses the queue: puts go on, gets return nothing until it is resumed, or until
+    the time that is given. Needs the authority ``set``.
     """
-    return switched(request, name, why.reason, paused=True)
+    queue = settable(request, name)
+    until = order.until
+    if order.for_s is not None:
+        until = database_now() + timedelta(seconds=order.for_s)
+    queue_pause.pause(queue.name, until=until, user=request.user, reason=order.reason)
+    return states_of(depths.queues(name))[0]
 
 
 @router.post(
@@ -137,22 +158,19 @@ def pause_queue(
     summary="Resume a queue",
 )
 def resume_queue(
-    request: HttpRequest, name: Path[str], why: PauseReason
+    request: HttpRequest, name: Path[str], why: ResumeReason
 ) -> dict[str, Any]:
     """Resumes the queue. Needs the authority ``set``."""
-    return switched(request, name, why.reason, paused=False)
+    queue = settable(request, name)
+    queue_pause.resume(queue.name, user=request.user, reason=why.reason)
+    return states_of(depths.queues(name))[0]
 
 
-def switched(
-    request: HttpRequest, name: str, reason: str, *, paused: bool
-) -> dict[str, Any]:
+def settable(request: HttpRequest, name: str) -> Queue:
     require(request, PAUSE)
     queue = named(name)
     authorities.require(request.user, "set", name)
-    change = queue_pause.pause if paused else queue_pause.resume
-    change(queue.name, user=request.user, reason=reason)
-    (found,) = depths.queues(name)
-    return state_of(found)
+    return queue
 
 
 @router.get(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.http import Http404, HttpRequest
@@ -14,11 +15,15 @@ from broker.monitoring.dead_letters import NEWEST
 from broker.monitoring.numbers import copies_of
 from broker.queueing import browse
 from broker.security import authorities
+from broker.security.redaction import Veil
 from console.accounts import masking
+from console.api.bodies import Numbered
+from console.api.messages.schemas import FullMessage
 from console.api.problems import NO_NUL, REFUSED, require
 from console.messages.detail import story_of
-from console.messages.documents import FullMessage, Numbered, numbered, told
+from console.messages.documents import numbered, told
 from console.messages.rights import require as require_story
+from console.messages.timeline import TimelineStep, failures
 
 router = Router(tags=["messages"])
 
@@ -29,10 +34,22 @@ class Unmasking(Schema):
     unmask: str = Field(default="", max_length=500, pattern=NO_NUL)
 
 
+class Failure(Schema):
+    """An attempt that a consumer ended with an error."""
+
+    at: datetime
+    queue: str
+    attempt: int | None
+    actor: str  # the handler or client
+    error: str
+    stack: str  # the stack trace, if a handler in Python raised the error
+
+
 class OneMessage(FullMessage):
-    """A copy of a message, and the ids of all copies."""
+    """A copy of a message, the ids of all copies, and their failed attempts."""
 
     copies: list[int]  # the original first, the newest last
+    failures: list[Failure]  # the oldest first
 
 
 class Explanation(Schema):
@@ -83,10 +100,20 @@ def read_message(
         expires_at=row.expires_at,
         pos=0,
     )
-    (found,) = numbered(
-        [told(entry, masking.veil_for(request.user, message_id, why.unmask))]
-    )
-    return found | {"copies": sorted(copies_of([message_id])[message_id])}
+    veil = masking.veil_for(request.user, message_id, why.unmask)
+    (found,) = numbered([told(entry, veil)])
+    return found | {
+        "copies": sorted(copies_of([message_id])[message_id]),
+        "failures": [failure(one, veil) for one in failures(story.lives)],
+    }
+
+
+def failure(step: TimelineStep, veil: Veil) -> dict[str, Any]:
+    plain = ("at", "attempt", "actor", "error")
+    return {name: getattr(step, name) for name in plain} | {
+        "queue": step.road.queue,
+        "stack": veil.text(step.stack),
+    }
 
 
 @router.get(

@@ -10,9 +10,9 @@ from ninja.errors import ValidationError
 from pydantic import Field
 
 from broker.monitoring import search as finding
+from console.api.messages.schemas import FoundMessage
 from console.api.problems import NO_NUL, REFUSED, require
 from console.messages import export, search_form, search_results
-from console.messages.documents import FoundMessage
 
 router = Router(tags=["messages"])
 

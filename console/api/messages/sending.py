@@ -9,6 +9,7 @@ from ninja import Path, Router, Schema
 from pydantic import Field
 
 from broker.models import Queue
+from broker.queueing import tracing
 from broker.queueing.put import NewMessage, put_many
 from broker.security import authorities
 from broker.sql import database_now
@@ -89,7 +90,8 @@ def built(
 
 def stored(request: HttpRequest, messages: list[NewMessage]) -> list[dict[str, Any]]:
     """The response for messages that were put."""
-    receipts = put_many(messages, actor=authorities.name_of(request.user))
+    with tracing.within({name.lower(): one for name, one in request.headers.items()}):
+        receipts = put_many(messages, actor=authorities.name_of(request.user))
     taken = {queue_id for one in receipts for queue_id in one.queue_ids}
     names = dict(Queue.objects.filter(pk__in=taken).values_list("pk", "name"))
     return [

@@ -29,11 +29,12 @@ from broker.transactions import leases
 from console.accounts import masking
 from console.api import authentication, idempotency
 from console.api.bodies import MessageToPut
+from console.api.messages.schemas import FullMessage
 from console.api.messages.sending import MOST, built
 from console.api.problems import NO_NUL, REFUSED
 from console.api.queues import named
 from console.api.requests import RequestBody
-from console.messages.documents import FullMessage, numbered, told
+from console.messages.documents import numbered, told
 
 router = Router(tags=["messages"])
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
 from broker.checks import BROKER
+from broker.security.users import named
 from console import second_factors
 
 
@@ -19,7 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("name", help="the user name")
 
     def handle(self, *, name: str, **_: object) -> None:
-        user = User.objects.filter(username=name).first()
+        user = named(name).first()
         if user is None:
             raise CommandError(f"There is no user {name}. Correct the name.")
         self.stdout.write(second_factors.reset(user))

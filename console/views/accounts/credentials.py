@@ -9,7 +9,6 @@ from typing import Any, cast
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
@@ -21,9 +20,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from broker.models import Credential
 from broker.security import credentials as verbs
+from broker.security.users import NAME, User
 from console.accounts.credential_form import ADD, PEOPLE, REVOKE, VIEW, CredentialForm
 from console.layout import pagination
-from console.queues import listeners
+from console.queues import snippets
 
 PAGE = 100
 LONGEST_TEXT = 200  # characters of a search text
@@ -67,7 +67,7 @@ def credentials(request: HttpRequest) -> HttpResponse:
     page = pagination.Trail.of(request)
     every = Credential.objects.select_related(*PEOPLE)
     named = every.filter(name__icontains=text) | every.filter(
-        user__username__icontains=text
+        **{f"user__{NAME}__icontains": text}
     )
     after = page.after.replace("\0", "")
     counted = named.annotate(connections=Count("clientconnection", distinct=True))
@@ -101,7 +101,7 @@ def create(request: HttpRequest) -> HttpResponse:
             context = {
                 "credential": credential,
                 "secret": secret,
-                "door": listeners.doors()[0],
+                "target": snippets.target_of(request, credential),
                 "row": CredentialRow(credential, 0, timezone.now()),
             }
             return render(request, "console/credentials/created.html", context)

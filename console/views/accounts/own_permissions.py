@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from broker.security.authorities import ALL
+from broker.security.users import User
 from console.accounts import own_permissions
 
 LONGEST = 255

@@ -7,12 +7,12 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
+from broker.security.users import User
 from console import second_factors
 from console.accounts import sessions, time_zones
 from console.layout.navigation import DENSITIES, THEMES, url_of

@@ -31,11 +31,12 @@ from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
-from django.urls import path, reverse_lazy
+from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.utils.crypto import constant_time_compare
 from django.views import View
 from django.views.decorators.cache import never_cache
@@ -43,7 +44,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from broker.models import Act
 from broker.security import audit
-from console import second_factors
+from console import second_factors, single_sign_on
 from console.accounts.sign_in_audit import SignInForm, account
 from console.second_factors import codes, gate
 from console.second_factors.forms import (
@@ -53,10 +54,10 @@ from console.second_factors.forms import (
     KeyNameForm,
     NewKeyForm,
 )
+from console.second_factors.stages import HASH
+from console.single_sign_on import views as sign_on
 
 SHOWN = "_codes_shown"  # session key: recovery codes to show once on the next page
-# session key: a hash of the password, to detect that it changed meanwhile
-HASH = "hash"
 
 
 class SignInView(LoginView):
@@ -66,6 +67,16 @@ class SignInView(LoginView):
 
     template_name = "console/accounts/login.html"
     authentication_form = SignInForm
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if single_sign_on.is_only():
+            raise PermissionDenied("Passwords of this console are switched off.")
+        answer: HttpResponse = super().post(request, *args, **kwargs)
+        return answer
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        found: dict[str, Any] = super().get_context_data(**kwargs)
+        return found | {"sign_on": single_sign_on.provider()}
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         user, url = form.get_user(), self.get_success_url()
@@ -178,8 +189,9 @@ def page(
 
 
 INDEX = reverse_lazy("mfa_index")
-sign_in = [
+sign_in: list[URLPattern | URLResolver] = [
     path("login/", SignInView.as_view(), name="account_login"),
+    path("single-sign-on/", include(sign_on.urlpatterns)),
     path("login/code/", page(CodeView, "code"), name="mfa_authenticate"),
     path(
         "password/again/",

@@ -9,7 +9,6 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.decorators import permission_required
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
@@ -20,6 +19,7 @@ from broker.monitoring import dead_letters as triage
 from broker.monitoring.dead_letters import DeadLetterCount
 from broker.monitoring.numbers import public_numbers
 from broker.security import authorities
+from broker.security.users import NAME, USERS
 from broker.sql import database_now
 from console.layout import pagination
 from console.messages.dead_letter_groups import (
@@ -167,7 +167,7 @@ def about(
         "archived": dead_letter_groups.archived(fingerprint, names),
         "last": last,
         "last_operation": operation,
-        "people": User.objects.filter(is_active=True).order_by("username"),
+        "people": USERS.filter(is_active=True).order_by(NAME),
     }
 
 

@@ -8,7 +8,6 @@ from datetime import timedelta
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -18,6 +17,7 @@ from django.views.decorators.http import require_POST
 from broker import errors
 from broker.errors.groups import InvalidTicket, NoSuchGroup
 from broker.monitoring import dead_letter_groups, dead_letters
+from broker.security.users import USERS
 from broker.sql import database_now
 from console.accounts.permissions import CHANGE
 from console.messages.dead_letter_query import names_for
@@ -38,7 +38,7 @@ LARGEST = 2**31 - 1
 class DescribeForm(forms.Form):
     """The owner, note and ticket of a group."""
 
-    owner = forms.ModelChoiceField(User.objects.filter(is_active=True), required=False)
+    owner = forms.ModelChoiceField(USERS.filter(is_active=True), required=False)
     note = forms.CharField(max_length=dead_letter_groups.LONGEST_NOTE, required=False)
     ticket = forms.CharField(required=False)
 

@@ -30,9 +30,9 @@ from console.bridge_pages import letters
 from console.bridge_pages.letters import Carried
 from console.layout import navigation
 from console.messages.detail import Story, story_of
-from console.messages.properties import sorted_out
+from console.messages.properties import sorted_out, trace_of
 from console.messages.repaired_pair import Kin, kin_of
-from console.messages.rights import covers, require
+from console.messages.rights import covers, queue_to_send, require
 from console.operations.siblings import siblings_of
 
 
@@ -125,9 +125,11 @@ def shown(
         "explanations": explanations(held, story),
         "properties": properties,
         "may_browse": may_browse,
+        "trace": trace_of(seen) if may_browse else None,
         "body": None,
         "headers": None,
         "repairs": repairs_of(request, story, held, veil) if may_browse else [],
+        "send_to": queue_to_send(held, story) if found and may_browse else "",
         "veil": veil,
         "why": why,
         "siblings": siblings_of(origins, held) if origins else [],

@@ -19,6 +19,7 @@ from broker.models import ConnectionConsumer, Owner, Queue, Stoppage
 from broker.monitoring.numbers import public_numbers
 from broker.queueing.journal import Depth, depths
 from broker.security import authorities
+from console.queues import over_time
 
 EARLIER = 20  # ended stoppages shown
 # the permission to stop a queue is the permission to start it
@@ -102,6 +103,7 @@ def consumers(request: HttpRequest) -> HttpResponse:
         "over": [one for one in ended if held.on("inquire", one.queue.name)],
         "numbers": public_numbers(one.message_id for one in (*standing, *ended)),
         "dead_letter_queue": dead_letter_queue(held),
+        "over_time": over_time.of_consumers(request),
     }
     return render(request, "console/consumers/consumers.html", context)
 

@@ -5,26 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import (
-    conditional_page,
-    require_http_methods,
-    require_safe,
-)
+from django.views.decorators.http import conditional_page, require_safe
 
 from broker.models import DeadLetter, Place, Queue
 from broker.monitoring.numbers import public_numbers
-from broker.operations import queue_pause
 from broker.queueing.browse import Browsed, browse
 from broker.security import authorities
 from console.accounts import masking, permissions
 from console.layout import pagination, settings_problems
 from console.operations import history, order_form
-from console.queues import queue_list
+from console.queues import over_time, queue_list
 from dashboards.live import ages, attention, topics
 from dashboards.live import depths as counting
 
@@ -97,6 +91,7 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
         "queue": found[0],
         "about": about,
         "history": history.of_queue(about),
+        "over_time": over_time.of_queue(request, about),
         "died": attention.died(held)[name],
         "oldest_s": ages.lately().get(found[0].queue_id),
         "place": place,
@@ -114,6 +109,7 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
         "may_act": may(permissions.CHANGE) and place in order_form.PLACES,
         "may_browse": may_browse,
         "may_pause": may("broker.pause_queue") and held.on("set", name),
+        "may_send": held.on("put", found[0].address),
         "next": page.then(entries[PAGE - 1].cursor) if len(entries) > PAGE else None,
     }
     return render(request, "console/queues/queue.html", context)
@@ -134,35 +130,3 @@ def fresh(depth: counting.QueueDepth, place: str) -> dict[str, object]:
         case Place.DELAYED:
             return {"what": "delayed", "count": depth.delayed}
     return {"what": "arrived", "count": depth.arrived}
-
-
-@require_http_methods(["GET", "POST"])
-@permission_required("broker.pause_queue", raise_exception=True)
-def pause(request: HttpRequest, name: str) -> HttpResponse:
-    """Explain the pause, and do it when it is confirmed."""
-    return switch(request, name, paused=True)
-
-
-@require_http_methods(["GET", "POST"])
-@permission_required("broker.pause_queue", raise_exception=True)
-def resume(request: HttpRequest, name: str) -> HttpResponse:
-    """Explain the resume, and do it when it is confirmed."""
-    return switch(request, name, paused=False)
-
-
-def switch(request: HttpRequest, name: str, *, paused: bool) -> HttpResponse:
-    """On GET ask for a confirmation; on POST change the queue, and record the user and
-    the reason.
-    """
-    chosen = get_object_or_404(Queue, name=name)
-    authorities.require(request.user, "set", name)
-    if request.method != "POST":
-        (depth,) = counting.queues(name)
-        context = {"queue": depth, "paused": paused}
-        return render(request, "console/queues/pause.html", context)
-    reason = request.POST.get("reason", "").strip()
-    change = queue_pause.pause if paused else queue_pause.resume
-    change(chosen.name, user=request.user, reason=reason)
-    word = "paused" if paused else "resumed"
-    messages.success(request, f"{name} is {word}.")
-    return redirect("console:queue", name=name)

@@ -28,8 +28,7 @@ from broker.bridges.providers.interface import Factory
 from broker.queueing import processes
 from broker.security import credentials
 from broker.security.authorities import Authority
-from console.management.commands import run
-from console.runtime import socket_paths
+from console.runtime import launcher, socket_paths
 from tests.conftest import empty_the_broker
 from tests.console.ports import HOST, kept_port
 from tests.console.until import until
@@ -100,7 +99,7 @@ class OtherBackout:
             settings.VAR_DIR
         )
         database = urlsplit(address)._replace(path=f"/{self.name}").geturl()
-        return run.environment_of_children(None) | {
+        return launcher.environment_of_children(None) | {
             "BACKOUT_VAR": str(self.var),
             "DATABASE_URL": database,
             "LOG_LEVEL": "WARNING",
@@ -121,7 +120,7 @@ class OtherBackout:
     def answers(self) -> bool:
         assert self.web is not None
         assert self.web.poll() is None, "it has ended by itself"
-        return run.answers(HOST, self.port)
+        return launcher.answers(HOST, self.port)
 
     def kill(self) -> None:
         """Kill its web process, as a machine does that loses its power."""

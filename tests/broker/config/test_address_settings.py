@@ -169,6 +169,7 @@ def test_an_address_cannot_be_its_own_dead_letter_address() -> None:
         ("max_redelivery_delay_ms", [0, 1], [-1], "Give 0 for none"),
         ("auto_delete_queues_delay_ms", [0, 1], [-1], "Give 0 for none"),
         ("discard_retention_s", [0, 1], [-1], "Give 0 for none"),
+        ("message_retention_s", [0, 1], [-1], "Give 0 for none"),
         (
             "redelivery_delay_multiplier",
             [0.1, 1, 7.5],

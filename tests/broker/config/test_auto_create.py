@@ -1,4 +1,4 @@
-"""Addresses and queues that make themselves, and go when nobody needs them."""
+"""Auto-created addresses and queues, and their deletion when they are idle."""
 
 from __future__ import annotations
 

@@ -272,7 +272,7 @@ def test_the_command_refuses_what_it_cannot_read_and_says_what_it_leaves_out(
 def test_every_field_has_a_place_in_a_document() -> None:
     columns = {one.name for one in AddressSetting._meta.concrete_fields}
     kept = columns - {"id", "match", "rules_arrivals"}
-    ours = {"poison_policy", "discard_retention_s"}
+    ours = {"poison_policy", "discard_retention_s", "message_retention_s"}
 
     assert set(documents.KINDS) == set(DEFAULTS) == kept
     assert set(artemis_xml.ELEMENTS) == kept - ours

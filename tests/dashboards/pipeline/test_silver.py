@@ -1,4 +1,4 @@
-"""Silver says of each message what the broker's own life-line says of it."""
+"""Silver says of each message what the broker's own timeline says of it."""
 
 from __future__ import annotations
 

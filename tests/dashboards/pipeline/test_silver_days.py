@@ -165,7 +165,7 @@ def test_a_delivery_without_a_put_is_noticed(
     [
         ((11, 2, 1, 1), "every entry of every event is read"),
         ((10, 3, 1, 1), "every delivery that ended is a row"),
-        ((10, 2, 2, 1), "every stay that ended is a life-line"),
+        ((10, 2, 2, 1), "every stay that ended is a timeline"),
         ((10, 2, 1, 2), "every stay goes on or has ended"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The report on a few life-lines: what is counted, by what, and what must be true."""
+"""The report on a few timelines: what is counted, by what, and what must be true."""
 
 from __future__ import annotations
 

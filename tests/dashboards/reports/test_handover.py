@@ -69,7 +69,7 @@ def test_a_shift_is_told_beside_the_one_before(spark: SparkSession) -> None:
         found,
         [
             (SINCE, "arrived", "orders", *none, 1, 2, NEXT, NEXT),
-            (SINCE, "died", "orders", *cause, 1, 1, NEXT, NEXT),
+            (SINCE, "dead-lettered", "orders", *cause, 1, 1, NEXT, NEXT),
             (SINCE, "cleared", "orders", None, "resubmitted", None, None, 1, 0, NEXT,
              NEXT),
             (SINCE, "new cause", "orders", "REJECTED", None, "bb", "out of disk", 2, 0,
@@ -78,7 +78,7 @@ def test_a_shift_is_told_beside_the_one_before(spark: SparkSession) -> None:
         ],
     )  # fmt: skip
     with pytest.raises(QualityBroken, match="every dead letter is counted once"):
-        handover.check(inputs, [{"since": SINCE, "what": "died", "count": 2}])
+        handover.check(inputs, [{"since": SINCE, "what": "dead-lettered", "count": 2}])
 
 
 def test_queues_that_grew_are_told(spark: SparkSession) -> None:

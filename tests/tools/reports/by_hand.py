@@ -163,7 +163,7 @@ WITH period AS (SELECT %(as_of)s - interval '12 hours' AS since,
 part AS (
     SELECT 'arrived' AS what, queue, NULL AS why, put_at AS at FROM stay
     WHERE was_put AND NOT EXISTS (SELECT FROM letter WHERE letter.id = stay.id)
-    UNION ALL SELECT 'died', queue, cause, ended_at FROM stay WHERE ended = 7
+    UNION ALL SELECT 'dead-lettered', queue, cause, ended_at FROM stay WHERE ended = 7
     UNION ALL SELECT 'cleared', origin, {words}, ended_at FROM letter WHERE ended > 0
 )
 SELECT what, queue, why, count(*) FILTER (WHERE at > since),

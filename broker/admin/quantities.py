@@ -1,0 +1,131 @@
+"""Form fields for times and sizes with their units: ``5 s``, ``1.5 h``, ``2 MB``.
+
+A number alone is in the unit that is stored, which the help of each field names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.http import HttpRequest
+from django.utils.text import capfirst
+
+from broker.formats import units
+
+ALONE = re.compile(r"-?\d{1,18}(\.\d{1,9})?", re.ASCII)
+STORED_UNIT = re.compile(r",? in (milliseconds|seconds|bytes)\b")
+NAMES = {"_ms": "milliseconds", "_s": "seconds", "_bytes": "bytes"}  # by ending
+
+
+class QuantityField(forms.CharField):
+    """A quantity with its unit; its value is a number of the stored unit, or None.
+
+    Args:
+        ending: of the stored field's name, for its unit: ``_ms``, ``_s`` or ``_bytes``.
+        fractions: whether the stored number may have decimal places.
+    """
+
+    examples: ClassVar[str]
+
+    def __init__(
+        self,
+        *,
+        ending: str,
+        fractions: bool = False,
+        min_value: int | None = None,  # the model's validators know the range
+        max_value: int | None = None,
+        **options: Any,
+    ) -> None:
+        self.fractions = fractions
+        self.stored = units.UNITS[ending]
+        self.scale = 1000 if fractions else 1  # of the stored unit to the parsed one
+        self.units: Mapping[str, int] = units.MS if fractions else self.stored
+        told = f"As {self.examples}; a number alone is {NAMES[ending]}."
+        options["help_text"] = f"{options.get('help_text', '')} {told}".strip()
+        attrs = {"autocomplete": "off", "spellcheck": "false", "size": 12}
+        options.setdefault("widget", forms.TextInput(attrs=attrs))
+        super().__init__(empty_value=None, **options)
+
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value)
+        if text is None:
+            return None
+        if ALONE.fullmatch(text) and (self.fractions or "." not in text):
+            return float(text) if self.fractions else int(text)
+        try:
+            parsed = units.parse(text, self.units)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+        return parsed / self.scale if self.fractions else parsed
+
+    def prepare_value(self, value: Any) -> Any:
+        if not isinstance(value, int | float) or value <= 0:
+            return value
+        exact = round(value * self.scale)
+        return units.written(exact, self.units) if exact else value
+
+
+class DurationField(QuantityField):
+    """A time."""
+
+    examples = "5 s, 10 min, 1.5 h or 7 d"
+
+
+class SizeField(QuantityField):
+    """A size of data."""
+
+    examples = "64 KiB or 2 MB"
+
+
+def ending_of(name: str) -> str:
+    """The ending of a field's name that is a unit; empty: it is no quantity."""
+    return next((one for one in units.UNITS if name.endswith(one)), "")
+
+
+def said(name: str, value: Any) -> str:
+    """The text of a stored quantity on a page; empty if there is none."""
+    ending = ending_of(name)
+    if value is None or not ending:
+        return ""
+    if isinstance(value, float):
+        return units.written(round(value * 1000), units.MS)
+    return units.written(value, units.UNITS[ending])
+
+
+def title_of(field: models.Field) -> str:
+    """The label of a stored field, without its unit."""
+    ending = ending_of(field.name)
+    plain = str(field.verbose_name).removesuffix(ending.replace("_", " "))
+    return capfirst(plain + (" size" if ending == "_bytes" else ""))
+
+
+def field_for(stored: models.Field) -> forms.Field | None:
+    """The form field of a stored time or size; None for any other field."""
+    ending = ending_of(stored.name)
+    if not ending:
+        return None
+    told = STORED_UNIT.sub("", str(stored.help_text))
+    return stored.formfield(
+        form_class=SizeField if ending == "_bytes" else DurationField,
+        ending=ending,
+        fractions=isinstance(stored, models.FloatField),
+        label=title_of(stored),
+        help_text=re.sub("^Seconds", "The time", told),
+    )
+
+
+class QuantitiesAdmin(admin.ModelAdmin):
+    """Times and sizes are written with their units."""
+
+    def formfield_for_dbfield(
+        self, db_field: models.Field, request: HttpRequest, **kwargs: Any
+    ) -> Any:
+        return field_for(db_field) or super().formfield_for_dbfield(
+            db_field, request, **kwargs
+        )

@@ -1,0 +1,12 @@
+"""Alerts: rules find problems, and notifications tell people.
+
+``findings``     what is wrong now, by the condition of a rule; reads, changes nothing
+``evaluation``   compares that with the open alerts: pending, firing, resolved
+``owed``         who is to be told what: recipients, quiet hours, escalation, repeats
+``notifications``  puts what is owed as messages, in the transaction of the change
+``handler``      sends these messages; the dispatcher runs it
+``channels``     e-mail, webhook, Slack, PagerDuty
+``outbound``     the only way to the network over HTTP: guarded against SSRF
+``acts``         what people do: acknowledge, silence, test
+``editing``      rules and targets: checked, stored, audited
+"""

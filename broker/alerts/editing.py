@@ -1,0 +1,196 @@
+"""Rules and targets as people write them: checked, stored and audited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import transaction
+
+from broker.alerts.channels.mail import addresses
+from broker.alerts.channels.webhook import key_of
+from broker.alerts.outbound import checked
+from broker.bridges import secrets
+from broker.errors.alerts import AddressRefused, InvalidAlert, NoSuchAlert
+from broker.models import Act, AlertRule, AlertTarget
+from broker.monitoring.dead_letters import LOOKED_AT
+from broker.security import audit
+
+Condition = AlertRule.Condition
+Kind = AlertTarget.Kind
+Fault = tuple[str, str]  # the field, and what is wrong with it
+# The smallest and the largest threshold of each condition that has one.
+THRESHOLDS = {
+    Condition.DEPTH: (1, 2**62),
+    Condition.AGE: (1, 2**31),
+    Condition.DEAD_LETTERS: (1, 2**62),
+    Condition.GROWTH: (1, LOOKED_AT),
+    Condition.DISK: (1, 100),
+}
+SHORTEST_UNTAKEN_S = 60
+
+
+def faults_of_rule(rule: AlertRule) -> Iterator[Fault]:
+    """What is wrong with a rule, beyond the types of its fields."""
+    low, high = THRESHOLDS.get(Condition(rule.condition), (0, 2**62))
+    if not low <= rule.threshold <= high:
+        yield "threshold", f"Give a threshold from {low:,} to {high:,}."
+    if rule.condition == Condition.NOT_CONSUMED and rule.for_s < SHORTEST_UNTAKEN_S:
+        yield "for_s", "Give at least 1 min: a consumer may just be between messages."
+
+
+def faults_of_target(target: AlertTarget, secret: str) -> Iterator[Fault]:
+    """What is wrong with a target.
+
+    Args:
+        target: the target, perhaps not stored yet.
+        secret: the new secret; empty: the stored one stays.
+    """
+    stored = AlertTarget.objects.filter(pk=target.pk).first() if target.pk else None
+    if target.kind == Kind.EMAIL:
+        yield from faults_of_addresses(target)
+        return
+    if not secret and not (stored and stored.secret):
+        yield "secret", SECRETS[Kind(target.kind)]
+    elif not secret and stored and is_elsewhere(stored, target):
+        yield "secret", "Enter the secret again: it would go to another address."
+    try:
+        if target.address or target.kind == Kind.WEBHOOK:
+            checked(target.address)
+    except AddressRefused as error:
+        yield "address", str(error)
+    yield from faults_of_secret(Kind(target.kind), secret)
+
+
+SECRETS = {
+    Kind.WEBHOOK: "Give the secret with which the receiver checks signatures.",
+    Kind.SLACK: "Give the URL of the incoming webhook.",
+    Kind.PAGERDUTY: "Give the integration key of the service (Events API v2).",
+}
+
+
+def is_elsewhere(stored: AlertTarget, target: AlertTarget) -> bool:
+    """Whether the stored secret would be used otherwise than whoever gave it meant."""
+    moved = stored.address != target.address and target.kind == Kind.PAGERDUTY
+    return moved or stored.kind != target.kind
+
+
+def faults_of_addresses(target: AlertTarget) -> Iterator[Fault]:
+    found = addresses(target)
+    if not found:
+        yield "address", "Give one or more mail addresses, separated by commas."
+    for one in found:
+        try:
+            validate_email(one)
+        except ValidationError:
+            yield "address", f"{one} is no mail address."
+
+
+def faults_of_secret(kind: Kind, secret: str) -> Iterator[Fault]:
+    try:
+        if secret and kind == Kind.WEBHOOK:
+            key_of(secret)
+        if secret and kind == Kind.SLACK:
+            checked(secret)
+    except (ValueError, AddressRefused) as error:
+        yield "secret", str(error)
+    if (
+        secret
+        and kind == Kind.PAGERDUTY
+        and not (secret.isascii() and secret.isalnum())
+    ):
+        yield "secret", "An integration key has letters and digits only."
+
+
+@transaction.atomic
+def save_rule(
+    name: str,
+    fields: Mapping[str, Any],
+    *,
+    targets: Iterable[str] = (),
+    escalate_to: Iterable[str] = (),
+) -> AlertRule:
+    """Create a rule of this name, or replace it.
+
+    Args:
+        name: its name.
+        fields: its other fields; those that are missing get their defaults.
+        targets, escalate_to: names of targets.
+
+    Raises:
+        InvalidAlert: a field is wrong.
+        NoSuchAlert: there is no such target.
+    """
+    old = AlertRule.objects.select_for_update().filter(name=name).first()
+    before = audit.state_of(old) if old else {}
+    rule = AlertRule(pk=old.pk if old else None, name=name, **fields)
+    check(rule)
+    require(faults_of_rule(rule))
+    rule.save()
+    rule.targets.set(map(target_named, targets))
+    rule.escalate_to.set(map(target_named, escalate_to))
+    note(rule, before)
+    return rule
+
+
+@transaction.atomic
+def save_target(
+    name: str, fields: Mapping[str, Any], *, secret: str = ""
+) -> AlertTarget:
+    """Create a target of this name, or replace it.
+
+    Args:
+        name: its name.
+        fields: its other fields; those that are missing get their defaults.
+        secret: the new secret; empty: the stored one stays.
+
+    Raises:
+        InvalidAlert: a field is wrong.
+    """
+    old = AlertTarget.objects.select_for_update().filter(name=name).first()
+    before = audit.state_of(old) if old else {}
+    kept = ("secret", "told_at", "error", "error_at") if old else ()
+    stored = {field: getattr(old, field) for field in kept}
+    target = AlertTarget(pk=old.pk if old else None, name=name, **fields, **stored)
+    check(target)
+    require(faults_of_target(target, secret))
+    if secret:
+        target.secret = secrets.encrypt(secret)
+    target.save()
+    note(target, before)
+    return target
+
+
+@transaction.atomic
+def delete(one: AlertRule | AlertTarget) -> None:
+    """Delete a rule or a target, with its audit record."""
+    changed = audit.changes(audit.state_of(one), {})
+    audit.record(Act.DELETE, one, detail={"changed": changed})
+    one.delete()
+
+
+def note(one: AlertRule | AlertTarget, before: Mapping[str, Any]) -> None:
+    changed = audit.changes(before, audit.state_of(one))
+    audit.record(Act.CHANGE if before else Act.CREATE, one, detail={"changed": changed})
+
+
+def target_named(name: str) -> AlertTarget:
+    found = AlertTarget.objects.filter(name=name).first()
+    if found is None:
+        raise NoSuchAlert("alert target", name)
+    return found
+
+
+def check(one: AlertRule | AlertTarget) -> None:
+    """Check the fields by themselves, and the constraints."""
+    try:
+        one.full_clean()
+    except ValidationError as error:
+        require((name, why[0]) for name, why in error.message_dict.items())
+
+
+def require(faults: Iterable[Fault]) -> None:
+    for field, why in faults:
+        raise InvalidAlert(field, f"{field}: {why}" if field != "__all__" else why)

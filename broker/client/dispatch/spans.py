@@ -1,0 +1,108 @@
+"""Spans of a server session: one for each call of its handler, and one for the end of
+the unit of work.
+
+The span of a call belongs to the trace of its message, and has a link to the span that
+created it.
+"""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from broker.client.dispatch.handlers import Handle, Handler
+from broker.formats.trace_context import TRACEPARENT
+from broker.queueing import tracing
+from broker.queueing.get import Delivery
+from broker.transactions.scope import UnitOfWork
+
+
+class Spans:
+    """The spans of one round at a time. As a context manager it surrounds the unit of
+    work, so that the end of this is within."""
+
+    def __init__(self, handler: Handler) -> None:
+        self.handler = handler
+        self.handled: list[Delivery] = []  # deliveries of this round, if traced
+        self.error: BaseException | None = None  # the handler's
+        self.handled_ns = 0  # when the handler ended, by the clock of spans
+        self.context: Any = None  # of its span
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.handled:
+            self.settled(error)
+
+    def process(self, handle: Handle, delivery: Delivery, work: UnitOfWork) -> None:
+        """Call the handler, within the trace of the message."""
+        on = tracing.tracer()
+        if on is not None:
+            self.process_in_span(on, handle, delivery, work)
+        elif TRACEPARENT in delivery.properties:
+            with tracing.within(delivery.properties):
+                handle(delivery, work)
+        else:
+            handle(delivery, work)
+
+    def process_in_span(
+        self, on: Any, handle: Handle, delivery: Delivery, work: UnitOfWork
+    ) -> None:
+        said = tracing.attributes("process", "process", {self.handler.queue})
+        said |= {
+            "messaging.message.id": str(delivery.message_id),
+            "messaging.message.body.size": len(delivery.body),
+            "messaging.backout.backout_count": delivery.backout_count,
+            "code.function.name": self.handler.name,
+        }
+        if delivery.correlation_id:
+            said["messaging.message.conversation_id"] = delivery.correlation_id
+        try:
+            with tracing.span(
+                on,
+                said,
+                "CONSUMER",
+                context=tracing.extracted(delivery.properties),
+                links=tracing.links_to([delivery]),
+            ) as span:
+                self.context = tracing.below(span)
+                handle(delivery, work)
+        except BaseException as error:
+            self.error = error
+            raise
+        finally:
+            self.handled.append(delivery)
+            self.handled_ns = time.time_ns()
+
+    def settled(self, error: BaseException | None) -> None:
+        """Note how the unit of work ended; ``error`` is what it raised.
+
+        It ended as it should if that is the handler's own error: it was backed out.
+        """
+        deliveries, self.handled = self.handled, []
+        failed, self.error = self.error, None
+        on = tracing.tracer()
+        if on is None:
+            return
+        name = "accept" if failed is None else "back out"
+        said = tracing.attributes(name, "settle", {self.handler.queue})
+        said["messaging.batch.message_count"] = len(deliveries)
+        if len(deliveries) == 1:
+            said["messaging.message.id"] = str(deliveries[0].message_id)
+        with tracing.span(
+            on,
+            said,
+            "CLIENT",
+            context=self.context,
+            links=tracing.links_to(deliveries),
+            start_time=self.handled_ns,
+        ) as span:
+            if error is not None and error is not failed:
+                tracing.note(span, error)

@@ -1,0 +1,286 @@
+"""Alerts: rules that find problems, the targets that are told, and what happened."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from zoneinfo import available_timezones
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from broker.formats.wildcards import check_pattern
+from broker.models.fields import CheckedCharField
+from broker.models.redaction import NAME
+
+USER = settings.AUTH_USER_MODEL
+
+
+def check_zone(name: str) -> None:
+    """Refuse a text that is no name of a time zone."""
+    if name not in available_timezones():
+        raise ValidationError("Give the name of a time zone, such as Europe/Berlin.")
+
+
+class AlertTarget(models.Model):
+    """Where notifications go: mail addresses, or a service by HTTPS."""
+
+    class Kind(models.TextChoices):
+        EMAIL = "email", "e-mail"
+        WEBHOOK = "webhook", "webhook"
+        SLACK = "slack", "Slack"
+        PAGERDUTY = "pagerduty", "PagerDuty"
+
+    name = models.CharField(max_length=60, validators=[NAME])
+    kind = models.CharField(max_length=10, choices=Kind)
+    address = models.CharField(
+        max_length=500,
+        blank=True,
+        default="",
+        help_text="E-mail: addresses, separated by commas. Webhook: the URL, with"
+        " https. Slack: empty. PagerDuty: empty, or the URL of another region.",
+    )
+    secret = models.TextField(
+        blank=True, default="", editable=False
+    )  # encrypted: webhook, the key of signatures; Slack, the URL; PagerDuty, the key
+    enabled = models.BooleanField(default=True, db_default=True)
+    quiet_from = models.TimeField(
+        null=True, blank=True, help_text="Begin of the quiet hours, such as 22:00."
+    )
+    quiet_until = models.TimeField(
+        null=True,
+        blank=True,
+        help_text="Their end, such as 07:00. What happens in quiet hours and still"
+        " holds at their end is told then.",
+    )
+    zone = CheckedCharField(
+        "time zone",
+        max_length=60,
+        default="UTC",
+        db_default="UTC",
+        validators=[check_zone],
+        help_text="The time zone of the quiet hours.",
+    )
+    critical_passes = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="Critical alerts are told in quiet hours too.",
+    )
+    told_at = models.DateTimeField(null=True, editable=False)  # last success
+    error = models.TextField(blank=True, default="", editable=False)
+    error_at = models.DateTimeField(null=True, editable=False)  # null: no error since
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint("name", name="one_alert_target_a_name"),
+            models.CheckConstraint(
+                name="quiet_hours_have_two_ends",
+                condition=Q(quiet_from__isnull=True, quiet_until__isnull=True)
+                | Q(quiet_from__isnull=False, quiet_until__isnull=False),
+                violation_error_message="Give both ends of the quiet hours, or none.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AlertRule(models.Model):
+    """One condition: how it is measured, how bad it is, and who is told."""
+
+    class Condition(models.TextChoices):
+        """What is measured. The label is read after a name of a queue."""
+
+        DEPTH = "depth", "depth of a queue"
+        AGE = "age", "age of the oldest message"
+        NOT_CONSUMED = "not_consumed", "messages wait and nobody consumes"
+        STOPPED = "delivery_stopped", "delivery to consumers has stopped"
+        DEAD_LETTERS = "dead_letters", "dead letters in a queue"
+        GROWTH = "dead_letter_growth", "growth of a dead-letter group"
+        NEW_CAUSE = "new_cause", "dead letters of a new cause"
+        LINK = "link_failed", "a bridge link failed or tries again"
+        APPROVAL = "approval", "an operation waits for an approval"
+        DISK = "disk", "share of the disk in use"
+
+    class Severity(models.TextChoices):
+        WARNING = "warning"
+        CRITICAL = "critical"
+
+    name = models.CharField(max_length=60, validators=[NAME])
+    condition = models.CharField(max_length=20, choices=Condition)
+    queues = CheckedCharField(
+        max_length=255,
+        default="#",
+        db_default="#",
+        validators=[check_pattern],
+        help_text="Queues, by name or pattern: * is one word, # at the end any words."
+        " For dead-letter groups, the queues from which the messages came. No meaning"
+        " for links, approvals and the disk.",
+    )
+    # messages; seconds for the condition AGE; percent for DISK; 0 where there is none
+    threshold = models.PositiveBigIntegerField(default=0, db_default=0)
+    within_s = models.PositiveIntegerField(
+        default=3600, db_default=3600, validators=[MinValueValidator(60)]
+    )  # the period of GROWTH and NEW_CAUSE
+    for_s = models.PositiveIntegerField(default=0, db_default=0)
+    severity = models.CharField(
+        max_length=8, choices=Severity, default=Severity.WARNING
+    )
+    targets = models.ManyToManyField(
+        AlertTarget, blank=True, related_name="+", help_text="They are told at once."
+    )
+    escalate_to = models.ManyToManyField(
+        AlertTarget,
+        blank=True,
+        related_name="+",
+        help_text="They are told if nobody has acknowledged the alert by then.",
+    )
+    escalate_after_s = models.PositiveIntegerField(default=900, db_default=900)
+    repeat_s = models.PositiveIntegerField(default=14_400, db_default=14_400)
+    enabled = models.BooleanField(default=True, db_default=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint("name", name="one_alert_rule_a_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Alert(models.Model):
+    """One problem that a rule found: the rule, its subject, and how far it is.
+
+        pending ──held long enough──▶ firing ──▶ acknowledged
+           │                            │              │
+       (deleted)                        └──▶ resolved ◀┘
+
+    A silence is not a state: it holds back notifications, not the alert.
+    """
+
+    class State(models.TextChoices):
+        PENDING = "pending"
+        FIRING = "firing"
+        ACKNOWLEDGED = "acknowledged"
+        RESOLVED = "resolved"
+
+    rule = models.ForeignKey(
+        AlertRule, models.SET_NULL, null=True, related_name="alerts"
+    )
+    rule_name = models.TextField()
+    condition = models.TextField()
+    severity = models.TextField()
+    subject = models.TextField()  # queue, link, cause, operation or path
+    queue = models.TextField(default="")  # whoever may inquire it sees the alert
+    fingerprint = models.TextField(default="")  # of dead letters
+    state = models.TextField(choices=State)
+    text = models.TextField()  # what is wrong, a sentence
+    value = models.BigIntegerField()
+    mark = models.BigIntegerField(null=True)  # what must not change while it is pending
+    first_seen_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+    fired_at = models.DateTimeField(null=True)
+    acknowledged_at = models.DateTimeField(null=True)
+    acknowledged_by = models.TextField(default="")
+    resolved_at = models.DateTimeField(null=True)
+    is_settled = models.BooleanField(default=False)  # resolved, and everybody was told
+
+    OPEN: ClassVar = (State.PENDING, State.FIRING, State.ACKNOWLEDGED)
+    STANDING: ClassVar = (State.FIRING, State.ACKNOWLEDGED)
+
+    class Meta:
+        default_permissions = ()
+        permissions = [("operate_alert", "Can acknowledge and silence alerts")]
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["rule", "subject"],
+                condition=~Q(state="resolved"),
+                name="a_subject_has_one_open_alert",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["id"],
+                condition=Q(is_settled=False),
+                name="broker_alert_unsettled",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule_name}: {self.subject}"
+
+
+class AlertEvent(models.Model):
+    """One event of an alert's story; only appended, in the transaction of the act."""
+
+    class Kind(models.TextChoices):
+        FIRED = "fired"
+        NOTIFIED = "notified", "notification put"
+        DELIVERED = "delivered"
+        FAILED = "failed", "delivery failed"
+        ACKNOWLEDGED = "acknowledged"
+        SILENCED = "silenced"
+        UNSILENCED = "unsilenced", "silence ended"
+        RESOLVED = "resolved"
+
+    alert = models.ForeignKey(Alert, models.CASCADE, related_name="events")
+    at = models.DateTimeField()
+    kind = models.TextField(choices=Kind)
+    actor = models.TextField(default="")  # who; empty: the broker
+    detail = models.TextField(default="")
+
+    class Meta:
+        default_permissions = ()
+        ordering = ["id"]
+
+
+class AlertNotice(models.Model):
+    """What one target was told of one alert."""
+
+    alert = models.ForeignKey(Alert, models.CASCADE, related_name="notices")
+    target = models.ForeignKey(AlertTarget, models.CASCADE, related_name="+")
+    told_at = models.DateTimeField()  # that it fires, the last time
+    resolved_told_at = models.DateTimeField(null=True)
+
+    class Meta:
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(
+                fields=["alert", "target"], name="one_notice_a_target"
+            ),
+        ]
+
+
+class AlertSilence(models.Model):
+    """For a time, nobody is told of what it matches. Empty fields match all."""
+
+    rule = models.ForeignKey(AlertRule, models.CASCADE, null=True, related_name="+")
+    queues = models.TextField(default="")  # a name or a pattern
+    fingerprint = models.TextField(default="")
+    reason = models.TextField(default="")
+    by = models.TextField()
+    begins_at = models.DateTimeField(db_default=Now())
+    ends_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        default_permissions = ()
+        ordering = ["ends_at", "id"]
+        constraints = [
+            models.CheckConstraint(
+                name="silences_say_of_what",
+                condition=~Q(rule__isnull=True, queues="", fingerprint=""),
+            ),
+            models.CheckConstraint(
+                name="silences_end_after_they_begin",
+                condition=Q(ends_at__gte=F("begins_at")),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"silence {self.pk}"

@@ -1,0 +1,220 @@
+"""Traces of messages: the trace context that a put passes on, and spans of messages.
+
+A message that is put within a span of OpenTelemetry belongs to its trace, and one that
+a handler puts belongs to the trace of the message that it handles. A message that has a
+trace context keeps it, and so does a message that came by AMQP without one: it is sent
+on byte for byte. There are spans only where OpenTelemetry's SDK is set up; the broker
+does not need the package.
+
+Source:
+    OpenTelemetry, "Semantic conventions for messaging spans". The names of operations
+    are this broker's; their types are those of the conventions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from broker.formats.trace_context import TRACEPARENT, context_of
+from broker.queueing.store import NewMessage, Receipt
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Link, Span, Tracer
+
+try:
+    from opentelemetry import context as contexts
+    from opentelemetry import trace
+    from opentelemetry.trace.propagation import tracecontext
+except ImportError:
+    HAS_API = False
+else:
+    HAS_API = True
+    TRACER = trace.get_tracer("backout")
+    W3C = tracecontext.TraceContextTextMapPropagator()
+
+NONE: Mapping[str, str] = {}
+# The trace context of the work of this thread, where no span has it.
+PRESENT: ContextVar[Mapping[str, str]] = ContextVar("trace_context", default=NONE)
+
+Kind = Literal["CLIENT", "CONSUMER", "PRODUCER"]
+Put = Callable[[Sequence[NewMessage]], list[Receipt]]
+
+
+class Traced(Protocol):
+    """A message of which only the properties matter here."""
+
+    @property
+    def properties(self) -> Mapping[str, Any]: ...
+
+
+def tracer() -> Tracer | None:
+    """The tracer; None if nothing would record its spans."""
+    # The private name, as ``get_tracer_provider`` takes a microsecond for each message.
+    return TRACER if HAS_API and trace._TRACER_PROVIDER is not None else None
+
+
+def put(messages: Sequence[NewMessage], store: Put) -> list[Receipt]:
+    """Store messages, in a span, with the present trace context."""
+    on = tracer()
+    if on is None:
+        return store(carrying(messages, PRESENT.get()))
+    said = attributes("put", "send", {one.address for one in messages})
+    if len(messages) != 1:
+        said["messaging.batch.message_count"] = len(messages)
+    # It is no producer if another span created the messages.
+    kind: Kind = "PRODUCER" if any(map(is_open, messages)) else "CLIENT"
+    with span(on, said, kind, links=links_to(messages)) as opened:
+        receipts = store(carrying(messages, current()))
+        if len(receipts) == 1:
+            number = str(receipts[0].message_id)
+            opened.set_attribute("messaging.message.id", number)
+        return receipts
+
+
+def created(messages: Sequence[NewMessage]) -> Sequence[NewMessage]:
+    """Messages for a put at a later commit, with the present trace context."""
+    on = tracer()
+    if on is None:
+        return carrying(messages, PRESENT.get())
+    found: list[NewMessage] = []
+    for message in messages:
+        said = attributes("create", "create", {message.address})
+        with span(on, said, "PRODUCER") if is_open(message) else nullcontext():
+            found += carrying([message], current())
+    return found
+
+
+def received(queue: str, messages: Sequence[Traced]) -> None:
+    """Note in a span that a program got messages."""
+    on = tracer()
+    if on is not None and messages:
+        said = attributes("get", "receive", {queue})
+        said["messaging.batch.message_count"] = len(messages)
+        with span(on, said, "CLIENT", links=links_to(messages)):
+            pass
+
+
+def within(properties: Mapping[str, Any]) -> AbstractContextManager[object]:
+    """Make the trace context of some properties the present one, unless there is a
+    span that has one."""
+    if tracer() is not None:
+        if trace.get_current_span().get_span_context().is_valid:
+            return nullcontext()
+        return attached(properties)
+    return passing(context_of(properties))
+
+
+@contextmanager
+def passing(context: Mapping[str, str]) -> Iterator[None]:
+    token = PRESENT.set(context)
+    try:
+        yield
+    finally:
+        PRESENT.reset(token)
+
+
+@contextmanager
+def attached(properties: Mapping[str, Any]) -> Iterator[None]:
+    token = contexts.attach(extracted(properties) or contexts.Context())
+    try:
+        yield
+    finally:
+        contexts.detach(token)
+
+
+def attributes(
+    operation: str, kind: str, destinations: Iterable[str]
+) -> dict[str, Any]:
+    """The attributes of every span.
+
+    Args:
+        operation: its name, as "put".
+        kind: its type by the conventions: create, send, receive, process or settle.
+        destinations: names of queues or addresses; only a single one is told.
+    """
+    said = {
+        "messaging.system": "backout",
+        "messaging.operation.name": operation,
+        "messaging.operation.type": kind,
+    }
+    named = list(destinations)
+    if len(named) == 1:
+        said["messaging.destination.name"] = named[0]
+    return said
+
+
+@contextmanager
+def span(on: Tracer, said: dict[str, Any], kind: Kind, **more: Any) -> Iterator[Span]:
+    """A span that says if what it spans failed; ``more`` as of ``start_span``."""
+    words = said["messaging.operation.name"], said.get("messaging.destination.name")
+    opened = on.start_span(
+        " ".join(filter(None, words)),
+        kind=trace.SpanKind[kind],
+        attributes=said,
+        **more,
+    )
+    with trace.use_span(
+        opened,
+        end_on_exit=True,
+        record_exception=False,
+        set_status_on_exception=False,
+    ):
+        try:
+            yield opened
+        except BaseException as error:
+            note(opened, error)
+            raise
+
+
+def below(opened: Span) -> Context:
+    """The context of spans below this one."""
+    return trace.set_span_in_context(opened)
+
+
+def note(opened: Span, error: BaseException) -> None:
+    """Say that an operation failed; its stack trace is an event of the span."""
+    opened.record_exception(error)
+    opened.set_attribute("error.type", type(error).__qualname__)
+    opened.set_status(trace.Status(trace.StatusCode.ERROR, str(error)[:200]))
+
+
+def extracted(properties: Mapping[str, Any]) -> Context | None:
+    """OpenTelemetry's context of the span that created a message; None if the message
+    has no trace context."""
+    carried = context_of(properties)
+    return W3C.extract(carried) if carried else None
+
+
+def links_to(messages: Iterable[Traced]) -> list[Link]:
+    """Links to the spans that created these messages."""
+    found = filter(None, (extracted(one.properties) for one in messages))
+    return [trace.Link(trace.get_current_span(one).get_span_context()) for one in found]
+
+
+def current() -> dict[str, str]:
+    """The context of the current span."""
+    carrier: dict[str, str] = {}
+    W3C.inject(carrier)
+    return carrier
+
+
+def carrying(
+    messages: Sequence[NewMessage], context: Mapping[str, str]
+) -> Sequence[NewMessage]:
+    """The messages, with this trace context where they have none."""
+    if not context:
+        return messages
+    return [
+        replace(one, properties={**one.properties, **context}) if is_open(one) else one
+        for one in messages
+    ]
+
+
+def is_open(message: NewMessage) -> bool:
+    """Whether a message may get a trace context."""
+    return message.envelope is None and TRACEPARENT not in message.properties

@@ -1,0 +1,26 @@
+"""The alerts that fire: queried once for all users, for the badge on every page."""
+
+from __future__ import annotations
+
+from broker.models import Alert
+from broker.security.authorities import GrantedAuthorities
+from console.alert_pages import sight
+from dashboards.live import cache
+
+KEY = "console.alerts"
+KEPT_S = 2
+
+
+def count(user: sight.Viewer, held: GrantedAuthorities) -> int:
+    """Alerts that fire and are not acknowledged, of those that the user may see."""
+    return len(sight.visible(cache.recent(KEY, look, KEPT_S), user, held))
+
+
+def look() -> list[Alert]:
+    firing = sight.standing().filter(state=Alert.State.FIRING)
+    return list(firing[: sight.MOST])
+
+
+def forget() -> None:
+    """Drop the cached alerts: one has been acknowledged."""
+    cache.forget(KEY)

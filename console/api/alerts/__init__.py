@@ -1,0 +1,1 @@
+"""Alerts, silences, rules and targets, over the API."""

@@ -1,0 +1,199 @@
+"""The entries of the navigation, in their order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """An entry of the navigation, shown to users with its permission."""
+
+    name: str
+    icon: str
+    view: str
+    permission: str
+    key: str = ""  # shortcut key after g
+    views: tuple[str, ...] = ()  # views that belong to this entry
+    counts_groups: bool = False
+    counts_findings: bool = False
+    counts_failed: bool = False  # show the number of failed links
+    counts_alerts: bool = False  # show the number of firing alerts
+    rest_of: str = ""  # a namespace whose views all belong to this entry
+    url: str = ""
+    is_here: bool = False
+
+    def has(self, view: str) -> bool:
+        """Whether a view belongs to this entry."""
+        namespace = view.partition(":")[0]
+        return view in (self.view, *self.views) or namespace == self.rest_of != ""
+
+
+DESTINATIONS = (
+    Destination(
+        "Overview",
+        "overview",
+        "console:overview",
+        "broker.view_queue",
+        key="o",
+    ),
+    Destination(
+        "Alerts",
+        "alerts",
+        "console:alerts",
+        "broker.view_queue",
+        key="e",
+        views=(
+            "console:alert",
+            "console:acknowledge_alert",
+            "console:silence_alert",
+        ),
+        counts_alerts=True,
+    ),
+    Destination(
+        "Queues",
+        "queues",
+        "console:queues",
+        "broker.view_queue",
+        key="q",
+        views=(
+            "console:queue",
+            "console:message",
+            "console:new_queue",
+            "console:order",
+            "console:reset_counters",
+            "console:send",
+            "console:connect",
+        ),
+    ),
+    Destination(
+        "Messages",
+        "messages",
+        "console:messages",
+        "broker.view_queue",
+        key="m",
+        views=("console:order_found", "console:edit_view", "console:by_client_id"),
+    ),
+    Destination(
+        "Dead letters",
+        "dead",
+        "console:dead_letters",
+        "broker.view_queue",
+        key="d",
+        views=(
+            "console:dead_letter_group",
+            "console:order_letters",
+            "console:say_of_group",
+            "console:rules",
+            "console:rule_table",
+            "console:switch_rules",
+        ),
+        counts_groups=True,
+    ),
+    Destination(
+        "Discard bin",
+        "discards",
+        "console:discards",
+        "broker.view_queue",
+        key="b",
+        views=("console:restore",),
+    ),
+    Destination(
+        "Scheduled",
+        "delayed",
+        "console:scheduled",
+        "broker.view_queue",
+        key="s",
+        views=("console:recurring",),
+    ),
+    Destination(
+        "Units of work",
+        "in-flight",
+        "console:units",
+        "broker.view_queue",
+        key="u",
+        views=("console:unit", "console:back_out_unit"),
+    ),
+    Destination(
+        "Consumers",
+        "consumers",
+        "console:consumers",
+        "broker.view_queue",
+        key="c",
+    ),
+    Destination(
+        "Connections",
+        "connections",
+        "console:connections",
+        "broker.view_queue",
+        key="n",
+        views=(
+            "console:connection",
+            "console:close_connection",
+            "console:close_endpoint",
+        ),
+    ),
+    Destination(
+        "Bridges",
+        "bridges",
+        "console:bridges",
+        "broker.view_link",
+        key="l",
+        views=(
+            "console:link",
+            *(f"console:{one}_link" for one in ("start", "pause", "resume", "stop")),
+            "console:commit_branch",
+            "console:roll_back_branch",
+        ),
+        counts_failed=True,
+    ),
+    Destination(
+        "Credentials",
+        "credentials",
+        "console:credentials",
+        "broker.view_credential",
+        key="k",
+        views=("console:create_credential", "console:revoke_credential"),
+    ),
+    Destination(
+        "Operations",
+        "operations",
+        "console:operations",
+        "broker.view_queue",
+        key="p",
+        views=("console:operation",),
+    ),
+    Destination(
+        "Health",
+        "health",
+        "console:health",
+        "broker.view_queue",
+        key="h",
+        views=("console:commit_prepared", "console:back_out_prepared"),
+        counts_findings=True,
+    ),
+    Destination(
+        "Reports",
+        "reports",
+        "dashboards:reports",
+        "dashboards.view_report",
+        key="r",
+        views=("dashboards:report",),
+    ),
+    Destination(
+        "Audit",
+        "audit",
+        "console:audit",
+        "broker.view_auditrecord",
+        key="a",
+        views=("console:audit_record",),
+    ),
+    Destination(
+        "Settings",
+        "settings",
+        "console_settings:index",
+        "",
+        views=("console:effective",),
+        rest_of="console_settings",
+    ),
+)

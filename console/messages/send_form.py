@@ -1,0 +1,265 @@
+"""The form of a message to send: body, headers, and properties with types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import starmap
+from math import isfinite
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.http import QueryDict
+
+from broker.client import NewMessage
+from broker.formats import units
+from broker.formats.lossless_json import Number
+from broker.formats.text import text_of
+from broker.settlement.redelivery_policy import LONGEST_MS
+from console.messages.repair_form import Sheet
+from console.runtime.request_size import most
+
+TEXT = "text/plain; charset=utf-8"
+BYTES = "application/octet-stream"
+ROWS = 3  # empty rows for properties
+MOST_ROWS = 100
+LARGEST_INTEGER = 2**63 - 1
+TYPES = ("text", "integer", "decimal", "boolean")  # of the values of properties
+TRUTHS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyRow:
+    """One property as it was typed."""
+
+    name: str = ""
+    type: str = "text"
+    text: str = ""
+    error: str = ""  # why it is no property, as a sentence
+
+    @property
+    def value(self) -> str | int | float | bool:
+        """
+        Raises:
+            ValueError: the text is no value of the type; the message says what to type.
+        """
+        typed = self.text.strip()
+        try:
+            match self.type:
+                case "boolean":
+                    return TRUTHS[typed.lower()]
+                case "integer":
+                    return whole(typed)
+                case "decimal":
+                    return finite(typed)
+        except (KeyError, ValueError):
+            raise ValueError(WANTED[self.type]) from None
+        return self.text
+
+
+WANTED = {
+    "boolean": "Type true or false.",
+    "integer": "Type a whole number of at most 64 bits.",
+    "decimal": "Type a number, such as 0.5.",
+}
+
+
+def whole(text: str) -> int:
+    number = int(text)
+    if not -LARGEST_INTEGER - 1 <= number <= LARGEST_INTEGER:
+        raise ValueError(text)
+    return number
+
+
+def finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+class Duration(forms.CharField):
+    """A duration with a unit, such as ``10 min``; cleaned to milliseconds, or None."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, max_length=100, **kwargs)
+
+    def clean(self, value: Any) -> int | None:
+        text = super().clean(value)
+        if not text:
+            return None
+        try:
+            ms = units.parse(text, units.MS)
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+        if not 0 < ms <= LONGEST_MS:
+            raise forms.ValidationError("It must be longer than 0, and not so long.")
+        return ms
+
+
+def word(label: str, help_text: str = "") -> forms.CharField:
+    return forms.CharField(
+        label=label, required=False, max_length=1024, help_text=help_text
+    )
+
+
+class SendForm(forms.Form):
+    """What a person types; ``rows`` are the properties."""
+
+    body = forms.CharField(
+        label="Text",
+        required=False,
+        strip=False,
+        widget=forms.Textarea(
+            attrs={"rows": 10, "class": "mono", "spellcheck": "false"}
+        ),
+    )
+    file = forms.FileField(
+        label="Or a file", required=False, allow_empty_file=True, help_text="Any bytes."
+    )
+    content_type = forms.CharField(
+        max_length=255,
+        required=False,
+        widget=forms.TextInput(attrs={"list": "content-types", "autocomplete": "off"}),
+        help_text=f"Empty: {TEXT}, or the type of the file.",
+    )
+    priority = forms.IntegerField(min_value=0, max_value=9, initial=4)
+    correlation_id = word("Correlation id")
+    reply_to = word("Reply to", "The address for answers.")
+    subject = word("Type", "JMSType, or the subject in AMQP.")
+    expiry = Duration(label="Expires after", help_text="Such as 10 min. Empty: never.")
+    delay = Duration(
+        label="Delivery delay", help_text="Such as 30 s. Empty: delivered at once."
+    )
+    durable = forms.BooleanField(label="Persistent", required=False, initial=True)
+
+    def __init__(
+        self, said: QueryDict | None = None, files: Any = None, **more: Any
+    ) -> None:
+        self.rows = list(typed(said)) if said is not None else []
+        super().__init__(said, files, **more)
+        self.fields["body"].help_text = f"Text, or a file, of at most {size_limit()}."
+
+    @property
+    def shown_rows(self) -> list[PropertyRow]:
+        """The rows with a property, and some empty ones."""
+        return [*self.rows, *[PropertyRow()] * ROWS]
+
+    @property
+    def headers(self) -> list[forms.BoundField]:
+        """The fields of headers that are texts or numbers."""
+        names = ("priority", "subject", "correlation_id", "reply_to", "expiry", "delay")
+        return [self[name] for name in names]
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or {}
+        self.rows = list(checked(self.rows))
+        if any(row.error for row in self.rows):
+            self.add_error(None, "A property is wrong; see below.")
+        if said.get("body") and said.get("file") is not None:
+            self.add_error("file", "Give a text or a file, not both.")
+        if not self.errors:
+            said["octets"], said["content_type"] = self.body_of(said)
+        return said
+
+    def body_of(self, said: dict[str, Any]) -> tuple[bytes, str]:
+        """The bytes of the body, and their content type."""
+        file: UploadedFile | None = said.get("file")
+        kind: str = said["content_type"]
+        if file is not None:
+            return file.read(), kind or file.content_type or BYTES
+        # A browser sends each line end as CR LF.
+        text = said["body"].replace("\r\n", "\n")
+        kind = kind or TEXT
+        try:
+            return text_of(b"", kind).written(text), kind
+        except ValueError as error:
+            why = f"A text cannot be sent as this type: {error}. Send a file."
+            self.add_error("content_type", why)
+        return b"", kind
+
+    def message(self, address: str, *, producer: str, now: datetime) -> NewMessage:
+        """The message of a valid form; ``now`` begins its delay and its expiry."""
+        said = self.cleaned_data
+        return NewMessage(
+            address,
+            said["octets"],
+            content_type=said["content_type"],
+            properties={row.name: row.value for row in self.rows},
+            priority=said["priority"],
+            durable=said["durable"],
+            expires_at=after(now, said["expiry"]),
+            deliver_at=after(now, said["delay"]),
+            correlation_id=said["correlation_id"] or None,
+            reply_to=said["reply_to"] or None,
+            subject=said["subject"] or None,
+            producer=producer,
+        )
+
+
+def after(now: datetime, ms: int | None) -> datetime | None:
+    return None if ms is None else now + timedelta(milliseconds=ms)
+
+
+def size_limit() -> str:
+    """The largest body of a form: both the broker and the console have a limit."""
+    limit = min(settings.BROKER_MAX_MESSAGE_BYTES, most())
+    return units.written(limit, {"MiB": 2**20, "KiB": 2**10, "bytes": 1})
+
+
+def typed(said: QueryDict) -> Iterator[PropertyRow]:
+    """The rows of a form that are not empty."""
+    names, types, texts = (
+        said.getlist(f"property_{one}")[:MOST_ROWS] for one in ("name", "type", "value")
+    )
+    for name, kind, text in zip(names, types, texts, strict=False):
+        if name.strip() or text:
+            known = kind if kind in TYPES else "text"
+            yield PropertyRow(name.strip(), known, text)
+
+
+def checked(rows: list[PropertyRow]) -> Iterator[PropertyRow]:
+    """The rows, each with its error."""
+    seen: set[str] = set()
+    for row in rows:
+        error = ""
+        if not row.name or not row.name.isprintable():
+            error = "A property needs a name of visible characters."
+        elif row.name in seen:
+            error = "There is a property of this name above."
+        elif "\0" in row.text:
+            error = "A value cannot have a NUL character."
+        else:
+            try:
+                row.value  # noqa: B018  # its error is wanted
+            except ValueError as fault:
+                error = str(fault)
+        seen.add(row.name)
+        yield replace(row, error=error)
+
+
+def like(sheet: Sheet, **headers: Any) -> SendForm:
+    """A form with the text, headers and properties of another message."""
+    said = sheet.subject.headers
+    names = ("subject", "correlation-id", "reply-to", "content-type")
+    copied = {name.replace("-", "_"): said.get(name, "") for name in names}
+    body = sheet.text.text if sheet.text else ""
+    form = SendForm(initial=copied | {"body": body} | headers)
+    form.rows = [row for row in starmap(row_of, sheet.properties.items()) if row]
+    return form
+
+
+def row_of(name: str, value: Any) -> PropertyRow | None:
+    """The row of a property; None if its value is null, a list or an object."""
+    match value:
+        case str():
+            return PropertyRow(name, "text", value)
+        case bool():
+            return PropertyRow(name, "boolean", str(value).lower())
+        case Number():
+            is_whole = value.text.lstrip("-").isdigit()
+            return PropertyRow(name, "integer" if is_whole else "decimal", value.text)
+    return None

@@ -1,0 +1,241 @@
+"""The charts of a page: what its queues or its link did over time.
+
+The range is in the URL: ``range=24h`` ends now, ``from=`` and ``to=`` are fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from urllib.parse import urlencode, urlsplit
+
+from django.http import HttpRequest, QueryDict
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from broker.models import ConnectionConsumer, Link, Queue
+from broker.monitoring.dead_letter_queues import takes_dead_letters
+from broker.monitoring.history import reading
+from broker.monitoring.history.levels import LEVELS
+from broker.monitoring.history.packing import of_link
+from broker.security import authorities
+from console.messages import search_results
+from console.queues import marks
+from dashboards.pages import history_charts
+from dashboards.pages.charts import Drawing
+
+RANGES = {
+    "15m": timedelta(minutes=15),
+    "1h": timedelta(hours=1),
+    "6h": timedelta(hours=6),
+    "24h": timedelta(hours=24),
+    "7d": timedelta(days=7),
+    "30d": timedelta(days=30),
+}
+USUAL = "1h"
+SHORTEST = timedelta(minutes=1)
+IN_URL = ("range", "from", "to")
+
+
+class NoRange(ValueError):
+    """The URL's range cannot be shown; the text says why, and what to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A range of time; one with a name ends now, and goes on."""
+
+    begin: datetime
+    end: datetime
+    name: str = ""
+
+    @classmethod
+    def of(
+        cls, name: str, begin: datetime | None, end: datetime | None, *, now: datetime
+    ) -> Range:
+        """The range of that name, or from ``begin`` to ``end``, or to now without it.
+
+        Raises:
+            NoRange: there is no such range.
+        """
+        if begin is None and end is None:
+            if name not in RANGES:
+                names = ", ".join(RANGES)
+                raise NoRange(f"There is no range {name[:20]}. The ranges are {names}.")
+            return cls(now - RANGES[name], now, name)
+        end = min(end or now, now)
+        if begin is None or begin >= end:
+            raise NoRange("“from” has to be before “to”, and before now.")
+        if begin < (oldest := now - LEVELS[-1].kept):
+            raise NoRange(f"There is nothing from before {oldest:%Y-%m-%d}.")
+        return cls(min(begin, end - SHORTEST), end)
+
+    @classmethod
+    def of_url(cls, said: QueryDict, now: datetime) -> Range:
+        """The range of a page's URL.
+
+        Raises:
+            NoRange: there is no such range.
+        """
+        begin, end = (moment(said.get(name, ""), name) for name in ("from", "to"))
+        return cls.of(said.get("range", USUAL), begin, end, now=now)
+
+
+def moment(said: str, name: str) -> datetime | None:
+    try:
+        found = parse_datetime(said)
+    except ValueError:
+        found = None
+    if found is None and said:
+        raise NoRange(f"“{name}” is no time. Write it like 2026-05-14T02:00Z.")
+    return (
+        timezone.make_aware(found, UTC) if found and timezone.is_naive(found) else found
+    )
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """The charts of some queues, or of a link."""
+
+    ids: Collection[int]
+    subject: dict[str, str]  # parameters of the URL of the charts alone
+    said: QueryDict  # the query of the page
+    user: authorities.Principal
+    now: datetime
+    every_panel: Sequence[history_charts.Panel] = history_charts.OF_QUEUES
+    queue: Queue | None = None
+
+    @cached_property
+    def fault(self) -> str:
+        try:
+            Range.of_url(self.said, self.now)
+        except NoRange as error:
+            return str(error)
+        return ""
+
+    @cached_property
+    def range(self) -> Range:
+        return Range.of_url(QueryDict() if self.fault else self.said, self.now)
+
+    @cached_property
+    def history(self) -> reading.History:
+        return reading.read(self.ids, self.range.begin, self.range.end, now=self.now)
+
+    @cached_property
+    def panels(self) -> list[history_charts.Panel]:
+        return history_charts.shown(self.history, self.every_panel)
+
+    @cached_property
+    def drawings(self) -> list[Drawing]:
+        notes = [(one.at, one.words) for one in self.marks]
+        return history_charts.drawings(self.history, self.panels, notes)
+
+    @cached_property
+    def rows(self) -> list[history_charts.HistoryRow]:
+        return history_charts.rows(self.history, self.panels)
+
+    @property
+    def is_known(self) -> bool:
+        return any(self.history.points)
+
+    @property
+    def columns(self) -> list[str]:
+        return [line.name for panel in self.panels for line in panel.lines]
+
+    @property
+    def ranges(self) -> list[tuple[str, str]]:
+        """Names of ranges, with the query of each on the same page."""
+        return [(name, self.query(range=name)) for name in RANGES]
+
+    @property
+    def kept(self) -> str:
+        """The query of the page without the range."""
+        return self.query()
+
+    def query(self, **more: str) -> str:
+        kept = [
+            (key, value)
+            for key, values in self.said.lists()
+            for value in values
+            if key not in IN_URL
+        ]
+        return urlencode([*kept, *more.items()])
+
+    @property
+    def alone(self) -> str:
+        """The URL of the charts alone; empty if they never change."""
+        if not self.range.name:
+            return ""
+        query = urlencode({**self.subject, "range": self.range.name})
+        return f"{reverse('console:history')}?{query}"
+
+    @property
+    def messages(self) -> str:
+        """The URL of the messages on the queue; a term on time is added to it."""
+        name = self.queue.name if self.queue else ""
+        url = search_results.url_of(search_results.filter_of(("queue", name)))
+        return url if "?" in url else f"{url}?"
+
+    @cached_property
+    def marks(self) -> list[marks.Mark]:
+        return marks.between(
+            self.user, self.range.begin, self.range.end, queue=self.queue
+        )
+
+
+def query_of_page(request: HttpRequest) -> QueryDict:
+    """The query of the page; htmx sends its URL when it asks for the charts alone."""
+    page = request.headers.get("HX-Current-URL", "")
+    if not page:
+        return request.GET
+    said = QueryDict(urlsplit(page).query, mutable=True)
+    for key in IN_URL:
+        said.pop(key, None)
+        if key in request.GET:
+            said[key] = request.GET[key]
+    return said
+
+
+def of_queue(request: HttpRequest, queue: Queue) -> OverTime:
+    """The charts of a queue that the user may inquire."""
+    return made(request, [queue.pk], {"queue": queue.name}, queue=queue)
+
+
+def of_every_queue(request: HttpRequest) -> OverTime:
+    """The charts of all queues that the user may inquire, together; without queues of
+    dead letters, whose messages are not work that waits."""
+    held = authorities.held_by(request.user)
+    every = Queue.objects.exclude(takes_dead_letters()).values_list("pk", "name")
+    ids = [pk for pk, name in every if held.on("inquire", name)]
+    return made(request, frozenset(ids), {})
+
+
+def of_consumers(request: HttpRequest) -> OverTime:
+    """The charts of all queues with ConnectionConsumers that the user may inquire."""
+    held = authorities.held_by(request.user)
+    fed = ConnectionConsumer.objects.values_list("queue_id", "queue__name")
+    ids = [pk for pk, name in fed if held.on("inquire", name)]
+    return made(request, frozenset(ids), {"of": "consumers"})
+
+
+def of_a_link(request: HttpRequest, link: Link) -> OverTime:
+    """The charts of a link that the user may see."""
+    subject = {"bridge": link.bridge.name, "link": link.name}
+    ids = [of_link(link.pk)]
+    return made(request, ids, subject, panels=history_charts.OF_LINKS)
+
+
+def made(
+    request: HttpRequest,
+    ids: Collection[int],
+    subject: dict[str, str],
+    *,
+    panels: Sequence[history_charts.Panel] = history_charts.OF_QUEUES,
+    queue: Queue | None = None,
+) -> OverTime:
+    said = query_of_page(request)
+    now = timezone.now()
+    return OverTime(ids, subject, said, request.user, now, panels, queue)

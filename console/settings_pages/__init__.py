@@ -1,0 +1,1 @@
+"""What the pages of Settings show beside Django's forms."""

@@ -1,0 +1,132 @@
+"""What pages and the API change of alerts, as ``acts`` has the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.test import Client
+from django.utils import timezone
+
+from broker.alerts import acts
+from broker.models import Act, Alert, AlertRule, AlertSilence, AlertTarget
+from tests.console.letters import die, make_places
+from tests.console.own_acts import Case, at
+
+API = "/api/v1"
+HOUR = timedelta(hours=1)
+RULE = {"condition": "depth", "threshold": 5, "held_for": "5 min", "targets": ["ops"]}
+TARGET = {"kind": "email", "address": "ops@example.org"}
+
+
+def make_alert(queue: str = "orders") -> Alert:
+    now = timezone.now()
+    rule, _ = AlertRule.objects.get_or_create(
+        name="deep", defaults={"condition": "depth", "threshold": 1}
+    )
+    return Alert.objects.create(
+        rule=rule, rule_name="deep", condition="depth", severity="warning",
+        subject=queue, queue=queue, state="firing", text=f"{queue}: 5 messages.",
+        value=5, first_seen_at=now, last_seen_at=now, fired_at=now,
+    )  # fmt: skip
+
+
+def make_silence(queue: str = "orders") -> AlertSilence:
+    return acts.silence(HOUR, queues=queue)
+
+
+def make_mail_target(name: str = "ops") -> AlertTarget:
+    return AlertTarget.objects.create(name=name, **TARGET)
+
+
+def make_alerts(queue: str = "orders") -> dict[str, Any]:
+    """One of each, by the name of it in URLs."""
+    return {
+        "alert_id": make_alert(queue).pk,
+        "silence_id": make_silence().pk,
+        "target_id": make_mail_target().pk,
+        "alert_rule": "deep",
+        "alert_target": "ops",
+    }
+
+
+def acknowledge(_: Client) -> Case:
+    where = at("console:acknowledge_alert", make_alert().pk)
+    return where, {}, Act.ACKNOWLEDGE_ALERT
+
+
+def silence(_: Client) -> Case:
+    said = {"span": "1h", "scope": "queue"}
+    return at("console:silence_alert", make_alert().pk), said, Act.SILENCE_ALERTS
+
+
+def silence_cause(_: Client) -> Case:
+    make_places()
+    where = at("console:silence_cause", die().fingerprint)
+    return where, {"span": "1h"}, Act.SILENCE_ALERTS
+
+
+def end_silence(_: Client) -> Case:
+    return at("console:end_silence", make_silence().pk), {}, Act.END_SILENCE
+
+
+def try_target(_: Client) -> Case:
+    return at("console:test_target", make_mail_target().pk), {}, Act.TEST_TARGET
+
+
+def api_acknowledge(_: Client) -> Case:
+    where = f"{API}/alerts/{make_alert().pk}/acknowledge"
+    return where, {"reason": "on it"}, Act.ACKNOWLEDGE_ALERT
+
+
+def api_silence(_: Client) -> Case:
+    said = {"lasts": "4 h", "queue": "orders"}
+    return f"{API}/alert-silences", said, Act.SILENCE_ALERTS
+
+
+def api_end_silence(_: Client) -> Case:
+    return f"{API}/alert-silences/{make_silence().pk}/end", {}, Act.END_SILENCE
+
+
+def api_define_rule(_: Client) -> Case:
+    make_mail_target()
+    return f"{API}/alert-rules/new", RULE, Act.CREATE
+
+
+def api_remove_rule(_: Client) -> Case:
+    make_alert()
+    return f"{API}/alert-rules/deep", {}, Act.DELETE
+
+
+def api_define_target(_: Client) -> Case:
+    return f"{API}/alert-targets/ops", TARGET, Act.CREATE
+
+
+def api_remove_target(_: Client) -> Case:
+    make_mail_target()
+    return f"{API}/alert-targets/ops", {}, Act.DELETE
+
+
+def api_test_target(_: Client) -> Case:
+    make_mail_target()
+    return f"{API}/alert-targets/ops/test", {}, Act.TEST_TARGET
+
+
+PAGES: dict[str, Callable[[Client], Case]] = {
+    "console:acknowledge_alert": acknowledge,
+    "console:silence_alert": silence,
+    "console:silence_cause": silence_cause,
+    "console:end_silence": end_silence,
+    "console:test_target": try_target,
+}
+OPERATIONS: dict[str, Callable[[Client], Case]] = {
+    "acknowledge_alert": api_acknowledge,
+    "silence_alerts": api_silence,
+    "end_alert_silence": api_end_silence,
+    "define_alert_rule": api_define_rule,
+    "remove_alert_rule": api_remove_rule,
+    "define_alert_target": api_define_target,
+    "remove_alert_target": api_remove_target,
+    "test_alert_target": api_test_target,
+}

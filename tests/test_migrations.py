@@ -1,0 +1,108 @@
+"""Migrations let processes of the version before them go on: they only add.
+
+CONTRIBUTING says how something is taken away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+
+import pytest
+from django.db import migrations, models
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations.base import Operation
+from django.db.models import NOT_PROVIDED
+
+OURS = ("broker", "console", "dashboards")
+AFTER = "After the upgrade"  # begins the docstring of a migration that takes away
+TAKES_AWAY = (
+    *(migrations.DeleteModel, migrations.RemoveField),
+    *(migrations.RenameModel, migrations.RenameField, migrations.AlterModelTable),
+)
+BY_SQL = re.compile(
+    r"\bDROP (?:TABLE|COLUMN)|\bRENAME\b|\bSET NOT NULL"
+    r"|\bALTER COLUMN \w+ (?:SET DATA )?TYPE"
+    r"|\bADD COLUMN (?:(?!\bDEFAULT\b|,|;).)*\bNOT NULL(?!.*\bDEFAULT\b)",
+    re.I | re.S,
+)
+
+
+def wrong(operation: Operation) -> str:
+    """What processes of the version before cannot stand; empty: nothing."""
+    if isinstance(operation, TAKES_AWAY):
+        return "takes away what they read or write"
+    if isinstance(operation, migrations.AddField):
+        field = operation.field
+        has_default = field.db_default is not NOT_PROVIDED
+        if not (field.null or field.many_to_many or has_default):
+            return (
+                f"{operation.name} needs null=True or db_default: they do not write it"
+            )
+    if isinstance(operation, migrations.RunSQL):
+        texts = operation.sql if isinstance(operation.sql, list) else [operation.sql]
+        for found in filter(None, (BY_SQL.search(str(one)) for one in texts)):
+            return f"{found[0]!r} takes away what they read or write"
+    return ""
+
+
+def found() -> Iterator[tuple[str, migrations.Migration]]:
+    for (label, name), migration in MigrationLoader(None).disk_migrations.items():
+        if label in OURS and name != "0001_initial":
+            yield f"{label}.{name}", migration
+
+
+def test_processes_of_the_version_before_go_on() -> None:
+    faults = [
+        f"{name}: {fault}"
+        for name, migration in found()
+        if not is_after(migration)
+        for fault in map(wrong, migration.operations)
+        if fault
+    ]
+    assert faults == []
+
+
+def is_after(migration: migrations.Migration) -> bool:
+    module = import_module(migration.__module__)
+    return (module.__doc__ or "").startswith(AFTER)
+
+
+def test_every_migration_can_be_undone() -> None:
+    stuck = [
+        name
+        for name, migration in found()
+        if not all(one.reversible for one in migration.operations)
+    ]
+    assert stuck == []
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        migrations.RemoveField("queue", "name"),
+        migrations.RenameField("queue", "name", "title"),
+        migrations.AddField("queue", "colour", models.TextField(default="red")),
+        migrations.RunSQL("ALTER TABLE broker_ready DROP COLUMN pos"),
+        migrations.RunSQL("ALTER TABLE broker_ready ADD COLUMN colour text NOT NULL"),
+        migrations.RunSQL(["ALTER TABLE broker_ready ALTER COLUMN pos TYPE text"]),
+    ],
+)
+def test_what_they_cannot_stand_is_found(operation: Operation) -> None:
+    assert wrong(operation)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        migrations.AddField("queue", "colour", models.TextField(null=True)),
+        migrations.AddField("queue", "colour", models.TextField(db_default="red")),
+        migrations.RunSQL("ALTER TABLE broker_ready ADD COLUMN colour text"),
+        migrations.RunSQL(
+            "ALTER TABLE broker_ready ADD COLUMN colour text NOT NULL DEFAULT 'red'"
+        ),
+    ],
+)
+def test_what_only_adds_is_accepted(operation: Operation) -> None:
+    assert wrong(operation) == ""
