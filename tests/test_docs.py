@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -115,12 +116,36 @@ def test_each_want_of_an_operator_has_tests_that_exist() -> None:
     wants = re.findall(r"^\| (\d+) \|.*\| ([^|]+) \|$", read("docs/wants.md"), re.M)
     assert [int(number) for number, _ in wants] == list(range(1, 41))
     for number, shown in wants:
-        named = re.findall(r"`([\w/]+)::(\w+)`", shown)
-        assert named, f"{number} names no test"
-        for file, test in named:
-            folder, _, stem = file.rpartition("/")
-            text = read(f"tests/{folder}/test_{stem}.py")
-            assert re.search(rf"^(async )?(def test_|class ){test}\b", text, re.M), test
+        assert named_by(shown), f"{number} names no test"
+
+
+def test_each_feature_has_its_state_and_tests_that_exist() -> None:
+    text = read("docs/features.md")
+    features = re.findall(
+        r"^\| (\d+) \| [^|]+ \| ([a-z ]+) \| ([^|]+) \| ([^|]+) \|$", text, re.M
+    )
+    assert [int(number) for number, *_ in features] == list(range(1, 133))
+    for number, state, answer, shown in features:
+        named = named_by(shown)
+        assert named or state != "done", f"{number} names no test"
+        assert named or shown == "–", number
+        assert state != "missing" or not named, f"{number} is shown by a test"
+        assert ("missing: " in answer) == (state == "in part"), number
+    counts = Counter(state for _, state, *_ in features)
+    done, part, missing = (counts.pop(one) for one in ("done", "in part", "missing"))
+    assert not counts
+    said = f"in 132 rows: {done} are done, {part} in part, and {missing} missing."
+    assert said in " ".join(text.split())
+
+
+def named_by(shown: str) -> list[str]:
+    """The tests that a cell of a table names; each exists."""
+    named = re.findall(r"`([\w/]+)::(\w+)`", shown)
+    for file, test in named:
+        folder, _, stem = file.rpartition("/")
+        text = read(f"tests/{folder}/test_{stem}.py")
+        assert re.search(rf"^(async )?(def test_|class ){test}\b", text, re.M), test
+    return [test for _, test in named]
 
 
 def test_decisions_are_numbered_without_gaps_and_have_their_headings() -> None:
