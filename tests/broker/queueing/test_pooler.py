@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psycopg
@@ -61,29 +62,31 @@ def version() -> tuple[int, ...]:
 
 
 @pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that another user may reach, unlike those of pytest."""
+    with TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
 def pooler(
-    transactional_db: None,
-    tmp_path_factory: pytest.TempPathFactory,
-    unused_tcp_port: int,
+    transactional_db: None, open_folder: Path, unused_tcp_port: int
 ) -> Iterator[int]:
     """The port of a pooler in front of the server of the tests."""
     assert PGBOUNCER is not None
     server = {"port": 5432} | parameters("")
     owner = Path(server["host"]).stat()  # only they may pass to its socket
-    folder = tmp_path_factory.mktemp("pooler")
-    for one in (folder, *folder.parents[:2]):
-        one.chmod(0o755)
-    written = folder / "pgbouncer.ini"
+    written = open_folder / "pgbouncer.ini"
     written.write_text(
         CONFIGURATION.format(
             **server,
             own_port=unused_tcp_port,
             few=FEW,
-            folder=folder,
+            folder=open_folder,
             prepares="max_prepared_statements = 200" if version() >= PREPARES else "",
         )
     )
-    for one in (folder, written):
+    for one in (open_folder, written):
         os.chown(one, owner.st_uid, owner.st_gid)
     running = subprocess.Popen(
         [PGBOUNCER, "--quiet", written],
