@@ -238,10 +238,13 @@ class Listener:
     # The end of the listener.
 
     async def stop(self) -> None:
-        """Stop in order: commit the waiting batches, and give other deliveries back."""
+        """Stop in order: read nothing more, commit the waiting batches and confirm them,
+        and give other deliveries back."""
         self.stopping = True
         for server in self.servers:
             server.close()
+        for client in self.clients:
+            client.hearing.hold("stop")  # what it sends now would not be confirmed
         with suppress(TimeoutError):
             async with asyncio.timeout(BATCHES_END_WITHIN_S):
                 await self.puts.drain()
@@ -250,6 +253,7 @@ class Listener:
         self.line.close()
         for client in list(self.clients):
             client.guard(client.force, STOPS)
+            client.hearing.release("stop")
         await self.clients_leave()
         with suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_WITHIN_S):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
 from django.db import connection, transaction
 
 from broker.amqp.protocol.events import Attached, MessageReceived
-from broker.amqp.protocol.performatives import Source, Target
+from broker.amqp.protocol.performatives import Accepted, Source, Target
 from broker.amqp.protocol.sections import split
-from broker.models import Authority, ClientConnection, Queue
+from broker.models import Authority, ClientConnection, Message, Queue
 from broker.monitoring import connections
 from broker.queueing.put import put
 from tests.amqp.listening import PASSWORD, Listening, Wire, listener
+from tests.amqp.putting import Speaker, message
 from tests.console.until import until
 from tests.make import make_queue, make_setting, make_user
 
@@ -93,6 +95,34 @@ def test_a_listener_that_stops_gives_back_what_it_held(transactional_db: None) -
         first.begin_to_stop().result(20)
     with listener(user=first.user) as second:
         assert count_of_next(second.client()) == 0
+
+
+def test_a_listener_that_stops_stores_nothing_that_it_does_not_confirm(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client would send that again, and it would be there twice."""
+    make_queue("orders")
+    with listener() as here:
+        wire = here.client()
+        client = Speaker(wire)
+        sender = client.sender("orders")
+        assert client.ask(sender, message()) == Accepted()
+        client.credit(sender)
+        broker, batches = here.listener, here.listener.settlements
+        drain = batches.drain
+
+        async def comes_late() -> None:
+            monkeypatch.setattr(batches, "drain", drain)
+            client.put(sender, message(b"late"))
+            (served,) = broker.clients
+            while not (broker.puts.waiting_items or served.hearing.reasons):
+                await asyncio.sleep(0)
+
+        monkeypatch.setattr(batches, "drain", comes_late)
+        here.begin_to_stop().result(20)
+        wire.drop()
+
+    assert Message.objects.count() == 1
 
 
 def test_a_client_that_goes_while_it_attaches_is_no_trouble(

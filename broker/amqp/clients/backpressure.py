@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import Transport
 from typing import Literal
 
-Reason = Literal["answers", "attaches", "login", "puts", "turn"]
+Reason = Literal["answers", "attaches", "login", "puts", "stop", "turn"]
 
 
 class Hearing:
@@ -13,7 +13,7 @@ class Hearing:
 
     Reasons: the client does not read our answers; too many of its attaches wait; it
     has put more messages than can be stored at once; its login is being checked, or
-    waits for its turn.
+    waits for its turn; the listener stops.
     """
 
     def __init__(self, transport: Transport) -> None:
