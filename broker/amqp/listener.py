@@ -238,8 +238,8 @@ class Listener:
     # The end of the listener.
 
     async def stop(self) -> None:
-        """Stop in order: read nothing more, commit the waiting batches and confirm them,
-        and give other deliveries back."""
+        """Stop in order: read nothing more, commit and confirm the waiting batches, and
+        give other deliveries back."""
         self.stopping = True
         for server in self.servers:
             server.close()

@@ -88,7 +88,7 @@ def rest() -> Put:
 
 def amqp() -> Put:
     """Over AMQP 1.0 with Qpid Proton, at the first of two ports that answers."""
-    from proton import Message  # noqa: PLC0415  # not all installations have it
+    from proton import Delivery, Message  # noqa: PLC0415  # not all installations have it
     from proton.utils import BlockingConnection  # noqa: PLC0415
 
     ports = itertools.cycle(os.environ["AMQP_PORTS"].split(","))
@@ -96,7 +96,9 @@ def amqp() -> Put:
     sender: Any = None
 
     def put(body: str) -> None:
+        """Proton tells of a close that came with an answer, and not of the answer."""
         nonlocal line, sender
+        sent: Any = None
         try:
             if line is None:
                 line = BlockingConnection(
@@ -108,10 +110,16 @@ def amqp() -> Put:
                     allow_insecure_mechs=True,
                 )
                 sender = line.create_sender("orders")
-            sender.send(Message(body=body.encode(), inferred=True, durable=True))
+            whole = Message(body=body.encode(), inferred=True, durable=True)
+            sent = sender.link.send(whole)
+            line.wait(lambda: sent.settled, timeout=ANSWERS_WITHIN_S)
+            sent.settle()
+            if sent.remote_state != Delivery.ACCEPTED:
+                raise OSError(f"not accepted: {sent.remote_state}")
         except Exception:
             line = None
-            raise
+            if sent is None or sent.remote_state != Delivery.ACCEPTED:
+                raise
 
     return put
 
