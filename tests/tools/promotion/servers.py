@@ -92,11 +92,11 @@ def pair(programs: Path, folder: Path, ports: list[int], *, waits: bool) -> list
     primary.ask("CREATE DATABASE backout")
     replica.follow(primary)
     replica.start()
-    until(lambda: primary.ask("SELECT FROM pg_stat_replication") != [])
+    until(lambda: primary.ask("SELECT 1 FROM pg_stat_replication") != [])
     if waits:
         primary.ask("ALTER SYSTEM SET synchronous_standby_names = '*'")
         primary.ask("SELECT pg_reload_conf()")
-        synchronous = "SELECT FROM pg_stat_replication WHERE sync_state = 'sync'"
+        synchronous = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"
         until(lambda: primary.ask(synchronous) != [])
     return [primary, replica]
 
