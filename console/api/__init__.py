@@ -58,15 +58,27 @@ from console.api import (
 )
 from console.api.alerts import alerts
 from console.api.alerts import rules as alert_rules
-from console.api.bridges import documents, parts
-from console.api.messages import browsing, detail, repairs, search, sending, taking
+from console.api.bridges import documents, in_doubt, parts
+from console.api.consuming import consumers, units_of_work
+from console.api.messages import (
+    browsing,
+    detail,
+    discards,
+    edits,
+    repairs,
+    scheduled,
+    search,
+    sending,
+    taking,
+)
 
 PARTS = (
     *(search, detail, sending, taking, branches, decisions),
     *(queues, browsing, letters),
     *(addresses, settings, definitions, operations, acting, courses, repairs),
     *(connections, credentials, audit, health, groups, rules, own_rights),
-    *(reports, views, parts, documents, alerts, alert_rules),
+    *(reports, views, parts, documents, in_doubt, alerts, alert_rules),
+    *(discards, scheduled, units_of_work, consumers, edits),
 )
 SECRET = {"create_credential"}  # the response is not stored, so it is not repeated
 KEY = {

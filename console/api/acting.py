@@ -16,7 +16,6 @@ from ninja.errors import ValidationError
 from pydantic import Field
 
 from broker import operations as orders
-from broker.errors.operations import ReasonMissing
 from broker.models import Operation
 from broker.monitoring.dead_letters import NEWEST
 from broker.operations import Chosen, Only, Order, Sought
@@ -28,7 +27,7 @@ from console.api.problems import NO_NUL, REFUSED, require
 from console.api.requests import RequestBody
 from console.messages import search_form
 from console.messages.dead_letter_query import in_words, names_for, one_in_words
-from console.operations import approvals, results
+from console.operations import results, starting
 from console.operations.permissions import (
     require_sight,
     require_target,
@@ -156,13 +155,7 @@ def start_operation(
     require(request, permissions.CHANGE)
     with transaction.atomic():
         found, ledger = seen(request, operation_id)
-        reason = said.reason.strip() or found.reason
-        if approvals.asks_why(found, ledger) and not reason:
-            raise ReasonMissing("This operation")
-        require_ways(request.user, found, ledger)
-        planned = Operation.objects.filter(pk=found.pk, state=Operation.State.PLANNED)
-        planned.update(reason=reason)
-        orders.start(found.pk)
+        starting.start(request.user, found, ledger, said.reason.strip())
     return state_of(request, found.pk)
 
 

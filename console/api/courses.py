@@ -12,12 +12,12 @@ from pydantic import Field
 
 from broker import operations
 from broker.models import Operation
-from broker.operations import canary, rate_limit
+from broker.operations import Only, canary, rate_limit
 from console.accounts import permissions
 from console.api.operations import OperationState, seen, state_of
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.requests import RequestBody
-from console.operations import results
+from console.operations import patch_changes, results
 from console.operations.permissions import require_ways
 
 router = Router(tags=["operations"])
@@ -38,6 +38,23 @@ class NewPace(RequestBody):
     """The new rate limit."""
 
     pace: int | None = Pace
+
+
+class Narrowing(RequestBody):
+    """How many messages a plan keeps."""
+
+    messages: int = Field(ge=1, lt=2**31)
+    sample: bool = False  # false: the first messages; true: a random sample
+
+
+class Explained(RequestBody):
+    """The reason why the plan should be approved."""
+
+    reason: str = Field(min_length=1, max_length=500, pattern=NO_NUL)
+
+
+class PlannedRest(RequestBody):
+    """An empty body."""
 
 
 class Onwards(RequestBody):
@@ -61,6 +78,60 @@ def take_in(
         operations.take_in(planned.pk, why.reason)
         require_ways(request.user, planned, results.ledger_of(planned))
         return state_of(request, planned.pk)
+
+
+@router.post(
+    "/operations/{int:operation_id}/narrow",
+    response=ANSWERS,
+    summary="Keep a part of a plan",
+)
+def narrow_operation(
+    request: HttpRequest, operation_id: Path[int], to: Narrowing
+) -> dict[str, Any]:
+    """Keeps only the first messages of a plan, or a random sample; the others are taken
+    out of it, and stay as they are.
+    """
+
+    def narrow(operation_id: int) -> None:
+        operations.narrow(operation_id, Only(to.messages, sampled=to.sample))
+
+    return steered(request, operation_id, narrow)
+
+
+@router.post(
+    "/operations/{int:operation_id}/explain",
+    response=ANSWERS,
+    summary="Explain a plan to its approver",
+)
+def explain_operation(
+    request: HttpRequest, operation_id: Path[int], why: Explained
+) -> dict[str, Any]:
+    """Stores the reason of a plan that waits for approval; only its planner may."""
+
+    def explain(operation_id: int) -> None:
+        operations.explain(operation_id, request.user, why.reason.strip())
+
+    return steered(request, operation_id, explain)
+
+
+@router.post(
+    "/operations/{int:operation_id}/rest",
+    response=ANSWERS,
+    summary="Plan the rest of a stopped operation",
+)
+def plan_rest(
+    request: HttpRequest, operation_id: Path[int], said: PlannedRest
+) -> dict[str, Any]:
+    """Cancels a repair that stopped itself, and plans what it left, to be patched anew.
+    Returns that plan. Needs the authorities of the operation, and ``browse``.
+    """
+    require(request, permissions.CHANGE)
+    require(request, "broker.browse_queue")
+    with transaction.atomic():
+        stopped, _ = seen(request, operation_id)
+        patch_changes.require(request.user, stopped)
+        plan = operations.plan_rest(request.user, stopped.pk)
+    return state_of(request, plan.pk)
 
 
 @router.post(

@@ -141,4 +141,5 @@ def decide(request: HttpRequest, xid: str, reason: str, *, commits: bool) -> Non
     authorities.require(request.user, "set", *found.queues)
     if not reason.strip():
         raise ReasonMissing("This decision")
-    prepared.end(request, found, reason.strip(), commits=commits)
+    actor = request.user.get_username()
+    prepared.end(found, reason.strip(), actor=actor, commits=commits)

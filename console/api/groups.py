@@ -12,16 +12,15 @@ from ninja import Path, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import Field
 
-from broker.errors.groups import NoSuchGroup
 from broker.models import DeadLetterGroup
-from broker.monitoring import dead_letter_groups, dead_letters
+from broker.monitoring import dead_letter_groups
 from broker.monitoring.dead_letters import DeadLetterCount
 from broker.security.users import named
 from broker.sql import database_now
 from console.accounts.permissions import CHANGE
 from console.api.problems import NO_NUL, REFUSED, Problem, require
 from console.api.requests import RequestBody
-from console.messages.dead_letter_query import names_for
+from console.messages.dead_letter_query import known_of, names_for, parts_of
 from dashboards.live import attention
 
 router = Router(tags=["dead letter groups"])
@@ -117,7 +116,7 @@ def describe_group(
 ) -> dict[str, Any]:
     """Replaces owner, note and link. They stay after the dead letters are gone."""
     require(request, CHANGE)
-    seen(request, fingerprint)
+    known_of(request.user, fingerprint)
     owner = None
     if body.owner:
         owner = named(body.owner).filter(is_active=True).first()
@@ -139,7 +138,7 @@ def describe_group(
 def acknowledge_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str, Any]:
     """Acknowledges it until it appears on another queue or with another cause."""
     require(request, CHANGE)
-    known = seen(request, fingerprint)
+    known = known_of(request.user, fingerprint)
     with transaction.atomic():
         dead_letter_groups.acknowledge(fingerprint, request.user, known)
     return said(request, fingerprint)
@@ -157,7 +156,7 @@ def snooze_group(
     appears on another queue or with another cause.
     """
     require(request, CHANGE)
-    known = seen(request, fingerprint)
+    known = known_of(request.user, fingerprint)
     until = body.until if body.until.tzinfo else body.until.astimezone()
     with transaction.atomic():
         dead_letter_groups.snooze(
@@ -174,32 +173,10 @@ def snooze_group(
 def ask_again_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str, Any]:
     """Removes an acknowledgement or a snooze."""
     require(request, CHANGE)
-    seen(request, fingerprint)
+    known_of(request.user, fingerprint)
     with transaction.atomic():
         dead_letter_groups.ask_again(fingerprint)
     return said(request, fingerprint)
-
-
-def seen(request: HttpRequest, fingerprint: str) -> set[tuple[str, str]]:
-    """The queues and causes of a group that the caller may see.
-
-    Raises:
-        NoSuchGroup: the caller sees no dead letter of it.
-    """
-    parts = parts_of(fingerprint, names_for(request.user))
-    return {(group.origin_queue, group.cause) for group in parts}
-
-
-def parts_of(fingerprint: str, names: dict[int, str]) -> list[DeadLetterCount]:
-    """The parts of a group on these queues now.
-
-    Raises:
-        NoSuchGroup: it never had a dead letter there.
-    """
-    parts = [one for one in dead_letters.groups(fingerprint) if one.queue_id in names]
-    if not parts and dead_letter_groups.pattern_of(fingerprint, names) is None:
-        raise NoSuchGroup(fingerprint)
-    return parts
 
 
 def said(request: HttpRequest, fingerprint: str) -> dict[str, Any]:

@@ -160,7 +160,7 @@ def approve_operation(
     """
     require(request, approvals.MAY)
     found, _ = seen(request, operation_id)
-    approvals.agree(request, found, body.seal, body.reason)
+    approvals.agree(request.user, found, body.seal, body.reason)
     return state_of(request, found.pk)
 
 

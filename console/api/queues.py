@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Literal, get_args
@@ -19,6 +20,7 @@ from broker.security import authorities
 from console.accounts.permissions import RESET
 from console.api.problems import REFUSED, require
 from console.api.requests import RequestBody
+from console.queues import over_time
 from console.queues.over_time import NoRange, Range
 
 router = Router(tags=["queues"])
@@ -86,14 +88,26 @@ class HistoryPoint(Schema):
     p95_ms: float | None = None
 
 
-class QueueHistory(Schema):
-    """What a queue did over time, the oldest step first."""
+class HistoryPoints(Schema):
+    """What queues or a link did over time, the oldest step first."""
 
-    queue: str
     begin: datetime
     end: datetime
     step_s: int
     points: list[HistoryPoint]
+
+
+class QueueHistory(HistoryPoints):
+    """What a queue did over time, the oldest step first."""
+
+    queue: str
+
+
+class TotalWindow(Window):
+    """A range of time, and which queues are added up."""
+
+    # consumers: those with ConnectionConsumers; queues: all without dead letters
+    of: Literal["queues", "consumers"] = "queues"
 
 
 @router.get(
@@ -111,15 +125,38 @@ def read_history(
     require(request, "broker.view_queue")
     queue = named(name)
     authorities.require(request.user, "inquire", queue.name)
+    return {"queue": queue.name} | points_of([queue.pk], window)
+
+
+@router.get(
+    "/history",
+    response={200: HistoryPoints, **REFUSED},
+    summary="What all queues did over time",
+)
+def read_total_history(
+    request: HttpRequest, window: Query[TotalWindow]
+) -> dict[str, Any]:
+    """The sum of all queues that the caller may inquire, as on the overview."""
+    require(request, "broker.view_queue")
+    is_total = window.of == "queues"
+    ids_of = over_time.ids_of_every_queue if is_total else over_time.ids_of_consumers
+    return points_of(ids_of(request.user), window)
+
+
+def points_of(ids: Collection[int], window: Window) -> dict[str, Any]:
+    """The points of some queues or links in a range, added up.
+
+    Raises:
+        ValidationError: there is no such range.
+    """
     now = timezone.now()
     try:
         asked = Range.of(window.range, window.begin, window.end, now=now)
     except NoRange as error:
         where = {"loc": ["query", "from"], "msg": str(error)}
         raise ValidationError([where]) from error
-    found = reading.read([queue.pk], asked.begin, asked.end, now=now)
+    found = reading.read(ids, asked.begin, asked.end, now=now)
     return {
-        "queue": queue.name,
         "begin": found.begin,
         "end": found.end,
         "step_s": found.step_s,

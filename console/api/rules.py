@@ -139,7 +139,7 @@ def save_rules(request: HttpRequest, name: Path[str], body: NewRules) -> dict[st
     rules sets their mode to observe.
     """
     require(request, CHANGE_RULES)
-    save(request, name, body.text, body.revision)
+    save(request.user, name, body.text, body.revision)
     return told(standing.rules_of(name))
 
 
@@ -151,7 +151,7 @@ def switch_rules(
 ) -> dict[str, Any]:
     """Sets the mode: off, observe or active. Active rules act with your authority."""
     require(request, CHANGE_RULES)
-    change_mode(request, name, body.mode)
+    change_mode(request.user, name, body.mode)
     return told(standing.rules_of(name))
 
 

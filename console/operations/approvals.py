@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.http import HttpRequest
 from django.utils import timezone
 
 from broker.models import Approval, Operation
@@ -54,17 +53,15 @@ def asks_why(operation: Operation, ledger: Ledger) -> bool:
     return asks or bool(limits_passed(operation, "reason_above"))
 
 
-def agree(
-    request: HttpRequest, operation: Operation, seal: str, reason: str
-) -> Approval:
+def agree(user: Principal, operation: Operation, seal: str, reason: str) -> Approval:
     """Record the approval by a user who could have planned it.
 
     Raises:
         NotAuthorized: an authority is missing on its queues.
         OwnApproval, NotApprovable: as ``approve``.
     """
-    require_ways(request.user, operation, results.ledger_of(operation))
-    return approve(operation.pk, request.user, seal, reason=reason)
+    require_ways(user, operation, results.ledger_of(operation))
+    return approve(operation.pk, user, seal, reason=reason)
 
 
 __all__ = ["MAY", "Consent", "agree", "asks_why", "consent_to"]

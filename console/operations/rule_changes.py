@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.db import transaction
-from django.http import HttpRequest
 
 from broker.models import RuleTable
 from broker.operations import rules as standing
@@ -13,16 +12,18 @@ CHANGE_RULES = "broker.change_ruletable"
 
 
 @transaction.atomic
-def save(request: HttpRequest, name: str, text: str, revision: int | None) -> RuleTable:
+def save(
+    user: authorities.Principal, name: str, text: str, revision: int | None
+) -> RuleTable:
     """Save rules, with a record of their author; for pages and the API."""
-    authorities.require(request.user, "inquire", name)
-    authorities.require(request.user, "set", name)
-    return standing.save(name, text, request.user, revision=revision)
+    authorities.require(user, "inquire", name)
+    authorities.require(user, "set", name)
+    return standing.save(name, text, user, revision=revision)
 
 
 @transaction.atomic
-def change_mode(request: HttpRequest, name: str, mode: str) -> RuleTable:
+def change_mode(user: authorities.Principal, name: str, mode: str) -> RuleTable:
     """Switch rules, with a record of who did it; for pages and the API."""
-    authorities.require(request.user, "inquire", name)
-    authorities.require(request.user, "set", name)
-    return standing.switch(name, mode, request.user)
+    authorities.require(user, "inquire", name)
+    authorities.require(user, "set", name)
+    return standing.switch(name, mode, user)

@@ -204,27 +204,39 @@ def of_queue(request: HttpRequest, queue: Queue) -> OverTime:
     return made(request, [queue.pk], {"queue": queue.name}, queue=queue)
 
 
-def of_every_queue(request: HttpRequest) -> OverTime:
-    """The charts of all queues that the user may inquire, together; without queues of
-    dead letters, whose messages are not work that waits."""
-    held = authorities.held_by(request.user)
+def ids_of_every_queue(user: authorities.Principal) -> frozenset[int]:
+    """All queues that the user may inquire, without queues of dead letters, whose
+    messages are not work that waits."""
+    held = authorities.held_by(user)
     every = Queue.objects.exclude(takes_dead_letters()).values_list("pk", "name")
-    ids = [pk for pk, name in every if held.on("inquire", name)]
-    return made(request, frozenset(ids), {})
+    return frozenset(pk for pk, name in every if held.on("inquire", name))
+
+
+def ids_of_consumers(user: authorities.Principal) -> frozenset[int]:
+    """All queues with ConnectionConsumers that the user may inquire."""
+    held = authorities.held_by(user)
+    fed = ConnectionConsumer.objects.values_list("queue_id", "queue__name")
+    return frozenset(pk for pk, name in fed if held.on("inquire", name))
+
+
+def ids_of_link(link: Link) -> list[int]:
+    return [of_link(link.pk)]
+
+
+def of_every_queue(request: HttpRequest) -> OverTime:
+    """The charts of all queues that the user may inquire, together."""
+    return made(request, ids_of_every_queue(request.user), {})
 
 
 def of_consumers(request: HttpRequest) -> OverTime:
-    """The charts of all queues with ConnectionConsumers that the user may inquire."""
-    held = authorities.held_by(request.user)
-    fed = ConnectionConsumer.objects.values_list("queue_id", "queue__name")
-    ids = [pk for pk, name in fed if held.on("inquire", name)]
-    return made(request, frozenset(ids), {"of": "consumers"})
+    """The charts of the queues with ConnectionConsumers, together."""
+    return made(request, ids_of_consumers(request.user), {"of": "consumers"})
 
 
 def of_a_link(request: HttpRequest, link: Link) -> OverTime:
     """The charts of a link that the user may see."""
     subject = {"bridge": link.bridge.name, "link": link.name}
-    ids = [of_link(link.pk)]
+    ids = ids_of_link(link)
     return made(request, ids, subject, panels=history_charts.OF_LINKS)
 
 

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from django.db import transaction
 from django.db.models import Q
-from django.http import HttpRequest
 
 from broker.errors.units_of_work import NoSuchXid
 from broker.models import Claim, PreparedPut, Queue, UnitOfWork
@@ -41,13 +40,13 @@ class PreparedRow:
 
 
 @transaction.atomic
-def end(request: HttpRequest, found: PreparedRow, why: str, *, commits: bool) -> None:
+def end(found: PreparedRow, why: str, *, actor: str, commits: bool) -> None:
     """Commit or back out, with the audit record, in one transaction.
 
     Raises:
         BrokerError: as ``commit_prepared`` and ``back_out_prepared``.
     """
-    actor, xid = request.user.get_username(), found.work.xid
+    xid = found.work.xid
     unit = UnitOfWork.objects.select_for_update().filter(pk=found.work.uow, xid=xid)
     if unit.first() is None:
         raise NoSuchXid(xid)

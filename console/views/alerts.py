@@ -18,15 +18,12 @@ from django.views.decorators.http import require_POST, require_safe
 from broker.alerts import acts, notifications, owed
 from broker.alerts.names import DEAD, QUEUE
 from broker.errors.alerts import AlertError, InvalidAlert, NoSuchAlert
-from broker.errors.groups import NoSuchGroup
 from broker.models import Alert, AlertRule, AlertTarget, Queue
-from broker.monitoring import dead_letter_groups
 from broker.queueing import journal
 from broker.security import authorities
 from broker.sql import database_now
 from console.alert_pages import firing, sight
 from console.layout.error_responses import status_of
-from console.messages.dead_letter_query import names_for
 
 SPANS = {  # durations of a silence, by the value in the form
     "1h": timedelta(hours=1),
@@ -36,7 +33,6 @@ SPANS = {  # durations of a silence, by the value in the form
     "30d": timedelta(days=30),
 }
 HISTORY = 50
-WHOLE_RULE = "A whole rule is silenced by those who may inquire every queue."
 SCOPES = ("subject", "rule", "queue", "cause")
 
 
@@ -142,7 +138,7 @@ def silence(request: HttpRequest, alert_id: int) -> HttpResponse:
 def require_everywhere(request: HttpRequest) -> None:
     """A whole rule has alerts of any queue, also of those that one may not see."""
     if not authorities.held_by(request.user).everywhere("inquire"):
-        raise InvalidAlert("scope", WHOLE_RULE)
+        raise InvalidAlert("scope", sight.WHOLE_RULE)
 
 
 def scope_of(one: Alert, scope: str) -> dict[str, Any]:
@@ -160,8 +156,7 @@ def scope_of(one: Alert, scope: str) -> dict[str, Any]:
 @permission_required(sight.OPERATE, raise_exception=True)
 def silence_cause(request: HttpRequest, fingerprint: str) -> HttpResponse:
     """Silence all alerts about dead letters of one cause."""
-    if dead_letter_groups.pattern_of(fingerprint, names_for(request.user)) is None:
-        raise NoSuchGroup(fingerprint)
+    sight.require_scope(request.user, fingerprint=fingerprint)
     form = SilenceForm(request.POST)
     if not form.is_valid():
         messages.error(request, "Choose how long to silence it.")

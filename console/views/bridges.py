@@ -6,7 +6,6 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import BadRequest
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import (
@@ -15,25 +14,19 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from broker.bridges import commands, deciding, resubmit
+from broker.bridges import commands, deciding
 from broker.bridges.states import Command
 from broker.errors.bridges import BridgeError, CommandRefused
 from broker.errors.operations import NothingChosen
-from broker.models import AuditRecord, Branch, Link, Operation
+from broker.models import AuditRecord, Branch, Link
 from broker.monitoring import links_as_consumers
-from broker.operations import Chosen, Order
 from broker.security import authorities
 from console.accounts import permissions
 from console.bridge_pages import letters, live, rows, sight, steps, words
+from console.bridge_pages.resubmission import plan_through
 from console.layout.navigation import url_of
-from console.messages.dead_letter_query import (
-    PlanForm,
-    in_words,
-    names_for,
-    one_in_words,
-)
+from console.messages.dead_letter_query import PlanForm, names_for
 from console.queues import over_time
-from console.views.operations.order import planned
 
 RECORDS = 5
 BRANCHES = 50
@@ -177,38 +170,18 @@ def resubmit_through(request: HttpRequest, bridge: str, link: str) -> HttpRespon
     form = PlanForm(request.POST)
     if not form.is_valid():
         raise BadRequest("This is no set of dead messages.")
+    said = form.cleaned_data
     try:
-        with transaction.atomic():
-            return plan(request, one, form)
+        plan = plan_through(
+            request.user,
+            one,
+            message_id=said["message"],
+            fingerprint=said["fingerprint"],
+        )
     except NothingChosen as error:
         messages.error(request, str(error))
         return redirect_to(one)
-
-
-def plan(request: HttpRequest, one: Link, form: PlanForm) -> HttpResponse:
-    """Freeze the set, and show the plan of its move to the link's own queue.
-
-    Raises:
-        NothingChosen: none of these messages is on the queue.
-        NotAuthorized: the user lacks the authority to get or to put them.
-    """
-    names = names_for(request.user)
-    number, fingerprint = (form.cleaned_data[one] for one in ("message", "fingerprint"))
-    selection = letters.selection_of(one, names, fingerprint or None)
-    scope = f"dead messages of the link {one}"
-    if selection is None:
-        raise NothingChosen(scope)
-    if number:
-        scope = f"{one_in_words(number, names)}, a dead message of the link {one}"
-    elif fingerprint:
-        scope = in_words(selection, names).replace("all dead letters", scope, 1)
-    chosen = Chosen(
-        letters=selection,
-        ids=(number,) if number else (),
-        selector=letters.own_only(one),
-    )
-    order = Order(Operation.Kind.MOVE, resubmit.ensure(one).name)
-    return planned(request, order, chosen, scope)
+    return redirect("console:operation", plan.pk)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

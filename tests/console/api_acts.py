@@ -27,6 +27,7 @@ from tests.console.acts import (
 from tests.console.alert_acts import OPERATIONS as OF_ALERTS
 from tests.console.api_bridge_acts import OPERATIONS as OF_BRIDGES
 from tests.console.api_definition_acts import OPERATIONS as OF_DEFINITIONS
+from tests.console.api_work_acts import OPERATIONS as OF_WORK
 from tests.console.letters import make_places
 from tests.console.own_acts import Case, planner, view
 from tests.console.wire import make_client, make_credential, make_endpoint
@@ -251,4 +252,5 @@ OPERATIONS: dict[str, Callable[[Client], Case]] = {  # of the API, by id
     **OF_ALERTS,
     **OF_BRIDGES,
     **OF_DEFINITIONS,
+    **OF_WORK,
 }

@@ -81,6 +81,7 @@ NOWHERE: Values = ABSENT | {  # the same of what is named in what is sent
     "letter": 987_654_321,
     "dlq": 987_654,
     "item": "987654321.987654",
+    "binned": 987_654_321,
     "waiting": "987654321.987654",
     "lossy": "nowhere",
 }
@@ -135,6 +136,14 @@ SENT: list[tuple[str, str, Values]] = [
         {"kind": "move", "queue": "@name", "filter": ["queue:other"]},
     ),
     ("post", "api/v1/resubmits", {"ids": ["@letter"]}),
+    ("get", "api/v1/discards", {"queue": "@lossy"}),
+    ("post", "api/v1/discards/restore", {"messages": ["@binned"]}),
+    ("get", "api/v1/scheduled", {"queue": "@name"}),
+    (
+        "post",
+        "api/v1/alert-silences",
+        {"lasts": "1 h", "fingerprint": "@fingerprint"},
+    ),
     ("post", "api/v1/resubmits", {"f": ["id:@letter"]}),
 ]
 PART = 8  # of these, in one test
@@ -171,6 +180,7 @@ def make_everything(ada: Principal) -> Values:
     return made | {
         "lossy": "lossy",
         "item": item(binned),
+        "binned": binned,
         "waiting": f"{put('orders').message_id}.{Queue.objects.get(name='orders').pk}",
         "dlq": Queue.objects.get(name="DLQ").pk,
     }

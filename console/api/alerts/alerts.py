@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Literal
 
 from django.db import transaction
@@ -11,18 +10,16 @@ from django.http import HttpRequest
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
-from broker.alerts import acts, notifications, owed
-from broker.alerts.words import read_duration
-from broker.errors.alerts import InvalidAlert, NoSuchAlert
-from broker.models import Alert, AlertRule, AlertSilence
+from broker.alerts import acts, notifications
+from broker.errors.alerts import NoSuchAlert
+from broker.models import Alert, AlertSilence
 from broker.security import authorities
 from broker.sql import database_now
-from console.alert_pages import firing, sight
+from console.alert_pages import documents, firing, sight
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.requests import RequestBody
 
 router = Router(tags=["alerts"])
-WHOLE_RULE = "A whole rule is silenced by those who may inquire every queue."
 
 
 class AlertState(Schema):
@@ -115,7 +112,7 @@ def list_alerts(request: HttpRequest, page: Query[AlertsQuery]) -> dict[str, Any
     silences = list(notifications.silences_at(database_now()))
     seen = sight.visible(part, request.user, held)
     return {
-        "alerts": [told(one, silences) for one in seen],
+        "alerts": [documents.told(one, silences) for one in seen],
         "next": part[-1].pk if len(found) > page.limit else None,
     }
 
@@ -126,7 +123,7 @@ def list_alerts(request: HttpRequest, page: Query[AlertsQuery]) -> dict[str, Any
 def read_alert(request: HttpRequest, alert_id: Path[int]) -> dict[str, Any]:
     """One alert with its story."""
     require(request, sight.VIEW)
-    return with_story(sight.found(request.user, alert_id))
+    return documents.with_story(sight.found(request.user, alert_id))
 
 
 @router.post(
@@ -142,7 +139,7 @@ def acknowledge_alert(
     sight.found(request.user, alert_id)
     one = acts.acknowledge(alert_id, by=request.user, reason=said.reason)
     firing.forget()
-    return with_story(one)
+    return documents.with_story(one)
 
 
 @router.get("/alert-silences", response={200: Silences, **REFUSED}, summary="Silences")
@@ -151,7 +148,7 @@ def list_silences(request: HttpRequest) -> dict[str, Any]:
     require(request, sight.VIEW)
     found = notifications.silences_at(database_now()).select_related("rule")
     seen = sight.silences(authorities.held_by(request.user), found)
-    return {"silences": [silence_told(one) for one in seen]}
+    return {"silences": [documents.silence_told(one) for one in seen]}
 
 
 @router.post(
@@ -160,20 +157,17 @@ def list_silences(request: HttpRequest) -> dict[str, Any]:
 def silence_alerts(request: HttpRequest, said: NewSilence) -> dict[str, Any]:
     """Tells nobody of some alerts for a time, at most 30 days."""
     require(request, sight.OPERATE)
-    held = authorities.held_by(request.user)
-    if said.queue:
-        authorities.require(request.user, "inquire", said.queue)
-    elif not held.everywhere("inquire"):
-        raise InvalidAlert("queue", WHOLE_RULE)
+    queue, fingerprint = said.queue, said.fingerprint
+    sight.require_scope(request.user, queue=queue, fingerprint=fingerprint)
     made = acts.silence(
-        lasting(said.lasts),
-        rule=rule_of(said.rule),
-        queues=said.queue,
-        fingerprint=said.fingerprint,
+        documents.lasting(said.lasts),
+        rule=documents.rule_of(said.rule),
+        queues=queue,
+        fingerprint=fingerprint,
         by=request.user,
         reason=said.reason,
     )
-    return silence_told(made)
+    return documents.silence_told(made)
 
 
 @router.post(
@@ -189,49 +183,4 @@ def end_alert_silence(request: HttpRequest, silence_id: Path[int]) -> dict[str, 
         raise NoSuchAlert("silence", str(silence_id))
     with transaction.atomic():
         acts.end_silence(silence_id, by=request.user)
-    return silence_told(every.get())
-
-
-def lasting(text: str) -> timedelta:
-    try:
-        return timedelta(seconds=read_duration(text))
-    except (ValueError, OverflowError) as error:
-        raise InvalidAlert("lasts", str(error)) from None
-
-
-def rule_of(name: str) -> AlertRule | None:
-    if not name:
-        return None
-    found = AlertRule.objects.filter(name=name).first()
-    if found is None:
-        raise NoSuchAlert("alert rule", name)
-    return found
-
-
-def told(one: Alert, silences: Iterable[AlertSilence]) -> dict[str, Any]:
-    silence = owed.silence_of(one, silences)
-    names = [
-        name
-        for name in AlertState.model_fields
-        if name not in ("rule", "silenced_until")
-    ]
-    return {
-        **{name: getattr(one, name) for name in names},
-        "rule": one.rule_name,
-        "silenced_until": silence.ends_at if silence else None,
-    }
-
-
-def with_story(one: Alert) -> dict[str, Any]:
-    silences = notifications.silences_at(database_now())
-    events = one.events.values("at", "kind", "actor", "detail")
-    return {**told(one, silences), "events": list(events)}
-
-
-def silence_told(one: AlertSilence) -> dict[str, Any]:
-    names = ("id", "fingerprint", "reason", "by", "begins_at", "ends_at")
-    return {
-        **{name: getattr(one, name) for name in names},
-        "rule": one.rule.name if one.rule else "",
-        "queue": one.queues,
-    }
+    return documents.silence_told(every.get())

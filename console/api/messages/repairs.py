@@ -160,7 +160,7 @@ def read_preview(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any
     """The preview. Values are shown to callers who may read the messages."""
     plan, _ = seen(request, operation_id)
     require(request, BROWSE)
-    patch_changes.require_reading(request, plan)
+    patch_changes.require_reading(request.user, plan)
     preview = preview_of(request.user, plan)
     if preview is None:
         raise Http404(f"patch of operation {operation_id}")
@@ -177,15 +177,15 @@ def drop_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     plan, _ = seen(request, operation_id)
     require(request, permissions.CHANGE)
     with transaction.atomic():
-        patch_changes.require(request, plan)
-        patch_changes.drop(request, plan)
+        patch_changes.require(request.user, plan)
+        operations.drop_patch(plan.pk)
     return planned(request.user, plan)
 
 
 def give(request: HttpRequest, plan: Operation, patch: Any) -> None:
     require(request, BROWSE)
-    patch_changes.require(request, plan)
-    patch_changes.give(request, plan, written(read_patch(patch)))
+    patch_changes.require(request.user, plan)
+    patch_changes.give(request.user, plan, written(read_patch(patch)))
 
 
 def said(request: HttpRequest) -> Any:

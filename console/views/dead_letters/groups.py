@@ -15,12 +15,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from broker import errors
-from broker.errors.groups import InvalidTicket, NoSuchGroup
-from broker.monitoring import dead_letter_groups, dead_letters
+from broker.errors.groups import InvalidTicket
+from broker.monitoring import dead_letter_groups
 from broker.security.users import USERS
 from broker.sql import database_now
 from console.accounts.permissions import CHANGE
-from console.messages.dead_letter_query import names_for
+from console.messages.dead_letter_query import known_of
 from console.views.dead_letters.dead_letter_list import shown
 from dashboards.live import attention
 
@@ -63,14 +63,7 @@ def say(request: HttpRequest, fingerprint: str) -> HttpResponse:
     deed = DeedForm(request.POST)
     if not deed.is_valid():
         return redirect("console:dead_letter_group", fingerprint)
-    names = names_for(request.user)
-    if dead_letter_groups.pattern_of(fingerprint, names) is None:
-        raise NoSuchGroup(fingerprint)
-    known = {
-        (group.origin_queue, group.cause)
-        for group in dead_letters.groups(fingerprint)
-        if group.queue_id in names
-    }
+    known = known_of(request.user, fingerprint)
     deeds: dict[str, Callable[[], str]] = {
         "describe": lambda: describe(request, fingerprint),
         "acknowledge": lambda: acknowledge(request, fingerprint, known),

@@ -113,7 +113,7 @@ def saved(
 ) -> HttpResponse:
     """Save the typed rules if they are valid; else show them with their faults."""
     try:
-        row = save(request, queue.name, text, revision)
+        row = save(request.user, queue.name, text, revision)
     except InvalidRules:
         return shown(request, queue, kept, text, status=422)
     except RulesChanged as error:
@@ -134,7 +134,7 @@ def switch(request: HttpRequest, name: str) -> HttpResponse:
     """Switch the mode of rules: off, observe or act."""
     form = ModeForm(request.POST)
     if form.is_valid():
-        change_mode(request, name, form.cleaned_data["mode"])
+        change_mode(request.user, name, form.cleaned_data["mode"])
         words = {mode.value: said for mode, said, _ in MODES}
         messages.success(request, f"{name}: {words[form.cleaned_data['mode']]}.")
     return redirect("console:rule_table", name)

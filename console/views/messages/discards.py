@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import BadRequest
-from django.db import transaction
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -22,15 +21,13 @@ from broker.monitoring.dead_letters import NEWEST
 from broker.monitoring.numbers import public_numbers
 from broker.security import authorities
 from broker.settlement import discards as bin_of
-from broker.settlement.discards import Binned, Cursor, Entry, Restored
+from broker.settlement.discards import Binned, Entry, Restored
 from console.layout import pagination
+from console.messages import discard_bin
 from console.messages.dead_letter_query import LARGEST
+from console.messages.discard_bin import AT_ONCE, RESTORE, cursor_of, position, seen
 
 PAGE = 50
-AT_ONCE = 500  # entries restored at once
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
-RESTORE = "broker.resubmit_message"  # one permission for restore and resubmit
 
 
 class BinForm(forms.Form):
@@ -61,14 +58,7 @@ class DiscardedRow:
     @property
     def obstacle(self) -> str:
         """Why the message cannot be restored; empty if it can."""
-        expires_at = self.binned.expires_at
-        if self.binned.is_orphan:
-            return "Its queue is gone."
-        if expires_at and expires_at <= self.now:
-            return "Its time to live is over."
-        if self.binned.keep_until <= self.now:
-            return "Its time in the bin is over."
-        return ""
+        return discard_bin.obstacle_of(self.binned, self.now)
 
 
 @require_safe
@@ -129,20 +119,10 @@ def restore(request: HttpRequest) -> HttpResponse:
         }
         return render(request, "console/discards/restore.html", context)
     why = said.get("reason", "")[:500].strip()
-    with transaction.atomic():
-        outcomes = bin_of.restore_each(
-            entries, user=request.user, actor=request.user.get_username(), why=why
-        )
+    user, actor = request.user, request.user.get_username()
+    outcomes = discard_bin.restore(entries, user=user, actor=actor, why=why)
     report(request, outcomes)
     return redirect("console:discards")
-
-
-def seen(held: authorities.GrantedAuthorities) -> list[str] | None:
-    """The queues of the bin that the user may inquire; None for all."""
-    if held.everywhere("inquire"):
-        return None
-    names = Discarded.objects.values_list("queue", flat=True).distinct()
-    return [name for name in names if held.on("inquire", name)]
 
 
 def rows_of(
@@ -181,25 +161,6 @@ def entry_of(item: str) -> Entry:
     if not (0 <= entry[0] <= NEWEST and 0 <= entry[1] <= LARGEST):
         raise BadRequest("There are no such numbers.")
     return entry
-
-
-def cursor_of(one: Binned) -> str:
-    at, message_id, queue_id = one.cursor
-    return f"{(at - EPOCH) // MICROSECOND}.{message_id}.{queue_id}"
-
-
-def position(cursor: str) -> Cursor | None:
-    """The position of the first entry of a page.
-
-    Raises:
-        ValueError, OverflowError: not a cursor of the bin.
-    """
-    if not cursor:
-        return None
-    at, message_id, queue_id = map(int, cursor.split("."))
-    if not 0 <= queue_id <= LARGEST or message_id < 0:
-        raise ValueError(cursor)
-    return EPOCH + at * MICROSECOND, message_id, queue_id
 
 
 def report(request: HttpRequest, outcomes: Sequence[Restored]) -> None:

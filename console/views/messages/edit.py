@@ -7,39 +7,30 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
 from broker import errors, operations
-from broker.bridges import resubmit
 from broker.errors.operations import NothingChosen
 from broker.errors.patches import NotRepaired
 from broker.errors.redaction import MaskedMessage
 from broker.formats import patches
 from broker.formats.patches import Patch, Subject
 from broker.formats.patches.documents import Whole
-from broker.formats.patches.headers import PROPERTY
-from broker.models import Link
-from broker.models.bridge_names import LINK_PROPERTY
 from broker.operations import Edit
 from broker.security import authorities
 from console.accounts import masking, permissions
 from console.bodies.text_diff import MessageDifference, difference
-from console.bridge_pages import letters
+from console.edits import single_edit
 from console.layout import navigation
 from console.messages import repair_form
-from console.messages.detail import Now, Story
+from console.messages.detail import Story
 from console.messages.repair_form import EditForm
 from console.messages.rights import require
-from console.operations import results
-from console.operations.permissions import require_ways
 from console.views.messages.detail import known
 
-# states in which a message can be taken from its queue
-WAITS = ("dead", "ready", "delayed", "redelivery")
 TOLD = (errors.NoSuchQueue, errors.NotResubmittable, NothingChosen, NotRepaired)
 
 
@@ -61,7 +52,7 @@ def edit(request: HttpRequest, message_id: int) -> HttpResponse:
     story = known(message_id)
     require(request, "browse", story)
     said = request.POST if request.method == "POST" else request.GET
-    here = place_of(story, said.get("on", ""))
+    here = single_edit.place_of(story, said.get("on", ""))
     subject = operations.subjects_of([message_id]).get(message_id)
     page: dict[str, Any] = {"story": story, "here": here}
     if here is None or subject is None:
@@ -70,8 +61,7 @@ def edit(request: HttpRequest, message_id: int) -> HttpResponse:
     page["why"] = said.get("why", "").strip()
     if is_veiled(request, message_id, page["why"]):
         return render(request, "console/repairs/masked.html", page)
-    named = subject.headers.get(f"{PROPERTY}{LINK_PROPERTY}")
-    page["through"] = letters.link_for(request.user, here.letter, named)
+    page["through"] = single_edit.link_through(request.user, here, subject)
     sheet = repair_form.sheet_of(subject)
     form = EditForm(request.POST if request.method == "POST" else None, sheet=sheet)
     page |= {"sheet": sheet, "form": form}
@@ -99,22 +89,20 @@ def typed(request: HttpRequest, page: dict[str, Any], form: EditForm) -> HttpRes
     if "send" not in request.POST or form.cleaned_data["seen"] != looked.seal:
         return shown(request, page | {"looked": looked})
     try:
-        child = sent(request, message_id, here.road.queue, form, page["through"])
+        sent = single_edit.send(
+            request.user,
+            message_id,
+            here.road.queue,
+            form.cleaned_data["edit"],
+            reason=form.cleaned_data["reason"],
+            through=page["through"],
+        )
     except TOLD as error:
         form.add_error(None, str(error))
         return shown(request, page, status=409)
     words = f"Message {page['story'].number} was repaired, and its copy was sent."
     messages.success(request, words)
-    return redirect("console:message", child)
-
-
-def place_of(story: Story, queue: str) -> Now | None:
-    """The place of the message: on the named queue, or on the first one."""
-    places = [
-        now for now in story.here if now.place and now.state in WAITS and now.road.queue
-    ]
-    named = [now for now in places if now.road.queue == queue]
-    return next(iter(named if queue else places), None)
+    return redirect("console:message", sent.message_id)
 
 
 def look(subject: Subject, wanted: Edit) -> Looked:
@@ -127,32 +115,6 @@ def look(subject: Subject, wanted: Edit) -> Looked:
         repair_form.fault_of(after.body, after.content_type),
         repair_form.seal_of(wanted),
     )
-
-
-@transaction.atomic
-def sent(
-    request: HttpRequest,
-    message_id: int,
-    queue: str,
-    form: EditForm,
-    through: Link | None,
-) -> int:
-    """Send the edited copy, or nothing; return its number.
-
-    Args:
-        through: the link to send it through, instead of back to its queue.
-    """
-    said = form.cleaned_data
-    plan = operations.plan_edit(
-        request.user,
-        message_id,
-        queue,
-        said["edit"],
-        reason=said["reason"],
-        to=resubmit.ensure(through).name if through else "",
-    )
-    require_ways(request.user, plan, results.ledger_of(plan))
-    return operations.start_edit(plan.pk)
 
 
 def shown(

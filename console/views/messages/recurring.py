@@ -12,8 +12,8 @@ from broker.models import RecurringMessage
 from broker.monitoring.numbers import public_numbers
 from broker.operations import recurring as engine
 from broker.security import authorities
-
-PUT = "broker.put_recurringmessage"
+from console.messages import recurring_list
+from console.messages.recurring_list import PUT
 
 
 @require_safe
@@ -21,9 +21,7 @@ PUT = "broker.put_recurringmessage"
 def recurring(request: HttpRequest) -> HttpResponse:
     """Those whose addresses the user may inquire, by name."""
     held = authorities.held_by(request.user)
-    found = [
-        one for one in RecurringMessage.objects.all() if held.on("inquire", one.address)
-    ]
+    found = recurring_list.seen(request.user)
     may_put = request.user.has_perm(PUT)
     last = [one.last_message_id for one in found if one.last_message_id is not None]
     context = {

@@ -2,64 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from broker.models import AddressSetting, Queue
 from broker.monitoring import delayed
-from broker.monitoring.delayed import Scheduled
 from broker.monitoring.numbers import public_numbers
-from broker.security import authorities
-from broker.settlement.backout import rules_of
-from broker.settlement.redelivery_policy import redelivery_delay
 from console.accounts import permissions
 from console.layout import pagination
+from console.messages import scheduled_list
 
 PAGE = 50
-AHEAD = 4  # later attempts shown
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduledRow:
-    """One delayed message."""
-
-    entry: Scheduled
-    queue: str
-    address: str  # the address that feeds the queue
-    limit: int | None  # the limit of attempts; None: no limit
-    is_late: bool
-    ahead: list[timedelta]  # the delays after the next attempts, if all fail
-    is_cut: bool  # whether there are more delays
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether no later attempt has a delay."""
-        return bool(self.ahead) and not any(self.ahead)
-
-    @property
-    def attempt(self) -> int:
-        """The number of the next attempt."""
-        return self.entry.backout_count + 1
 
 
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def scheduled(request: HttpRequest) -> HttpResponse:
     """The delayed messages of all visible queues, or of one; the next due first."""
-    held = authorities.held_by(request.user)
     wanted = request.GET.get("queue", "")
-    names = {
-        pk: name
-        for pk, name in Queue.objects.values_list("pk", "name")
-        if held.on("inquire", name) and wanted in ("", name)
-    }
+    names = scheduled_list.names_seen(request.user, wanted)
     page = pagination.Trail.of(request)
     try:
         found = delayed.scheduled(names, after=page.after, limit=PAGE + 1)
@@ -67,7 +30,7 @@ def scheduled(request: HttpRequest) -> HttpResponse:
         return redirect("console:scheduled")
     shown = found[:PAGE]
     context = {
-        "rows": rows_of(shown, names, timezone.now()),
+        "rows": scheduled_list.rows_of(shown, names, timezone.now()),
         "numbers": public_numbers(one.message_id for one in shown),
         "wanted": wanted,
         "page": page,
@@ -75,34 +38,3 @@ def scheduled(request: HttpRequest) -> HttpResponse:
         "may_act": request.user.has_perm(permissions.CHANGE),
     }
     return render(request, "console/scheduled/scheduled.html", context)
-
-
-def rows_of(
-    entries: list[Scheduled], names: Mapping[int, str], now: datetime
-) -> list[ScheduledRow]:
-    rules = rules_of({one.queue_id for one in entries})
-    return [
-        row_of(one, names[one.queue_id], rules.get(one.queue_id), now)
-        for one in entries
-    ]
-
-
-def row_of(
-    entry: Scheduled, queue: str, rule: AddressSetting | None, now: datetime
-) -> ScheduledRow:
-    limit = rule.max_delivery_attempts if rule else None
-    limit = limit if limit and limit > 0 else None
-    last = entry.backout_count + AHEAD
-    failing = range(
-        entry.backout_count + 1, (min(last, limit - 1) if limit else last) + 1
-    )
-    ahead = [redelivery_delay(rule, attempt, 0) for attempt in failing] if rule else []
-    return ScheduledRow(
-        entry,
-        queue,
-        rule.match if rule else "",
-        limit,
-        is_late=entry.due_at < now - timedelta(seconds=10),
-        ahead=ahead,
-        is_cut=limit is None or limit - 1 > last,
-    )

@@ -22,7 +22,9 @@ def approve(request: HttpRequest, operation_id: int) -> HttpResponse:
     """Approve exactly the plan that was shown."""
     found, _ = seen(request, operation_id)
     said = request.POST
-    agree(request, found, said.get("seal", ""), said.get("reason", "")[:500].strip())
+    agree(
+        request.user, found, said.get("seal", ""), said.get("reason", "")[:500].strip()
+    )
     messages.success(
         request, f"Operation {operation_id} is approved: it can be started."
     )

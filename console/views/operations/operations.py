@@ -30,6 +30,7 @@ from console.operations import (
     history,
     live_progress,
     results,
+    starting,
     warnings,
     wording,
 )
@@ -136,12 +137,10 @@ def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
     form.fields["reason"].required = asks_why
     if not form.is_valid():
         return shown(request, operation_id, form, status=422)
-    require_ways(request.user, planned, ledger)
     said = form.cleaned_data
+    require_ways(request.user, planned, ledger)
     orders.arrange(operation_id, pace=said["pace"], canary=said["canary"] or 0)
-    reason = said["reason"] or planned.reason
-    Operation.objects.filter(pk=operation_id, state=State.PLANNED).update(reason=reason)
-    orders.start(operation_id)
+    starting.start(request.user, planned, ledger, said["reason"])
     return redirect("console:operation", operation_id)
 
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from broker import operations
 from console.accounts import permissions
-from console.operations.patch_changes import drop, give, require
+from console.operations.patch_changes import give, require
 from console.operations.patch_form import PatchForm
 from console.views.operations.operations import HtmxRequest, seen, shown
 
@@ -24,14 +24,14 @@ from console.views.operations.operations import HtmxRequest, seen, shown
 def repair(request: HtmxRequest, operation_id: int) -> HttpResponse:
     """Set or remove the patch of a plan."""
     plan, _ = seen(request, operation_id)
-    require(request, plan)
+    require(request.user, plan)
     if "drop" in request.POST:
-        drop(request, plan)
+        operations.drop_patch(plan.pk)
         return redirect("console:operation", operation_id)
     form = PatchForm(request.POST)
     if not form.is_valid():
         return shown(request, operation_id, status=422, patch_form=form)
-    give(request, plan, form.cleaned_data["document"])
+    give(request.user, plan, form.cleaned_data["document"])
     return redirect(reverse("console:operation", args=[operation_id]) + "#repair")
 
 
@@ -42,7 +42,7 @@ def repair(request: HtmxRequest, operation_id: int) -> HttpResponse:
 def rest(request: HtmxRequest, operation_id: int) -> HttpResponse:
     """Stop an operation, and plan the rest of it; the form has its patch."""
     stopped, _ = seen(request, operation_id)
-    require(request, stopped)
+    require(request.user, stopped)
     plan = operations.plan_rest(request.user, operation_id)
     page = reverse("console:operation", args=[plan.pk])
     return redirect(f"{page}?{urlencode({'patch': operation_id})}#repair")

@@ -55,7 +55,8 @@ def decide(request: HttpRequest, uow: int, *, commits: bool) -> HttpResponse:
         context = {"one": found, "commits": commits, "form": form}
         status = 422 if form.is_bound else 200
         return render(request, "console/health/decide.html", context, status=status)
-    end(request, found, form.cleaned_data["reason"], commits=commits)
+    reason, actor = form.cleaned_data["reason"], request.user.get_username()
+    end(found, reason, actor=actor, commits=commits)
     messages.success(request, f"Unit of work {uow} is {ended(commits=commits)}.")
     return redirect("console:health")
 

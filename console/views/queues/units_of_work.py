@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -12,25 +12,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from broker.models import Queue
-from broker.monitoring.backout_preview import Ending, rehearse
+from broker.monitoring.backout_preview import rehearse
 from broker.monitoring.numbers import public_numbers
 from broker.security import authorities
-from broker.transactions import administration
-from broker.transactions.administration import Nature, OpenUnit
+from broker.transactions.administration import OpenUnit
 from console.layout import pagination
 from console.queues import backout_preview
+from console.queues import units as shared
+from console.queues.units import ENDINGS, FORCE, can_force, names_seen, queues_of, seen
 
 PAGE = 50
-# the permission to force a backout is the permission to resubmit
-FORCE = "broker.resubmit_message"
-FORCED = "An operator backed out its unit of work: "
-# possible endings, the most likely first
-ENDINGS: Mapping[Nature, Sequence[Ending]] = {
-    Nature.LEASED: (Ending.BACK_OUT, Ending.LOST),
-    Nature.AHEAD: (Ending.LOST, Ending.RELEASE),
-    Nature.PREPARED: (Ending.BACK_OUT,),
-}
 
 
 class ForceForm(forms.Form):
@@ -68,14 +59,13 @@ def units(request: HttpRequest) -> HttpResponse:
     page = pagination.Trail.of(request)
     after = int(page.after) if page.after.isdecimal() else 0
     names = names_seen(held)
-    within = None if held.everywhere("inquire") else list(names)
-    first = min(after, pagination.LARGEST - 1) + 1
-    found = administration.open_units(within=within, first=first, limit=PAGE + 1)
+    after = min(after, pagination.LARGEST - 1)
+    found = shared.listed(held, names, after=after, limit=PAGE + 1)
     shown = found[:PAGE]
     context = {
         "rows": [(unit, queues_of(unit, names)) for unit in shown],
         "page": page,
-        "sees_all": within is None,
+        "sees_all": held.everywhere("inquire"),
         "next": page.then(str(shown[-1].id)) if len(found) > PAGE else None,
     }
     return render(request, "console/units/units.html", context)
@@ -90,9 +80,7 @@ def unit(request: HttpRequest, uow: int) -> HttpResponse:
     found = seen(held, uow, names)
     if found is None:
         return render(request, "console/units/ended.html", {"uow": uow}, status=404)
-    entries = administration.entries_of(uow)
-    sees_all = held.everywhere("inquire")
-    visible = [one for one in entries if sees_all or one.held.queue_id in names]
+    visible, hidden = shared.entries_seen(held, uow, names)
     offered = ENDINGS[found.nature]
     said = request.GET.get("if", "")
     ending = next((one for one in offered if one.value == said), offered[0])
@@ -106,8 +94,8 @@ def unit(request: HttpRequest, uow: int) -> HttpResponse:
         "rows": list(zip(visible, known, strict=True)),
         "numbers": backout_preview.in_numbers(known),
         "public": public_numbers(one.held.id for one in visible),
-        "more": found.entries - len(entries),
-        "hidden": len(entries) - len(visible),
+        "more": found.entries - len(visible) - hidden,
+        "hidden": hidden,
         "can_force": can_force(found),
         "may_force": may_force(request, held, found, names),
     }
@@ -126,47 +114,16 @@ def back_out(request: HttpRequest, uow: int) -> HttpResponse:
             request, f"Unit of work {uow} has ended. Nothing was done now."
         )
         return redirect("console:units")
-    queues = Queue.objects.filter(pk__in=found.queue_ids).order_by("name")
-    authorities.require_on_all(request.user, "set", *(one.name for one in queues))
+    shared.require_force(request.user, found)
     form = ForceForm(uow, request.POST if request.method == "POST" else None)
     if not form.is_valid():
         context = {"unit": found, "queues": queues_of(found, names), "form": form}
         status = 422 if form.is_bound else 200
         return render(request, "console/units/back_out.html", context, status=status)
-    administration.force(
-        uow,
-        why=FORCED + form.cleaned_data["reason"],
-        actor=request.user.get_username(),
-    )
+    reason, actor = form.cleaned_data["reason"], request.user.get_username()
+    shared.back_out(uow, reason=reason, actor=actor)
     messages.success(request, f"Unit of work {uow} is backed out.")
     return redirect("console:units")
-
-
-def names_seen(held: authorities.GrantedAuthorities) -> dict[int, str]:
-    """The queues that the user may inquire, by id."""
-    rows = Queue.objects.values_list("pk", "name")
-    return {pk: name for pk, name in rows if held.on("inquire", name)}
-
-
-def seen(
-    held: authorities.GrantedAuthorities, uow: int, names: Mapping[int, str]
-) -> OpenUnit | None:
-    """A unit of work, if the user may see one of its queues."""
-    found = administration.open_unit(uow)
-    if found is None or held.everywhere("inquire"):
-        return found
-    return found if any(one in names for one in found.queue_ids) else None
-
-
-def queues_of(unit: OpenUnit, names: Mapping[int, str]) -> list[str]:
-    """The names of the unit's queues; empty for those that the user may not inquire."""
-    return sorted(names.get(one, "") for one in unit.queue_ids)
-
-
-def can_force(unit: OpenUnit) -> bool:
-    return unit.nature is Nature.LEASED or (
-        unit.nature is Nature.AHEAD and not unit.is_alive
-    )
 
 
 def may_force(

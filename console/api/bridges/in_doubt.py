@@ -1,0 +1,171 @@
+"""What a link could not carry: its transactions in doubt, and its dead messages."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Path, Query, Router, Schema
+from pydantic import Field
+
+from broker.bridges import deciding
+from broker.errors.bridges import NoSuchBranch
+from broker.models import Branch
+from console.accounts import permissions
+from console.api.bridges.bridges import seen
+from console.api.operations import OperationState, state_of
+from console.api.problems import NO_NUL, REFUSED, require
+from console.api.queues import HistoryPoints, Window, points_of
+from console.api.requests import RequestBody
+from console.bridge_pages import sight
+from console.bridge_pages.resubmission import plan_through
+from console.queues import over_time
+
+router = Router(tags=["bridges"])
+
+LINK = "/bridges/{queue:bridge}/links/{queue:link}"
+MOST = 1000  # transactions in one response
+
+
+class LinkBranch(Schema):
+    """A transaction of a link between two brokers that has not ended."""
+
+    xid: str
+    # decided: committed here, to be committed there; prepared: the marker there decides
+    kind: str
+    messages: int
+    began_at: datetime
+
+
+class LinkBranches(Schema):
+    """The transactions of a link in doubt, the oldest first."""
+
+    branches: list[LinkBranch]
+
+
+class HeuristicDecision(RequestBody):
+    """The reason, for whoever compares both sides later."""
+
+    reason: str = Field(min_length=1, max_length=500, pattern=NO_NUL)
+
+
+class BranchEnded(Schema):
+    """The transaction that has ended."""
+
+    xid: str
+
+
+class ThroughLink(RequestBody):
+    """Which dead messages of the link; without anything, all."""
+
+    message: int | None = Field(default=None, ge=1, lt=2**63)
+    fingerprint: str = Field(default="", pattern="^([0-9a-f]{12})?$")
+    reason: str = Field(default="", max_length=500, pattern=NO_NUL)
+
+
+@router.get(
+    f"{LINK}/branches",
+    response={200: LinkBranches, **REFUSED},
+    summary="Transactions of a link in doubt",
+)
+def list_link_branches(
+    request: HttpRequest, bridge: Path[str], link: Path[str]
+) -> dict[str, Any]:
+    """Transactions that the link ends itself as soon as it runs and both providers
+    answer.
+    """
+    require(request, sight.VIEW)
+    found = Branch.objects.filter(link=seen(request, bridge, link))
+    rows = found.order_by("began_at").values("xid", "kind", "messages", "began_at")
+    return {"branches": list(rows[:MOST])}
+
+
+@router.post(
+    f"{LINK}/branches/{{queue:xid}}/commit",
+    response={200: BranchEnded, **REFUSED},
+    summary="Commit a transaction of a link",
+)
+def commit_link_branch(
+    request: HttpRequest,
+    bridge: Path[str],
+    link: Path[str],
+    xid: Path[str],
+    why: HeuristicDecision,
+) -> dict[str, Any]:
+    """Commits it in place of the link, for a provider that is gone for good. Needs the
+    authority ``set`` on the queues of the link here.
+    """
+    return decided(request, bridge, link, xid, why.reason, commits=True)
+
+
+@router.post(
+    f"{LINK}/branches/{{queue:xid}}/roll-back",
+    response={200: BranchEnded, **REFUSED},
+    summary="Roll back a transaction of a link",
+)
+def roll_back_link_branch(
+    request: HttpRequest,
+    bridge: Path[str],
+    link: Path[str],
+    xid: Path[str],
+    why: HeuristicDecision,
+) -> dict[str, Any]:
+    """Rolls it back in place of the link. Rights as for a commit."""
+    return decided(request, bridge, link, xid, why.reason, commits=False)
+
+
+@router.post(
+    f"{LINK}/resubmit",
+    response={200: OperationState, **REFUSED},
+    summary="Plan to resubmit dead messages through their link",
+)
+def resubmit_through_link(
+    request: HttpRequest, bridge: Path[str], link: Path[str], which: ThroughLink
+) -> dict[str, Any]:
+    """Freezes the set; changes nothing before the plan is started. Started, it moves
+    the messages to the link's own queue, from which the link sends them.
+    """
+    require(request, permissions.CHANGE)
+    require(request, sight.VIEW)
+    plan = plan_through(
+        request.user,
+        seen(request, bridge, link),
+        message_id=which.message,
+        fingerprint=which.fingerprint,
+        reason=which.reason.strip(),
+    )
+    return state_of(request, plan.pk)
+
+
+@router.get(
+    f"{LINK}/history",
+    response={200: HistoryPoints, **REFUSED},
+    summary="What a link did over time",
+)
+def read_link_history(
+    request: HttpRequest, bridge: Path[str], link: Path[str], window: Query[Window]
+) -> dict[str, Any]:
+    """As the history of a queue: ``ready`` are the messages at its source,
+    ``added_per_s`` those received, ``removed_per_s`` those sent.
+    """
+    require(request, sight.VIEW)
+    found = seen(request, bridge, link)
+    return points_of(over_time.ids_of_link(found), window)
+
+
+def decided(
+    request: HttpRequest, bridge: str, link: str, xid: str, why: str, *, commits: bool
+) -> dict[str, Any]:
+    """End a transaction of a link that the caller may decide.
+
+    Raises:
+        NoSuchBranch: it has ended, or is not of this link.
+    """
+    require(request, sight.DECIDE)
+    found = seen(request, bridge, link)
+    sight.require(request.user, "set", found)
+    if not Branch.objects.filter(link=found, xid=xid).exists():
+        raise NoSuchBranch(xid)
+    deciding.decide(xid, commit=commits, reason=why.strip())
+    return {"xid": xid}

@@ -1,0 +1,1 @@
+"""Whoever holds messages: units of work, and ConnectionConsumers."""

@@ -1,0 +1,137 @@
+"""ConnectionConsumers: those that run, stopped delivery, and starting it again."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Path, Router, Schema
+
+from broker.models import Stoppage
+from broker.security import authorities
+from console.accounts import permissions
+from console.api.bodies import Numbered
+from console.api.problems import REFUSED, require
+from console.api.requests import RequestBody
+from console.messages.documents import numbered
+from console.queues import consumer_list
+from console.queues.consumer_list import Running, Stopped
+
+router = Router(tags=["consumers"])
+
+
+class StoppageState(Numbered):
+    """A queue whose delivery to ConnectionConsumers stopped at this message."""
+
+    queue: str
+    stopped_at: datetime
+    reason: int  # IBM MQ's code
+    why: str
+    cleared_at: datetime | None
+    cleared_by: str | None
+
+
+class StoppedQueue(StoppageState):
+    """A queue whose delivery is stopped now."""
+
+    waiting: int  # ready messages
+    remedy: str  # what to do before it is started
+    may_start: bool
+
+
+class RunningConsumer(Schema):
+    """A ConnectionConsumer and its process."""
+
+    queue: str
+    handler: str
+    selector: str
+    process: str
+    server_sessions: int
+    max_running: int | None  # over all processes; null: no limit
+    rate: str  # over all processes; empty: no limit
+    retains_unwanted: bool
+    started_at: datetime
+
+
+class Consumers(Schema):
+    """ConnectionConsumers of queues that the caller may inquire."""
+
+    stopped: list[StoppedQueue]
+    running: list[RunningConsumer]
+    ended: list[StoppageState]  # earlier stoppages, the latest first; at most 20
+
+
+class StartOfDelivery(RequestBody):
+    """An empty body."""
+
+
+class DeliveryStarted(Schema):
+    """The queue, and whether its delivery was stopped."""
+
+    queue: str
+    was_stopped: bool  # false: it had been started already
+
+
+@router.get(
+    "/consumers", response={200: Consumers, **REFUSED}, summary="ConnectionConsumers"
+)
+def list_consumers(request: HttpRequest) -> dict[str, Any]:
+    """Queues whose delivery is stopped, with what to do; ConnectionConsumers that run;
+    and earlier stoppages.
+    """
+    require(request, "broker.view_queue")
+    may = permissions.may(request.user, consumer_list.START)
+    held = authorities.held_by(request.user)
+    found = consumer_list.listed(held, has_permission=may)
+    return {
+        "stopped": numbered([stopped_told(one) for one in found.stopped]),
+        "running": [running_told(one) for one in found.running],
+        "ended": numbered([stoppage_told(one) for one in found.over]),
+    }
+
+
+@router.post(
+    "/queues/{queue:name}/start-delivery",
+    response={200: DeliveryStarted, **REFUSED},
+    summary="Start stopped delivery again",
+)
+def start_delivery(
+    request: HttpRequest, name: Path[str], said: StartOfDelivery
+) -> dict[str, Any]:
+    """Starts delivery to ConnectionConsumers again. 409 ``cause-remains`` means that
+    the message that stopped it can still be put nowhere. Needs the authority ``set``.
+    """
+    require(request, consumer_list.START)
+    was_stopped = consumer_list.start(name, user=request.user)
+    return {"queue": name, "was_stopped": was_stopped}
+
+
+def stopped_told(one: Stopped) -> dict[str, Any]:
+    return stoppage_told(one.stoppage) | {
+        "waiting": one.waiting,
+        "remedy": one.remedy,
+        "may_start": one.may_start,
+    }
+
+
+def stoppage_told(one: Stoppage) -> dict[str, Any]:
+    by = one.cleared_by
+    plain = ("message_id", "stopped_at", "reason", "why", "cleared_at")
+    return {
+        **{name: getattr(one, name) for name in plain},
+        "queue": one.queue.name,
+        "cleared_by": by.get_username() if by else None,
+    }
+
+
+def running_told(one: Running) -> dict[str, Any]:
+    plain = (
+        *("handler", "selector", "server_sessions", "max_running", "rate"),
+        *("retains_unwanted", "started_at"),
+    )
+    return {
+        **{name: getattr(one.consumer, name) for name in plain},
+        "queue": one.consumer.queue.name,
+        "process": one.process,
+    }

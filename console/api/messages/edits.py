@@ -1,0 +1,84 @@
+"""One message, edited: its copy is sent at once."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from django.http import Http404, HttpRequest
+from ninja import Path, Router
+from ninja.errors import ValidationError
+from pydantic import Field, JsonValue
+
+from broker.formats.patches.documents import read_patch
+from broker.operations import Edit
+from console.accounts import permissions
+from console.api.bodies import MessageToPut, Numbered, bytes_of
+from console.api.messages.repairs import said
+from console.api.problems import NO_NUL, REFUSED, require
+from console.api.requests import RequestBody
+from console.edits import single_edit
+from console.messages.documents import numbered
+from console.messages.search_form import BROWSE
+
+router = Router(tags=["repairs"])
+
+
+class MessageEdit(RequestBody):
+    """The changes: a whole new body, a patch, or a new body and a patch of headers."""
+
+    # where the message is; empty: on the first queue that it waits on
+    queue: str = Field(default="", max_length=255, pattern=NO_NUL)
+    body: JsonValue = None  # the new body; null: as it is, or as the patch says
+    encoding: Literal["text", "base64", "json"] = "text"  # how the body is encoded
+    patch: dict[str, Any] | None = None  # the same as of a plan
+    reason: str = Field(default="", max_length=500, pattern=NO_NUL)
+
+
+class EditedCopy(Numbered):
+    """The copy that was sent. Its original is an ended message."""
+
+    operation_id: int  # the operation that sent it, and that can be undone
+    copied_from: int
+
+
+@router.post(
+    "/messages/{int:message_id}/edit",
+    response={200: EditedCopy, **REFUSED},
+    summary="Send an edited copy of a message",
+)
+def edit_message(
+    request: HttpRequest, message_id: Path[int], wanted: MessageEdit
+) -> dict[str, Any]:
+    """The copy of a dead letter goes to the queue where the letter died, or through its
+    link; that of a waiting message replaces it on its queue. What is not changed is
+    sent byte for byte. Needs the permission and the authority to browse, and the
+    authorities of a resubmit or a move. 409 ``not-repaired`` has the reason why nothing
+    was sent.
+    """
+    require(request, permissions.CHANGE)
+    require(request, BROWSE)
+    body = None if wanted.body is None else new_body(wanted)
+    if body is None and wanted.patch is None:
+        why = "Give a body, a patch, or both."
+        raise ValidationError([{"loc": ["body", "wanted", "patch"], "msg": why}])
+    patch = None if wanted.patch is None else read_patch(said(request)["patch"])
+    found = single_edit.editable(request.user, message_id, wanted.queue)
+    if found is None:
+        raise Http404(f"message {message_id}")
+    changes = found.repair(patch, body)
+    sent = single_edit.send(
+        request.user,
+        found.message_id,
+        found.queue,
+        Edit(patch.headers if patch else (), changes.body),
+        reason=wanted.reason.strip(),
+        through=found.through,
+    )
+    (told,) = numbered([{"message_id": sent.message_id}])
+    return told | {"operation_id": sent.operation_id, "copied_from": found.message_id}
+
+
+def new_body(wanted: MessageEdit) -> bytes:
+    """The body as bytes, by the rules of a put."""
+    put = MessageToPut(body=wanted.body, encoding=wanted.encoding)
+    return bytes_of(put, ["wanted", "body"])

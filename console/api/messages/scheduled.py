@@ -1,0 +1,168 @@
+"""Delayed messages of all queues, and recurring messages."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from django.utils import timezone
+from ninja import Path, Query, Router, Schema
+from ninja.errors import ValidationError
+from pydantic import Field
+
+from broker.models import Queue, RecurringMessage
+from broker.monitoring import delayed
+from broker.operations import recurring
+from broker.security import authorities
+from console.api.bodies import Numbered
+from console.api.problems import NO_NUL, REFUSED, require
+from console.api.requests import RequestBody
+from console.messages import recurring_list, scheduled_list
+from console.messages.documents import numbered
+from console.messages.scheduled_list import ScheduledRow
+
+router = Router(tags=["scheduled"])
+
+
+class ScheduledQuery(Schema):
+    """Which messages, where the page begins, and its size."""
+
+    queue: str = Field(default="", max_length=255, pattern=NO_NUL)
+    after: str = Field(default="", max_length=100, pattern=NO_NUL)
+    limit: int = Field(default=50, ge=1, le=500)
+
+
+class ScheduledMessage(Numbered):
+    """A message that is delayed by its sender, or after a backout."""
+
+    queue: str
+    due_at: datetime
+    is_late: bool  # it has been due for more than ten seconds
+    is_redelivery: bool  # false: its sender delayed it
+    attempt: int  # the number of the next attempt
+    max_attempts: int | None  # null: no limit
+    later_delays_s: list[float]  # delays after the next attempts, if each fails
+    priority: int
+    backout_count: int
+    put_at: datetime
+    expires_at: datetime | None
+    content_type: str
+    subject: str | None
+    size_bytes: int
+
+
+class ScheduledMessages(Schema):
+    """A page, the next due first; the next page begins after ``next``."""
+
+    messages: list[ScheduledMessage]
+    next: str | None
+
+
+class RecurringState(Schema):
+    """A recurring message."""
+
+    name: str
+    address: str
+    when: str  # in words
+    is_enabled: bool
+    next_at: datetime | None
+    last_at: datetime | None
+    last_message_id: int | None
+    problem: str  # why the last one was not put; empty: it was
+
+
+class RecurringMessages(Schema):
+    """Recurring messages, by name."""
+
+    recurring: list[RecurringState]
+
+
+class PutAtOnce(RequestBody):
+    """The reason, for the audit."""
+
+    reason: str = Field(default="", max_length=500, pattern=NO_NUL)
+
+
+class RecurringPut(Schema):
+    """The message that was put, and the queues that it is on."""
+
+    message_id: int
+    queues: list[str]
+
+
+@router.get(
+    "/scheduled",
+    response={200: ScheduledMessages, **REFUSED},
+    summary="Delayed messages",
+)
+def list_scheduled(request: HttpRequest, page: Query[ScheduledQuery]) -> dict[str, Any]:
+    """Delayed messages of queues that the caller may inquire, or of one of them. An
+    operation of the kind ``deliver`` makes them ready.
+    """
+    require(request, "broker.view_queue")
+    names = scheduled_list.names_seen(request.user, page.queue)
+    try:
+        found = delayed.scheduled(names, after=page.after, limit=page.limit + 1)
+    except (ValueError, OverflowError):
+        where = {"loc": ["query", "after"], "msg": "no cursor of this list"}
+        raise ValidationError([where]) from None
+    part = found[: page.limit]
+    rows = scheduled_list.rows_of(part, names, timezone.now())
+    return {
+        "messages": numbered([told(one) for one in rows]),
+        "next": part[-1].cursor if len(found) > page.limit else None,
+    }
+
+
+@router.get(
+    "/recurring-messages",
+    response={200: RecurringMessages, **REFUSED},
+    summary="Recurring messages",
+)
+def list_recurring(request: HttpRequest) -> dict[str, Any]:
+    """Recurring messages to addresses that the caller may inquire."""
+    require(request, "broker.view_queue")
+    found = recurring_list.seen(request.user)
+    return {"recurring": [recurring_told(one) for one in found]}
+
+
+@router.post(
+    "/recurring-messages/{queue:name}/put",
+    response={200: RecurringPut, **REFUSED},
+    summary="Put a recurring message now",
+)
+def put_recurring(
+    request: HttpRequest, name: Path[str], said: PutAtOnce
+) -> dict[str, Any]:
+    """Puts one at once, also if it is switched off; its next time stays. Needs the
+    authority ``put`` on its address.
+    """
+    require(request, recurring_list.PUT)
+    found = RecurringMessage.objects.filter(name=name).first()
+    if found is None or not authorities.may(request.user, "inquire", found.address):
+        raise Http404(f"recurring message {name}")
+    receipt = recurring.put_now(name, user=request.user, reason=said.reason.strip())
+    names = Queue.objects.filter(pk__in=receipt.queue_ids).order_by("name")
+    queues = list(names.values_list("name", flat=True))
+    return {"message_id": receipt.message_id, "queues": queues}
+
+
+def told(row: ScheduledRow) -> dict[str, Any]:
+    plain = (
+        *("message_id", "due_at", "is_redelivery", "priority", "backout_count"),
+        *("put_at", "expires_at", "content_type", "subject", "size_bytes"),
+    )
+    return {
+        **{name: getattr(row.entry, name) for name in plain},
+        "queue": row.queue,
+        "is_late": row.is_late,
+        "attempt": row.attempt,
+        "max_attempts": row.limit,
+        "later_delays_s": [one.total_seconds() for one in row.ahead],
+    }
+
+
+def recurring_told(one: RecurringMessage) -> dict[str, Any]:
+    names = RecurringState.model_fields.keys() - {"when"}
+    return {name: getattr(one, name) for name in names} | {"when": one.words}
