@@ -64,12 +64,13 @@ def add_group(into: type[TyperCommand], kind: ObjectKind) -> None:
     if kind.model is Queue:
         made.command(name="pause")(as_method(pausing.pause))
         made.command(name="resume")(as_method(pausing.resume))
+        made.command(name="reset-counters")(as_method(pausing.reset_counters))
 
 
 def as_method(run: Callable[..., None]) -> Callable[..., None]:
     """A function of a module as a subcommand: typer reads no annotation of ``self``."""
     run.__annotations__.pop("self")
-    first, *rest = signature(run).parameters.values()
+    first, *rest = signature(run, eval_str=True).parameters.values()
     parameters = (first.replace(annotation=Parameter.empty), *rest)
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return run

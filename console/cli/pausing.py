@@ -1,4 +1,4 @@
-"""``backout queue pause`` and ``resume``."""
+"""``backout queue pause``, ``resume`` and ``reset-counters``."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from django.core.management.base import CommandError
 from typer import Argument, Option
 
 from broker.models import Queue
+from broker.monitoring import counters
 from broker.operations import queue_pause
 from broker.sql import database_now
+from console.accounts.permissions import RESET
 from console.cli import people
 from console.cli.options import Json, Reason, User
 from console.cli.people import NOTHING, USAGE
@@ -55,6 +57,19 @@ def resume(
     people.require(person, PERMISSION)
     is_new = queue_pause.resume(name, user=person, reason=reason)
     tell(self, name, is_new=is_new, as_json=json)
+
+
+def reset_counters(
+    self: Any, name: Name, *, reason: Reason = "", user: User = None, json: Json = False
+) -> None:
+    """Reset the five counters of a queue; depths stay."""
+    person = people.acting(user)
+    people.require(person, RESET)
+    queue = people.queue(person, name, "set")
+    had = dict(counters.reset(queue, reason=reason))
+    words = ", ".join(f"{one} {value:,}" for one, value in had.items())
+    said = f"The counters of {name} are 0. They were: {words}."
+    self.tell({"queue": name, "had": had}, said, as_json=json)
 
 
 def tell(command: Any, name: str, *, is_new: bool, as_json: bool) -> None:

@@ -72,6 +72,8 @@ def in_words(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%d %H:%M:%S")
+    if isinstance(value, list | tuple):
+        return ", ".join(map(in_words, value))
     text = f"{value:,}" if isinstance(value, int) else str(value)
     return "".join(one if one.isprintable() else glyph(one) for one in text)
 

@@ -64,7 +64,7 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
 
 
 def told(
-    user: User, operation: Operation, ledger: results.Ledger, *, state: str
+    user: User | None, operation: Operation, ledger: results.Ledger, *, state: str
 ) -> dict[str, Any]:
     return {
         "operation": None if state == "not planned" else operation.pk,

@@ -16,7 +16,7 @@ from broker.config.documents import LARGEST_BYTES
 from broker.models import DeadLetter, Operation
 from broker.operations import ONLY_ITS_QUEUE, Order
 from broker.sql import database_now
-from console.cli import deeds, exchange, people, recurring, telling
+from console.cli import deeds, exchange, groups, people, telling
 from console.cli.objects import add_groups
 from console.cli.options import (
     Filters,
@@ -347,4 +347,4 @@ class Command(RunCommands):
 
 
 add_groups(Command)
-recurring.add_group(Command)
+groups.add_all(Command)

@@ -1,0 +1,67 @@
+"""``backout consumer``: ConnectionConsumers, and delivery that has stopped."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer import Argument
+
+from broker.security import authorities
+from console.cli import people, telling
+from console.cli.options import Json, User
+from console.cli.people import NOTHING
+from console.queues import consumer_list
+
+Name = Annotated[str, Argument(help="The queue.")]
+
+
+def list_all(self: Any, *, user: User = None, json: Json = False) -> None:
+    """List stopped queues with what to do, then ConnectionConsumers that run."""
+    person = people.acting(user)
+    people.require(person, "broker.view_queue")
+    held = authorities.held_by(person)
+    found = consumer_list.listed(held, has_permission=True)
+    stopped = [
+        {
+            "queue": one.stoppage.queue.name,
+            "stopped_at": one.stoppage.stopped_at,
+            "message_id": one.stoppage.message_id,
+            "why": one.stoppage.why,
+            "remedy": one.remedy,
+            "waiting": one.waiting,
+        }
+        for one in found.stopped
+    ]
+    running = [
+        {
+            "queue": one.consumer.queue.name,
+            "handler": one.consumer.handler,
+            "selector": one.consumer.selector,
+            "server_sessions": one.consumer.server_sessions,
+            "process": one.process,
+            "started_at": one.consumer.started_at,
+        }
+        for one in found.running
+    ]
+    if json:
+        telling.as_json(self.out, {"stopped": stopped, "running": running})
+    elif not stopped and not running:
+        self.stderr.write("No ConnectionConsumer runs, and no delivery is stopped.")
+    else:
+        for rows in filter(None, (stopped, running)):
+            telling.as_table(self.out, rows)
+    if not stopped and not running:
+        raise typer.Exit(NOTHING)
+
+
+def start(self: Any, name: Name, *, user: User = None, json: Json = False) -> None:
+    """Start delivery from a queue again; refused while the cause remains."""
+    person = people.acting(user)
+    people.require(person, consumer_list.START)
+    was_stopped = consumer_list.start(name, user=person)
+    said = "starts again" if was_stopped else "had been started already"
+    told = {"queue": name, "was_stopped": was_stopped}
+    self.tell(told, f"Delivery from {name} {said}.", as_json=json)
+    if not was_stopped:
+        raise typer.Exit(NOTHING)

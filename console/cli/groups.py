@@ -1,0 +1,143 @@
+"""Groups of subcommands: what each is called, and the function that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django_typer.management import TyperCommand
+
+from console.cli import (
+    alerts,
+    connections,
+    consuming,
+    credentials,
+    discards,
+    edits,
+    group_notes,
+    history,
+    links,
+    operations,
+    rules,
+    scheduled,
+    uow,
+)
+from console.cli.objects import as_method
+
+Run = Callable[..., None]
+GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcommands
+    "alert": (
+        "Alerts and silences.",
+        {
+            "list": alerts.list_all,
+            "show": alerts.show,
+            "acknowledge": alerts.acknowledge,
+            "silence": alerts.silence,
+            "silences": alerts.silences,
+            "end-silence": alerts.end_silence,
+            "test": alerts.try_target,
+        },
+    ),
+    "audit": ("What people did.", {"list": history.list_records}),
+    "connection": (
+        "Clients of the listener.",
+        {"list": connections.list_all, "close": connections.close},
+    ),
+    "consumer": (
+        "ConnectionConsumers, and delivery that has stopped.",
+        {"list": consuming.list_all, "start": consuming.start},
+    ),
+    "credential": (
+        "Credentials of applications.",
+        {
+            "list": credentials.list_all,
+            "create": credentials.create,
+            "revoke": credentials.revoke,
+        },
+    ),
+    "dead-letter-group": (
+        "What people say of dead letters with one error.",
+        {
+            "acknowledge": group_notes.acknowledge,
+            "snooze": group_notes.snooze,
+            "ask-again": group_notes.ask_again,
+            "describe": group_notes.describe,
+        },
+    ),
+    "discard": (
+        "The discard bin.",
+        {"list": discards.list_all, "restore": discards.restore},
+    ),
+    "history": (
+        "What queues did over time.",
+        {"queue": history.of_queue, "total": history.of_all},
+    ),
+    "link": (
+        "What a link could not carry.",
+        {
+            "branches": links.branches,
+            "commit": links.commit,
+            "roll-back": links.roll_back,
+            "resubmit": links.resubmit,
+        },
+    ),
+    "message": ("One message.", {"edit": edits.edit}),
+    "operation": (
+        "Operations: plan, start, control, undo.",
+        {
+            "list": operations.list_all,
+            "show": operations.show,
+            "start": operations.start,
+            "approve": operations.approve,
+            "explain": operations.explain,
+            "cancel": operations.cancel,
+            "undo": operations.undo,
+            "pause": operations.pause,
+            "continue": operations.carry_on,
+            "pace": operations.pace,
+            "narrow": operations.narrow,
+            "take-in": operations.take_in,
+            "rest": operations.rest,
+        },
+    ),
+    "prepared": (
+        "Prepared units of work, decided in place of their coordinator.",
+        {
+            "list": uow.list_prepared,
+            "commit": uow.commit,
+            "back-out": uow.back_out_prepared,
+        },
+    ),
+    "recurring": (
+        "Recurring messages.",
+        {"list": scheduled.list_recurring, "put": scheduled.put_recurring},
+    ),
+    "rules": (
+        "Rules for the dead letters of a queue.",
+        {
+            "list": rules.list_all,
+            "show": rules.show,
+            "save": rules.save,
+            "switch": rules.switch,
+        },
+    ),
+    "scheduled": ("Delayed messages.", {"list": scheduled.list_delayed}),
+    "uow": (
+        "Open units of work.",
+        {"list": uow.list_all, "show": uow.show, "back-out": uow.back_out},
+    ),
+}
+
+
+def add_all(into: type[TyperCommand]) -> None:
+    """Add the groups to a command."""
+    for name, (words, runs) in GROUPS.items():
+
+        def start(self: Any) -> None:
+            pass
+
+        start.__name__ = f"group_{name}"
+        start.__annotations__ = {}  # self is no option
+        made = into.group(name=name, help=words)(start)
+        for word, run in runs.items():
+            made.command(name=word)(as_method(run))

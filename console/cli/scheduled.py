@@ -1,0 +1,93 @@
+"""``backout scheduled`` and ``recurring``: what is put or delivered later."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from django.core.management.base import CommandError
+from django.utils import timezone
+from typer import Argument, Option
+
+from broker.models import RecurringMessage
+from broker.monitoring import delayed
+from broker.operations import recurring
+from console.cli import people
+from console.cli.options import Json, Limit, Reason, User
+from console.cli.people import REFUSED, USAGE
+from console.messages import recurring_list, scheduled_list
+from console.messages.documents import numbered
+
+Name = Annotated[str, Argument(help="Which.")]
+Queue = Annotated[str, Option(help="Only those of this queue.")]
+After = Annotated[str, Option(help="The cursor of the last row of the page before.")]
+
+
+def list_delayed(  # the subcommand's options
+    self: Any,
+    *,
+    queue: Queue = "",
+    after: After = "",
+    limit: Limit = 50,
+    user: User = None,
+    json: Json = False,
+) -> None:
+    """List delayed messages, the next due first."""
+    person = people.acting(user)
+    people.require(person, "broker.view_queue")
+    names = scheduled_list.names_seen(person, queue)
+    try:
+        found = delayed.scheduled(names, after=after, limit=limit)
+    except (ValueError, OverflowError):
+        raise CommandError("--after: no cursor.", returncode=USAGE) from None
+    rows = numbered(
+        [
+            {
+                "message_id": row.entry.message_id,
+                "queue": row.queue,
+                "due_at": row.entry.due_at,
+                "late": row.is_late,
+                "redelivery": row.entry.is_redelivery,
+                "attempt": row.attempt,
+                "of": row.limit,
+                "cursor": row.entry.cursor,
+            }
+            for row in scheduled_list.rows_of(found, names, timezone.now())
+        ]
+    )
+    self.tell_rows("messages", rows, as_json=json, empty="No message is delayed.")
+
+
+def list_recurring(self: Any, *, user: User = None, json: Json = False) -> None:
+    """List recurring messages and their next times."""
+    person = people.acting(user)
+    people.require(person, "broker.view_queue")
+    rows = [
+        {
+            "name": one.name,
+            "address": one.address,
+            "when": one.words,
+            "enabled": one.is_enabled,
+            "last_at": one.last_at,
+            "next_at": one.next_at,
+            "problem": one.problem,
+        }
+        for one in recurring_list.seen(person)
+    ]
+    empty = "There is no recurring message."
+    self.tell_rows("recurring", rows, as_json=json, empty=empty)
+
+
+def put_recurring(
+    self: Any, name: Name, *, reason: Reason = "", user: User = None, json: Json = False
+) -> None:
+    """Put one now; its next time stays."""
+    person = people.acting(user)
+    people.require(person, recurring_list.PUT)
+    if not RecurringMessage.objects.filter(name=name).exists():
+        raise CommandError(
+            f"There is no recurring message {name!r}.", returncode=REFUSED
+        )
+    receipt = recurring.put_now(name, user=person, reason=reason)
+    told = {"message_id": receipt.message_id, "queues": len(receipt.queue_ids)}
+    said = f"Message {receipt.message_id} is put to {len(receipt.queue_ids)} queues."
+    self.tell(told, said, as_json=json)

@@ -1,0 +1,209 @@
+"""``backout uow`` and ``backout prepared``: open units of work."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from django.core.management.base import CommandError
+from typer import Argument
+
+from broker.errors.operations import ReasonMissing
+from broker.monitoring.backout_preview import rehearse
+from broker.security import authorities
+from broker.transactions.administration import OpenUnit
+from console.cli import people, telling
+from console.cli.deeds import name_of
+from console.cli.options import Json, Limit, Reason, User, Yes
+from console.cli.people import REFUSED
+from console.queues import prepared, units
+from console.queues.backout_preview import fate_of
+
+Uow = Annotated[int, Argument(help="Its number.", min=1)]
+NOT_DONE = "Nothing is done yet; --yes does it."
+ENDED = "Unit of work {} has ended, or there is none that you may see."
+
+
+def list_all(
+    self: Any, *, limit: Limit = 50, user: User = None, json: Json = False
+) -> None:
+    """List the units of work that hold messages, the oldest first."""
+    person = people.acting(user)
+    people.require(person, "broker.view_queue")
+    held = authorities.held_by(person)
+    names = units.names_seen(held)
+    found = units.listed(held, names, after=0, limit=limit)
+    rows = [row_of(one, names) for one in found]
+    empty = "No unit of work holds anything."
+    self.tell_rows("units", rows, as_json=json, empty=empty)
+
+
+def show(self: Any, uow: Uow, *, user: User = None, json: Json = False) -> None:
+    """List the messages of one, and what a backout would do with each."""
+    person = people.acting(user)
+    people.require(person, "broker.view_queue")
+    held, names, found = seen(person, uow)
+    if json:
+        told = row_of(found, names) | {"held": expected(held, names, found)}
+        self.tell(told, "", as_json=True)
+        return
+    self.stdout.write(in_words(found))
+    empty = "It holds no message that you may see."
+    self.tell_rows("held", expected(held, names, found), as_json=False, empty=empty)
+
+
+def back_out(
+    self: Any,
+    uow: Uow,
+    *,
+    reason: Reason = "",
+    user: User = None,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Back out one by force; its holder cannot commit it any more."""
+    person = people.acting(user)
+    people.require(person, units.FORCE)
+    held, names, found = seen(person, uow)
+    units.require_force(person, found)
+    rows = expected(held, names, found)
+    if yes:
+        require_reason(reason, "A forced backout")
+        units.back_out(uow, reason=reason.strip(), actor=name_of(person))
+    else:
+        self.stderr.write(f"{in_words(found)} {NOT_DONE}")
+    lines = [
+        f"{one['message_id']} on {one['queue']}: {one['expected']}" for one in rows
+    ]
+    head = f"Unit of work {uow} is backed out." if yes else "It would be backed out:"
+    told = row_of(found, names) | {"done": yes, "held": rows}
+    self.tell(told, "\n".join([head, *lines]), as_json=json)
+
+
+def list_prepared(self: Any, *, user: User = None, json: Json = False) -> None:
+    """List the units of work that wait for their coordinator, the oldest first."""
+    person = people.acting(user)
+    people.require(person, "broker.view_queue")
+    rows = [told_of(one) for one in prepared.waiting(authorities.held_by(person))]
+    empty = "No unit of work is prepared."
+    self.tell_rows("prepared", rows, as_json=json, empty=empty)
+
+
+def commit(
+    self: Any,
+    uow: Uow,
+    *,
+    reason: Reason = "",
+    user: User = None,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Commit one in place of its coordinator."""
+    decide(self, uow, reason, user, does=yes, as_json=json, commits=True)
+
+
+def back_out_prepared(
+    self: Any,
+    uow: Uow,
+    *,
+    reason: Reason = "",
+    user: User = None,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Back one out in place of its coordinator."""
+    decide(self, uow, reason, user, does=yes, as_json=json, commits=False)
+
+
+def decide(  # noqa: PLR0913  # the subcommand's options
+    self: Any,
+    uow: int,
+    reason: str,
+    user: str | None,
+    *,
+    does: bool,
+    as_json: bool,
+    commits: bool,
+) -> None:
+    person = people.acting(user)
+    people.require(person, prepared.DECIDE)
+    waiting = prepared.waiting(authorities.held_by(person))
+    found = next((one for one in waiting if one.work.uow == uow), None)
+    if found is None:
+        raise CommandError(ENDED.format(uow), returncode=REFUSED)
+    authorities.require(person, "set", *found.queues)
+    word = "committed" if commits else "backed out"
+    if does:
+        require_reason(reason, "This decision")
+        actor = name_of(person)
+        prepared.end(found, reason.strip(), actor=actor, commits=commits)
+        said = f"Unit of work {uow} is {word}."
+    else:
+        said = f"Unit of work {uow} would be {word}. {NOT_DONE}"
+    self.tell(told_of(found) | {"done": does}, said, as_json=as_json)
+
+
+def require_reason(reason: str, what: str) -> None:
+    """Refuse a deed without ``--reason``.
+
+    Raises:
+        ReasonMissing: it is empty.
+    """
+    if not reason.strip():
+        raise ReasonMissing(what)
+
+
+def seen(
+    person: authorities.Principal, uow: int
+) -> tuple[authorities.GrantedAuthorities, dict[int, str], OpenUnit]:
+    held = authorities.held_by(person)
+    names = units.names_seen(held)
+    found = units.seen(held, uow, names)
+    if found is None:
+        raise CommandError(ENDED.format(uow), returncode=REFUSED)
+    return held, names, found
+
+
+def expected(
+    held: authorities.GrantedAuthorities, names: dict[int, str], found: OpenUnit
+) -> list[dict[str, Any]]:
+    """The messages that the user may see, and what becomes of each."""
+    entries, _ = units.entries_seen(held, found.id, names)
+    ending = units.ENDINGS[found.nature][0]
+    fates = map(fate_of, rehearse([one.held for one in entries], found.id, ending))
+    return [
+        {
+            "message_id": one.held.id,
+            "queue": names.get(one.held.queue_id, ""),
+            "backout_count": one.held.backout_count,
+            "expected": fate.what,
+        }
+        for one, fate in zip(entries, fates, strict=True)
+    ]
+
+
+def in_words(unit: OpenUnit) -> str:
+    actor = telling.in_words(unit.actor) or "somebody"
+    what = f"Unit of work {unit.id} of {actor} ({unit.nature.value})"
+    return f"{what} holds {unit.entries:,} messages since {unit.since:%F %T} UTC."
+
+
+def row_of(unit: OpenUnit, names: dict[int, str]) -> dict[str, Any]:
+    queues = units.queues_of(unit, names)
+    plain = ("since", "deadline", "actor", "process", "is_alive", "xid")
+    return {
+        "id": unit.id,
+        "nature": unit.nature.value,
+        "messages": unit.entries,
+        "queues": [one or "another queue" for one in queues],
+        **{name: getattr(unit, name) for name in plain},
+    }
+
+
+def told_of(one: prepared.PreparedRow) -> dict[str, Any]:
+    return {
+        "uow": one.work.uow,
+        "xid": one.work.xid,
+        "got": [name or "a queue that is gone" for name in one.got],
+        "to": one.to,
+        "may_decide": one.may_decide,
+    }
