@@ -1,0 +1,221 @@
+"""What a page can do, the API and the command line can do; or it says why not.
+
+The names are those of the URLs. A page that acts and is not in ``ACTS``, or one that
+shows something and is not in ``SHOWS``, fails the test. Each way is an operation of the
+API, by its id, and a command after ``manage.py backout``; or a reason in words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import pytest
+from django.core.management import load_command_class
+from django.urls import get_resolver
+
+from tests.console.acts import PAGES
+from tests.console.test_audited import EXCUSED, METHODS, named
+
+OWN = "it is about the account of whoever is signed in"
+PLAN = "plan_operation, start_operation"
+WORD = re.compile(r"[a-z_]+(?:, [a-z_]+)*")
+
+
+class Ways(NamedTuple):
+    """How else a page's deed is done, or a reason why it is not."""
+
+    operations: str  # ids, or a reason
+    commands: str  # with commas between them, or a reason
+
+    @property
+    def ids(self) -> list[str]:
+        return self.operations.split(", ") if WORD.fullmatch(self.operations) else []
+
+    @property
+    def words(self) -> list[str]:
+        """The commands; none if it is a reason, which is a sentence."""
+        return [] if self.commands.startswith("no: ") else self.commands.split(", ")
+
+
+NONE = Ways(f"no: {OWN}", f"no: {OWN}")
+ACTS: Mapping[str, Ways] = {
+    **dict.fromkeys(
+        (
+            *("account_login", "account_reauthenticate", "single_sign_on"),
+            *("mfa_authenticate", "mfa_activate_totp", "mfa_deactivate_totp"),
+            *("mfa_generate_recovery_codes", "mfa_add_webauthn", "mfa_edit_webauthn"),
+            *("mfa_remove_webauthn", "console:logout", "console:password_change"),
+            *("console:end_session", "console:theme", "console:density"),
+            "console:zone",
+        ),
+        NONE,
+    ),
+    "console:save_view": Ways("save_view", f"no: {OWN}"),
+    "console:edit_view": Ways("change_view", f"no: {OWN}"),
+    "console:delete_view": Ways("delete_view", f"no: {OWN}"),
+    "console:new_queue": Ways("define_queue", "queue create"),
+    "console:pause": Ways("pause_queue", "queue pause"),
+    "console:resume": Ways("resume_queue", "queue resume"),
+    "console:reset_counters": Ways("reset_counters", "queue reset-counters"),
+    "console:send": Ways("put_message", "put"),
+    "console:order": Ways(PLAN, "move, purge"),
+    "console:order_found": Ways(PLAN, "resubmit, move, purge"),
+    "console:order_letters": Ways(PLAN, "resubmit, move, purge"),
+    "console:plan_resubmit": Ways("plan_resubmit", "resubmit"),
+    "console:edit": Ways("edit_message", "message edit"),
+    "console:unmask": Ways("read_message", "browse, get, messages export"),
+    "console:restore": Ways("restore_discards", "discard restore"),
+    "console:put_recurring": Ways("put_recurring", "recurring put"),
+    "console:start": Ways("start_operation", "operation start"),
+    "console:approve": Ways("approve_operation", "operation approve"),
+    "console:explain": Ways("explain_operation", "operation explain"),
+    "console:cancel": Ways("cancel_operation", "operation cancel"),
+    "console:undo": Ways("undo_operation", "operation undo"),
+    "console:pause_operation": Ways("pause_operation", "operation pause"),
+    "console:carry_on": Ways("continue_operation", "operation continue"),
+    "console:pace": Ways("pace_operation", "operation pace"),
+    "console:narrow": Ways("narrow_operation", "operation narrow"),
+    "console:take_in": Ways("take_in", "operation take-in"),
+    "console:repair": Ways(
+        "set_patch, drop_patch", "no: its preview is on the page, and in the API"
+    ),
+    "console:rest": Ways("plan_rest", "operation rest"),
+    "console:back_out_unit": Ways("back_out_unit_of_work", "uow back-out"),
+    "console:commit_prepared": Ways("commit_branch", "prepared commit"),
+    "console:back_out_prepared": Ways("back_out_branch", "prepared back-out"),
+    "console:start_delivery": Ways("start_delivery", "consumer start"),
+    "console:close_connection": Ways("close_connection", "connection close"),
+    "console:close_endpoint": Ways("close_endpoint", "connection close"),
+    "console:create_credential": Ways("create_credential", "credential create"),
+    "console:revoke_credential": Ways("revoke_credential", "credential revoke"),
+    "console:say_of_group": Ways(
+        "describe_group, acknowledge_group, snooze_group, ask_again_group",
+        "dead-letter-group describe, dead-letter-group acknowledge,"
+        " dead-letter-group snooze, dead-letter-group ask-again",
+    ),
+    "console:rule_table": Ways("save_rules, preview_rules", "rules save"),
+    "console:switch_rules": Ways("switch_rules", "rules switch"),
+    "console:acknowledge_alert": Ways("acknowledge_alert", "alert acknowledge"),
+    "console:silence_alert": Ways("silence_alerts", "alert silence"),
+    "console:silence_cause": Ways("silence_alerts", "alert silence"),
+    "console:end_silence": Ways("end_alert_silence", "alert end-silence"),
+    "console:test_target": Ways("test_alert_target", "alert test"),
+    "console:start_link": Ways("start_link", "bridge start"),
+    "console:pause_link": Ways("pause_link", "bridge pause"),
+    "console:resume_link": Ways("resume_link", "bridge resume"),
+    "console:stop_link": Ways("stop_link", "bridge stop"),
+    "console:resubmit_through_link": Ways("resubmit_through_link", "link resubmit"),
+    "console:commit_branch": Ways("commit_link_branch", "link commit"),
+    "console:roll_back_branch": Ways("roll_back_link_branch", "link roll-back"),
+    "dashboards:run": Ways("run_report", "no: manage.py run_report runs it here"),
+    "dashboards:cancel": Ways("cancel_run", "no: Ctrl-C ends manage.py run_report"),
+}
+SHOWS: Mapping[str, Ways] = {
+    **dict.fromkeys(
+        (
+            *("console:preferences", "console:password_change_done", "mfa_index"),
+            *("mfa_view_recovery_codes", "mfa_download_recovery_codes"),
+            "single_sign_on_callback",
+        ),
+        NONE,
+    ),
+    **dict.fromkeys(
+        ("console:complete", "console:go", "console:connect", "console:api_reference"),
+        Ways("no: it helps with pages", "no: it helps with pages"),
+    ),
+    "console:api_part": Ways("no: openapi.json has it", "no: --help has it"),
+    **dict.fromkeys(
+        ("console:alive", "console:ready", "console:metrics"),
+        Ways("no: it is for programs already", "no: it is for programs already"),
+    ),
+    "console:overview": Ways("read_total_history, read_health", "history total"),
+    "console:depths": Ways("list_queues", "queues"),
+    "console:history": Ways(
+        "read_history, read_total_history, read_link_history",
+        "history queue, history total",
+    ),
+    "console:queues": Ways("list_queues", "queues"),
+    "console:queue": Ways("read_queue, browse_queue", "browse, queue show"),
+    "console:messages": Ways("find_messages, count_messages", "find"),
+    "console:export": Ways("export_messages", "messages export"),
+    "console:message": Ways("read_message, explain_message", "find"),
+    "console:body": Ways("read_message", "messages export"),
+    "console:data": Ways("read_message", "messages export"),
+    "console:by_client_id": Ways("find_messages", "find"),
+    "console:view": Ways("read_view", f"no: {OWN}"),
+    "console:dead_letters": Ways("list_letters, list_groups", "dead-letters"),
+    "console:dead_letter_group": Ways("read_group", "dead-letters"),
+    "console:rules": Ways("list_rules", "rules list"),
+    "console:export_rules": Ways("read_rules", "rules show"),
+    "console:alerts": Ways("list_alerts, list_silences", "alert list, alert silences"),
+    "console:alert": Ways("read_alert", "alert show"),
+    "console:discards": Ways("list_discards", "discard list"),
+    "console:bridges": Ways("list_bridges", "bridge list"),
+    "console:link": Ways("read_link, list_link_branches", "link branches"),
+    "console:consumers": Ways("list_consumers", "consumer list"),
+    "console:connections": Ways("list_connections", "connection list"),
+    "console:connection": Ways("read_connection", "connection list"),
+    "console:credentials": Ways("list_credentials", "credential list"),
+    "console:effective": Ways("read_settings", "setting list"),
+    "console:health": Ways("read_health", "prepared list"),
+    "console:operations": Ways("list_operations", "operation list"),
+    "console:operation": Ways("read_operation, read_items", "operation show"),
+    "console:audit": Ways("list_records", "audit list"),
+    "console:audit_export": Ways("list_records", "audit list"),
+    "console:audit_record": Ways("list_records", "audit list"),
+    "console:scheduled": Ways("list_scheduled", "scheduled list"),
+    "console:recurring": Ways("list_recurring", "recurring list"),
+    "console:units": Ways("list_units_of_work", "uow list"),
+    "console:unit": Ways("read_unit_of_work", "uow show"),
+    "console:rights": Ways("read_rights", f"no: {OWN}"),
+    "dashboards:reports": Ways("list_reports", "no: manage.py run_report prints them"),
+    "dashboards:report": Ways(
+        "read_report, list_rows", "no: manage.py run_report prints them"
+    ),
+    "dashboards:export": Ways("list_rows", "no: manage.py run_report prints them"),
+}
+
+
+def test_every_page_that_acts_is_thought_of() -> None:
+    assert ACTS.keys() == PAGES.keys() | EXCUSED.keys()
+
+
+def test_every_page_that_shows_something_is_thought_of() -> None:
+    every = {name for name, _ in named(get_resolver())}
+    assert SHOWS.keys() == every - ACTS.keys()
+
+
+@pytest.mark.parametrize(("name", "way"), [*ACTS.items(), *SHOWS.items()])
+def test_each_way_is_there_or_a_reason(name: str, way: Ways) -> None:
+    backout = load_command_class("console", "backout")
+    assert way.ids or way.operations.startswith("no: "), name
+    assert set(way.ids) <= METHODS.keys(), name
+    for words in way.words:
+        backout.get_subcommand(*words.split())  # type: ignore[attr-defined]
+
+
+def test_an_act_changes_something_by_the_api_as_well() -> None:
+    methods = {
+        name: {METHODS[one] for one in way.ids}
+        for name, way in ACTS.items()
+        if way.ids and name != "console:unmask"  # a reason in a query lifts the masks
+    }
+    assert {name for name, found in methods.items() if "get" in found} == set()
+
+
+def test_no_operation_that_changes_something_is_on_no_page() -> None:
+    """But for what programs do with messages, and what Settings define."""
+    used = {one for way in ACTS.values() for one in way.ids}
+    changing = {one for one, method in METHODS.items() if method != "get"}
+    left = {one for one in changing - used if one.split("_")[0] not in SETTINGS}
+    assert left == PROGRAMS
+
+
+SETTINGS = {"define", "remove", "change", "delete", "import"}
+PROGRAMS = {
+    *("put_messages", "get_messages", "settle_messages", "renew_lease"),
+    *("get_in_branch", "give_back_branches", "put_batch", "prepare_puts"),
+    *("prepare_branch", "accept_branch", "release_branch"),
+}
