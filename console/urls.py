@@ -166,6 +166,7 @@ pages: list[URLPattern | URLResolver] = [
     path("operations/<int:operation_id>/repair/", patches.repair, name="repair"),
     path("operations/<int:operation_id>/rest/", patches.rest, name="rest"),
     path("operations/<int:operation_id>/undo/", operations.undo, name="undo"),
+    path("operations/<int:operation_id>/again/", patches.again, name="again"),
     path("audit/", audit.audit, name="audit"),
     path("audit/export/", audit.export, name="audit_export"),
     path("audit/<int:record_id>/", audit.record, name="audit_record"),

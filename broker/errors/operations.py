@@ -52,6 +52,20 @@ class NotUndoable(BrokerError):
         )
 
 
+class NotUndone(BrokerError):
+    """An operation that is not undone cannot be planned again; nothing was planned."""
+
+    code = "not-undone"
+
+    operation_id: int
+
+    def __str__(self) -> str:
+        return (
+            f"Operation {self.operation_id} is not undone, so it cannot be planned"
+            " again. Undo it first."
+        )
+
+
 class InvalidPace(BrokerError):
     """A pace is not a valid number of messages a second; nothing was changed."""
 

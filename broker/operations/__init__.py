@@ -29,10 +29,12 @@ from broker.operations.lifecycle import (
     cancel,
     change,
     paced,
+    plan_again,
     plan_rest,
     running,
     start,
     step,
+    stop_and_plan_undo,
 )
 from broker.operations.outcomes import Outcome
 from broker.operations.patching import (
@@ -91,6 +93,7 @@ __all__ = [
     "paced",
     "pause",
     "plan",
+    "plan_again",
     "plan_edit",
     "plan_rest",
     "plan_undo",
@@ -103,6 +106,7 @@ __all__ = [
     "start",
     "start_edit",
     "step",
+    "stop_and_plan_undo",
     "subjects_of",
     "take_in",
     "undo_until",

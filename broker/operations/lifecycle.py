@@ -9,14 +9,16 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from broker import sql
 from broker.errors import OperationNotPlanned
-from broker.errors.operations import NothingChosen
+from broker.errors.operations import NothingChosen, NotUndone
+from broker.errors.patches import NotPatchable
 from broker.models import Act, Course, Operation, OperationItem
 from broker.monitoring import logs
 from broker.operations import approvals, patching, schedule
 from broker.operations.auditing import note
 from broker.operations.executors import do
-from broker.operations.undo_plans import copy_items
+from broker.operations.undo_plans import copy_items, plan_undo
 from broker.operations.undoing import take_back
 from broker.sql import database_now
 
@@ -86,6 +88,55 @@ def plan_rest(user: Any, operation_id: int, now: datetime | None = None) -> Oper
     copy_items(plan, operation_id, OperationItem.Status.PLANNED)
     approvals.ask(plan, now)
     note(Act.PLAN, plan, by=user, rest_of=operation_id)
+    return plan
+
+
+@transaction.atomic
+def stop_and_plan_undo(
+    user: Any, operation_id: int, now: datetime | None = None
+) -> Operation:
+    """Plan the undo of an operation. One that stopped itself is cancelled first.
+
+    Raises:
+        NotUndoable: as ``plan_undo``.
+    """
+    operation = Operation.objects.select_for_update().get(pk=operation_id)
+    halted = Course.objects.filter(pk=operation_id, stage=Course.Stage.HALTED)
+    if operation.state == State.RUNNING and halted.exists():
+        cancel(operation_id)
+    return plan_undo(user, operation_id, now=now)
+
+
+@transaction.atomic
+def plan_again(user: Any, operation_id: int, now: datetime | None = None) -> Operation:
+    """Plan an undone operation again, for those of its messages that are where they
+    were: put back, or never sent. The plan has the old reason, and no patch.
+
+    Raises:
+        NotUndone: its undo was not started, or has not ended.
+        NotPatchable: it sends nothing that a patch could change.
+        NothingChosen: none of its messages is there.
+    """
+    undone = Operation.objects.get(pk=operation_id)
+    undo = Operation.objects.filter(undoes=undone, started_at__isnull=False)
+    if not undo.filter(state__in=(State.DONE, State.CANCELLED)).exists():
+        raise NotUndone(operation_id)
+    if undone.kind not in patching.PATCHABLE:
+        raise NotPatchable(operation_id)
+    plan = Operation.objects.create(
+        kind=undone.kind,
+        argument=undone.argument,
+        drops_header=undone.drops_header,
+        scope=undone.scope,
+        reason=undone.reason,
+        created_by=user,
+    )
+    source = {"operation_id": plan.pk, "source": operation_id}
+    (planned,) = sql.fetch_one("plan_items_again", **source)
+    if not planned:
+        raise NothingChosen(undone.scope)
+    approvals.ask(plan, now)
+    note(Act.PLAN, plan, by=user, again=operation_id)
     return plan
 
 

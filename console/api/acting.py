@@ -185,11 +185,13 @@ def cancel_operation(
 def undo_operation(
     request: HttpRequest, operation_id: Path[int], said: Nothing
 ) -> dict[str, Any]:
-    """Returns the plan of the undo, which is an operation like any other."""
+    """Returns the plan of the undo, which is an operation like any other. An operation
+    that stopped itself is cancelled first.
+    """
     require(request, permissions.CHANGE)
     with transaction.atomic():
         found, _ = seen(request, operation_id)
-        plan = orders.plan_undo(request.user, found.pk)
+        plan = orders.stop_and_plan_undo(request.user, found.pk)
         require_ways(request.user, plan, results.ledger_of(plan))
     return state_of(request, plan.pk)
 

@@ -135,11 +135,12 @@ def cancel(self: Any, number: Number, *, user: User = None, json: Json = False) 
 
 
 def undo(self: Any, number: Number, *, user: User = None, json: Json = False) -> None:
-    """Plan the undo of an operation; start that plan to undo it."""
+    """Plan the undo of an operation; one that stopped itself ends. Start that plan to
+    undo it."""
     person = changer(user)
     with transaction.atomic():
         seen(person, number)
-        plan = operations.plan_undo(person, number)
+        plan = operations.stop_and_plan_undo(person, number)
         require_ways(person, plan, results.ledger_of(plan))
     tell(self, person, plan.pk, as_json=json)
 

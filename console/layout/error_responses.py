@@ -75,6 +75,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     operations.NotApprovable: 409,
     operations.NothingChosen: 409,
     operations.NotUndoable: 409,
+    operations.NotUndone: 409,
     operations.ReasonMissing: 400,
     patches.InvalidPatch: 422,
     patches.NotPatchable: 409,

@@ -53,6 +53,7 @@ class PlanForm(SelectionForm):
 
     message = forms.IntegerField(min_value=1, max_value=NEWEST, required=False)
     only_queue = forms.BooleanField(required=False)
+    repair = forms.BooleanField(required=False)  # with a patch, which comes next
 
 
 def names_for(user: authorities.Principal) -> dict[int, str]:

@@ -52,8 +52,11 @@ def carried_on(detail: dict[str, Any]) -> str:
 
 
 def planned(detail: dict[str, Any]) -> str:
-    old = detail.get("rest_of")
-    return f"planned it, for the rest of operation {old}" if old else "planned it"
+    if old := detail.get("rest_of"):
+        return f"planned it, for the rest of operation {old}"
+    if old := detail.get("again"):
+        return f"planned it, to do operation {old} again"
+    return "planned it"
 
 
 def paused(detail: dict[str, Any]) -> str:

@@ -46,7 +46,7 @@ class PatchForm(forms.Form):
     def __init__(
         self, said: Any = None, *, document: str = "", is_open: bool = False
     ) -> None:
-        self.is_open = is_open
+        self.is_open, self.is_new = is_open, not document
         super().__init__(said, initial=initial_of(document))
         for number in range(ROWS):
             self.fields[f"op_{number}"] = forms.ChoiceField(choices=OPS, required=False)
@@ -70,13 +70,13 @@ class PatchForm(forms.Form):
         if self.errors:
             return said
         document: dict[str, Any] = {}
-        if said["how"]:
+        filled = [number for number in range(ROWS) if said[f"op_{number}"]]
+        if said["how"] and (said["body"].strip() or not filled):
             try:
                 document["body"] = {said["how"]: lossless_json.loads(said["body"])}
             except ValueError as error:
                 self.add_error("body", f"This is not JSON: {error}.")
                 return said
-        filled = [number for number in range(ROWS) if said[f"op_{number}"]]
         if filled:
             document["headers"] = [operation(said, number) for number in filled]
         try:
@@ -123,9 +123,9 @@ def sentence(error: InvalidPatch) -> str:
 
 
 def initial_of(document: str) -> dict[str, str]:
-    """The form's fields for a stored patch."""
+    """The form's fields for a stored patch, or for a new one."""
     if not document:
-        return {}
+        return {"how": "merge"}
     said = lossless_json.loads(document)
     initial: dict[str, str] = {}
     for how, value in said.get("body", {}).items():
@@ -180,6 +180,15 @@ def rest_of(found: Operation, ledger: Ledger, course: Course) -> int:
     )
     may_patch = found.undoes_id is None and found.kind in PATCHABLE
     return ledger.planned if is_stopped and may_patch else 0
+
+
+def may_repeat(found: Operation) -> bool:
+    """Whether an operation is an undo that has ended, of one that had a patch: its
+    messages can be planned again, with another patch."""
+    if found.undoes is None or found.started_at is None or found.ended_at is None:
+        return False
+    patches = OperationPatch.objects.filter(pk=found.undoes_id, body=None)
+    return found.undoes.kind in PATCHABLE and patches.exists()
 
 
 def part_of(

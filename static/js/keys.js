@@ -1,14 +1,15 @@
 /* The keyboard: one table, from which the help sheet is made too.
 
    Single letters rest while one types, while a dialog is open, and where they were
-   switched off in this browser. Everything they do has a visible control as well. */
+   switched off in this browser. Everything they do has a visible control as well. No
+   single letter sends anything. */
 
 const KEYS = [
   ["/", "filter this list", () => focus("[data-filter]")],
   ["j", "next row", () => step(1)],
   ["k", "previous row", () => step(-1)],
   ["↓ ↑", "the same, within a list of rows", null],
-  ["o", "open the row", () => document.activeElement?.click()],
+  ["o", "open the row, or the first one", open],
   ["Enter", "open the row", null], // its link has the focus, so the browser does
   ["x", "select the row", () => tick(false)],
   ["X", "select the rows from the last one to here", () => tick(true)],
@@ -19,6 +20,9 @@ const KEYS = [
   ["y", "copy the number of the row, or of this page", () => copy(numberHere())],
   ["Y", "copy the address of this page", () => copy(location.href)],
   ["R", "plan to resubmit what is here (it is not sent yet)", () => click('.drawer [data-plan="resubmit"]', '[data-plan="resubmit"]')],
+  ["P", "plan it with a patch (it is not sent yet)", () => click('[data-plan="repair"]')],
+  ["U", "plan to undo it (nothing is undone yet; what stopped itself ends)", () => click('[data-plan="undo"]')],
+  ["Ctrl Enter", "the button of the form in which one is; on a plan, start it", null],
   ["?", "this help", () => sheet.showModal()],
   ["Ctrl K", "go to a page, queue or number by its name", null],
   ["Esc", "close what is open", null],
@@ -56,6 +60,10 @@ function pressed(event) {
     palette.select();
     return;
   }
+  if ((event.ctrlKey || event.metaKey) && event.key === "Enter") {
+    send(event);
+    return;
+  }
   if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     walk(event);
     return;
@@ -70,6 +78,23 @@ function pressed(event) {
   if (does) {
     event.preventDefault();
     does();
+  }
+}
+
+/* The same as a click, so that a button that is disabled stays so. A key that is held
+   down sends once; on a link or a button the browser has its own meaning of it. */
+function send(event) {
+  if (event.target.closest("a, button, summary")) {
+    return;
+  }
+  const form = event.target.form;
+  const own = form && [...form.elements].find((one) => one.type === "submit");
+  const button = form ? own : document.querySelector("[data-main]");
+  if (button && !document.querySelector("dialog[open]")) {
+    event.preventDefault();
+    if (!event.repeat) {
+      button.click();
+    }
   }
 }
 
@@ -151,6 +176,13 @@ function step(by) {
   const here = rows.indexOf(document.activeElement?.closest("[data-row]"));
   const next = rows[here < 0 ? (by > 0 ? 0 : rows.length - 1) : here + by];
   next?.querySelector("a, button")?.focus();
+}
+
+function open() {
+  if (document.activeElement === document.body) {
+    step(1);
+  }
+  document.activeElement?.click();
 }
 
 function focus(selector) {

@@ -45,7 +45,8 @@ document.body.addEventListener("htmx:beforeRequest", (event) => {
   }
 });
 Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, element) =>
-  name !== "open" || !element.matches("details, dialog"); // what one opened stays open
+  !(name === "open" && element.matches("details, dialog")) && // what one opened stays open
+  !(name === "value" && isTyped(element)); // and what one typed stays
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden && !isPaused && !isRefused) {
     ask();
@@ -66,6 +67,10 @@ setInterval(announce, ANNOUNCE_MS);
 document.querySelectorAll("[data-announce]").forEach((place) => {
   told.set(place.dataset.announce, Number(place.value));
 });
+
+function isTyped(element) {
+  return element.matches("input, textarea") && element.value !== element.defaultValue;
+}
 
 function beat() {
   const silence = Date.now() - Math.max(confirmedAt, askedAt);

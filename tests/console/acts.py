@@ -18,6 +18,7 @@ from broker.transactions.scope import UnitOfWork
 from dashboards.models import ReportRun
 from tests.broker.handling import stopped
 from tests.broker.promising import promise
+from tests.console.again_acts import AGAIN
 from tests.console.alert_acts import PAGES as ALERTS
 from tests.console.bridge_acts import BRIDGES
 from tests.console.letters import die, make_places
@@ -227,17 +228,6 @@ def repair(_: Client) -> Case:
     return at("console:repair", plan().pk), said, Act.ALTER
 
 
-def rest(_: Client) -> Case:
-    make_places()
-    die()
-    die()
-    operation = plan_resubmit(planner(), "all dead letters")
-    operations.arrange(operation.pk, pace=None, canary=1)
-    operations.start(operation.pk)
-    operations.cancel(operation.pk)
-    return at("console:rest", operation.pk), {}, Act.PLAN
-
-
 def pause_operation(_: Client) -> Case:
     return at("console:pause_operation", running().pk), {}, Act.HALT
 
@@ -306,6 +296,7 @@ def put_recurring(_: Client) -> Case:
 
 
 PAGES: dict[str, Callable[[Client], Case]] = {
+    **AGAIN,
     **OWN,
     **BRIDGES,
     **ALERTS,
@@ -335,7 +326,6 @@ PAGES: dict[str, Callable[[Client], Case]] = {
     "console:order_found": order_found,
     "console:edit": edit,
     "console:repair": repair,
-    "console:rest": rest,
     "console:pause_operation": pause_operation,
     "console:carry_on": carry_on,
     "console:pace": pace,

@@ -33,15 +33,27 @@ def make_operations(user: User, body: bytes) -> list[Operation]:
     operations.start(undo.pk)
     copied = plan(Operation.Kind.COPY, "DLQ")
     operations.start(copied.pk)
+    back = undone_patch(user, plan(Operation.Kind.MOVE, "bills"))
     tried, half, paused = (plan(Operation.Kind.MOVE, "bills") for _ in range(3))
     operations.arrange(tried.pk, pace=5, canary=1)
     operations.start(tried.pk)
     operations.start(half.pk, limit=1)
     operations.start(paused.pk, limit=1)
     operations.pause(paused.pk)
-    every = [planned, dropped, undone, undo, copied, tried, half, paused]
+    every = [planned, dropped, undone, undo, copied, tried, half, paused, *back]
     every += [operations.plan_undo(user, copied.pk), *of_letters(user, body)]
     return every
+
+
+def undone_patch(user: User, plan: Operation) -> list[Operation]:
+    """It had a patch; it, its undo, and the plan to do it again."""
+    subject = {"op": "set", "name": "subject", "value": "corrected"}
+    operations.set_patch(plan.pk, json.dumps({"headers": [subject]}))
+    operations.look(plan.pk)
+    operations.start(plan.pk)
+    undo = operations.plan_undo(user, plan.pk)
+    operations.start(undo.pk)
+    return [plan, undo, operations.plan_again(user, plan.pk)]
 
 
 def of_letters(user: User, body: bytes) -> Iterator[Operation]:

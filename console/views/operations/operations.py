@@ -35,7 +35,7 @@ from console.operations import (
     wording,
 )
 from console.operations import course as courses
-from console.operations.patch_form import PatchForm, part_of, rest_of
+from console.operations.patch_form import PatchForm, may_repeat, part_of, rest_of
 from console.operations.permissions import require_sight, require_ways, seen_by
 
 PAGE = 20  # operations on a page; few, because the items of each are counted
@@ -91,8 +91,10 @@ class ItemsForm(PageForm):
 
 
 class GivenForm(forms.Form):
-    """The operation whose patch is to be changed and used again."""
+    """Whether a patch is to be written for the plan, and the operation whose patch is
+    to be changed and used again."""
 
+    repair = forms.BooleanField(required=False)
     patch = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False)
 
 
@@ -173,9 +175,10 @@ def whence(found: Operation, ledger: results.Ledger) -> str:
 @permission_required(CHANGE, raise_exception=True)
 @transaction.atomic
 def undo(request: HttpRequest, operation_id: int) -> HttpResponse:
-    """Plan the undo of an operation, and show that plan."""
+    """Plan the undo of an operation, and show that plan; an operation that stopped
+    itself ends."""
     seen(request, operation_id)
-    planned = orders.plan_undo(request.user, operation_id)
+    planned = orders.stop_and_plan_undo(request.user, operation_id)
     require_ways(request.user, planned, results.ledger_of(planned))
     return redirect("console:operation", planned.pk)
 
@@ -207,8 +210,8 @@ def shown(
     about = ("created_by", "undoes", "undone_by", "approval__approved_by", "course")
     found, ledger = seen(request, operation_id, *about)
     course = courses.course_of(found)
-    given = None if patch_form else given_patch(request)
-    repair = part_of(request.user, found, ledger, patch_form or given)
+    given = patch_form or given_patch(request)
+    repair = part_of(request.user, found, ledger, given)
     context: dict[str, Any] = {
         "operation": found,
         "row": results.row_of(found, ledger),
@@ -222,6 +225,7 @@ def shown(
         "repair": repair,
         "is_patch_given": given is not None and found.state == State.PLANNED,
         "rest": rest_of(found, ledger, course),
+        "may_repeat": may_repeat(found),
         "turn": live_progress.turn_of(
             found, ledger, course, is_looking=bool(repair and repair.is_looking)
         ),
@@ -235,12 +239,17 @@ def shown(
 
 
 def given_patch(request: HtmxRequest) -> PatchForm | None:
-    """The patch of the operation that the query names, as a form to change it."""
+    """The form that the query asks for, open: empty, or with the patch of the operation
+    that it names."""
     form = GivenForm(request.GET)
-    if not form.is_valid() or not (number := form.cleaned_data["patch"]):
+    if not form.is_valid():
         return None
-    seen(request, number)
-    patch = OperationPatch.objects.filter(pk=number).first()
+    patch = None
+    if number := form.cleaned_data["patch"]:
+        seen(request, number)
+        patch = OperationPatch.objects.filter(pk=number).first()
+    elif not form.cleaned_data["repair"]:
+        return None
     return PatchForm(document=patch.document if patch else "", is_open=True)
 
 

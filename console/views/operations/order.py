@@ -183,7 +183,8 @@ def order_letters(request: HttpRequest) -> HttpResponse:
 @permission_required(permissions.CHANGE, raise_exception=True)
 @transaction.atomic
 def plan_resubmit(request: HttpRequest) -> HttpResponse:
-    """Plan a resubmit of dead letters that the user may see."""
+    """Plan a resubmit of dead letters that the user may see; with ``repair``, the form
+    of a patch is open on the page of the plan."""
     form = PlanForm(request.POST)
     if not form.is_valid():
         raise BadRequest("This is no set of dead letters.")
@@ -193,7 +194,8 @@ def plan_resubmit(request: HttpRequest) -> HttpResponse:
     letters = seen_by(form.selection, names)
     chosen = Chosen(letters=letters, ids=(one,) if one else ())
     only = operations.ONLY_ITS_QUEUE if form.cleaned_data["only_queue"] else ""
-    return planned(request, Order(Kind.RESUBMIT, only), chosen, scope)
+    asked = "?repair=1" if form.cleaned_data["repair"] else ""
+    return planned(request, Order(Kind.RESUBMIT, only), chosen, scope, asked)
 
 
 def ordered(
@@ -224,9 +226,13 @@ def ordered(
 
 
 def planned(
-    request: HttpRequest, what: Order, chosen: Chosen | Sought, scope: str
+    request: HttpRequest,
+    what: Order,
+    chosen: Chosen | Sought,
+    scope: str,
+    query: str = "",
 ) -> HttpResponse:
-    """Plan the operation, and redirect to the plan.
+    """Plan the operation, and redirect to the plan, with this query.
 
     Raises:
         NoSuchQueue: the target does not exist, or is hidden from the user.
@@ -235,7 +241,7 @@ def planned(
     require_target(request.user, what)
     plan = operations.plan(request.user, what, chosen, scope=scope)
     require_ways(request.user, plan, results.ledger_of(plan))
-    return redirect("console:operation", plan.pk)
+    return redirect(reverse("console:operation", args=[plan.pk]) + query)
 
 
 def offers_for(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from django.contrib.auth.decorators import permission_required
 from django.db import transaction
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
 from broker import operations
+from broker.errors.operations import NotUndone
+from broker.models import Operation
 from console.accounts import permissions
 from console.operations.patch_changes import give, require
 from console.operations.patch_form import PatchForm
@@ -44,5 +46,24 @@ def rest(request: HtmxRequest, operation_id: int) -> HttpResponse:
     stopped, _ = seen(request, operation_id)
     require(request.user, stopped)
     plan = operations.plan_rest(request.user, operation_id)
+    return redirect(page_with_patch(plan, operation_id))
+
+
+@require_POST
+@permission_required(permissions.CHANGE, raise_exception=True)
+@permission_required("broker.browse_queue", raise_exception=True)
+@transaction.atomic
+def again(request: HttpRequest, operation_id: int) -> HttpResponse:
+    """Plan again what was undone; the form has the patch of the undone operation."""
+    undo, _ = seen(request, operation_id, "undoes")
+    if undo.undoes is None:
+        raise NotUndone(operation_id)
+    require(request.user, undo.undoes)
+    plan = operations.plan_again(request.user, undo.undoes.pk)
+    return redirect(page_with_patch(plan, undo.undoes.pk))
+
+
+def page_with_patch(plan: Operation, operation_id: int) -> str:
+    """The page of a plan, whose form has the patch of another operation."""
     page = reverse("console:operation", args=[plan.pk])
-    return redirect(f"{page}?{urlencode({'patch': operation_id})}#repair")
+    return f"{page}?{urlencode({'patch': operation_id})}"
