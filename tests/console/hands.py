@@ -21,6 +21,11 @@ NAME = """
 }"""
 
 
+BEHIND = """
+one => one.compareDocumentPosition(document.activeElement)
+    & Node.DOCUMENT_POSITION_FOLLOWING"""
+
+
 class Hands(Protocol):
     """What both can do."""
 
@@ -120,7 +125,8 @@ class Keyboard:
         raise AssertionError(f"no arrow leads to {name}")
 
     def write(self, label: str, text: str) -> None:
-        self.walk(label)
+        is_behind = self.page.get_by_label(label).evaluate(BEHIND)
+        self.walk(label, "Shift+Tab" if is_behind else "Tab")
         self.hit("Control+a")
         self.page.keyboard.type(text)
         self.keys += len(text)
@@ -130,18 +136,18 @@ class Keyboard:
         self.page.go_back()
         self.keys += 1
 
-    def walk(self, name: str) -> None:
+    def walk(self, name: str, key: str = "Tab") -> None:
         """Past the navigation by the link that skips it, and on by Tab."""
         pattern = re.compile(name)
-        self.walk_until(lambda: pattern.search(self.here()) is not None)
+        self.walk_until(lambda: pattern.search(self.here()) is not None, key)
         expect(self.page.locator(":focus-visible")).to_be_in_viewport()
 
-    def walk_until(self, there: object) -> None:
+    def walk_until(self, there: object, key: str = "Tab") -> None:
         assert callable(there)
         if self.page.evaluate("() => document.activeElement === document.body"):
             self.hit("Tab", "Enter")
         for _ in range(LONGEST_WALK):
-            self.hit("Tab")
+            self.hit(key)
             if there():
                 return
         raise AssertionError(f"no key leads there; the last was {self.here()!r}")
