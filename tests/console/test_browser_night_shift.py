@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from playwright.sync_api import expect
 from broker import operations
 from broker.models import Operation
 from tests.broker.elsewhere import Background
-from tests.console.browsing import opened, sign_in
+from tests.console.browsing import arrive, opened, sign_in
 from tests.console.letters import attempt, die, make_places
 from tests.console.operator import console, make_omar
 from tests.tools.night_shift import failing, shift
@@ -38,6 +39,35 @@ def test_a_wrong_patch_is_taken_back_and_the_right_one_sent(
     assert consumer.rejected == 10
     assert consumer.faults(range(LARGEST)) == []
     assert failing.faults(left=MESSAGES - LARGEST) == []
+
+
+def test_a_key_starts_a_plan_only_where_its_button_would(
+    transactional_db: None, site: str
+) -> None:
+    make_omar()
+    make_places(attempts=1)
+    die(body=b'{"currency": "XBT"}', attempts=1)
+
+    with opened(site) as page:
+        sign_in(page, "/dead/")
+        page.keyboard.press("o")
+        arrive(page, re.compile("no such|row"))
+        page.keyboard.press("P")
+        arrive(page, "Resubmit 1 message")
+        page.evaluate("() => document.activeElement.blur()")
+        page.keyboard.press(shift.SEND)
+        nothing = page.get_by_text("Nothing has been sent yet.")
+        expect(nothing).to_be_visible()
+        expect(page.get_by_text("This plan has no patch yet")).to_be_visible()
+        page.get_by_role("link", name="plan without a patch").click()
+        arrive(page, "Resubmit 1 message")
+        page.get_by_role("link", name="Operations").last.focus()
+        page.keyboard.press(shift.SEND)
+        page.reload()
+        expect(nothing).to_be_visible()
+        page.evaluate("() => document.activeElement.blur()")
+        page.keyboard.press(shift.SEND)
+        expect(page.locator(".result")).to_contain_text("1 sent")
 
 
 def test_without_scripts_all_of_it_works(transactional_db: None, site: str) -> None:
