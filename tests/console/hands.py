@@ -20,7 +20,6 @@ NAME = """
   return (label || one.innerText || "").replace(/\\s+/g, " ").trim();
 }"""
 
-
 BEHIND = """
 one => one.compareDocumentPosition(document.activeElement)
     & Node.DOCUMENT_POSITION_FOLLOWING"""
