@@ -9,7 +9,11 @@ from pathlib import Path
 
 from broker.amqp.clients.certificates import Certificates
 
-EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+NEW = (
+    *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
+    # Python 3.13 asks for it in each certificate that OpenSSL makes an authority's.
+    *("-addext", "keyUsage=critical,digitalSignature,keyCertSign"),
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Certified:
         alternative = f"-addext=subjectAltName=DNS:{name}".split("=", 1)
         openssl(
             self.folder,
-            *("req", "-x509", *EC, "-days", "2", "-subj", f"/CN={name}", *alternative),
+            *("req", "-x509", *NEW, "-days", "2", "-subj", f"/CN={name}", *alternative),
             *("-CA", f"{authority}.pem", "-CAkey", f"{authority}.key"),
             *("-keyout", f"{name}.key", "-out", f"{name}.pem"),
         )
@@ -53,7 +57,7 @@ def certify(folder: Path) -> Certified:
     for authority in ("authority", "stranger"):
         openssl(
             folder,
-            *("req", "-x509", *EC, "-days", "2", "-subj", f"/CN={authority}"),
+            *("req", "-x509", *NEW, "-days", "2", "-subj", f"/CN={authority}"),
             *("-keyout", f"{authority}.key", "-out", f"{authority}.pem"),
         )
     made = Certified(folder)
