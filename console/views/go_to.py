@@ -1,4 +1,5 @@
-"""The search by name or number: a page, queue, link, message or unit of work."""
+"""The search by name or number: a page, an action, a queue, link, message or unit of
+work."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from broker.models import Queue
 from broker.monitoring.dead_letters import NEWEST
 from broker.security import authorities
 from console.bridge_pages import sight
+from console.layout import actions
 from console.layout.navigation import Frame
 
 MOST = 10  # queues listed
@@ -46,7 +48,7 @@ class GoToTarget:
     """One search result."""
 
     name: str
-    what: str  # the kind of the target: a page, a queue …
+    what: str  # the kind of the target: a page, an action, a queue …
     icon: str
     url: str
 
@@ -88,6 +90,7 @@ def ways_to(request: HttpRequest, wanted: str) -> Iterator[GoToTarget]:
             reverse("console:unit", args=[number]),
         )
     held = authorities.held_by(request.user)
+    yield from ways_to_actions(request, held, wanted)
     names = Queue.objects.filter(name__icontains=wanted).order_by("name")
     seen = [
         name
@@ -117,6 +120,17 @@ def ways_to_pages(request: HttpRequest, part: str) -> Iterator[GoToTarget]:
         word = next((word for word in words if word.startswith(part)), None)
         if word and place not in named:
             yield GoToTarget(place.name, f"page, for “{word}”", place.icon, place.url)
+
+
+def ways_to_actions(
+    request: HttpRequest, held: authorities.GrantedAuthorities, wanted: str
+) -> Iterator[GoToTarget]:
+    """The pages of actions, which ask before they act."""
+    for one in actions.elsewhere(request.user, wanted):
+        yield GoToTarget(one.label, "action", one.icon, reverse(one.view))
+    for one, name in actions.on_queues(request.user, held, wanted, most=MOST):
+        url = reverse(one.view, args=[name])
+        yield GoToTarget(one.label.format(name), "action", one.icon, url)
 
 
 def ways_to_links(

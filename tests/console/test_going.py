@@ -14,6 +14,7 @@ from tests.make import make_queue, make_user
 
 pytestmark = pytest.mark.django_db
 GO = "/go/"
+ACTION = ">action<"
 
 
 def found(client: Client, wanted: str) -> str:
@@ -116,3 +117,32 @@ def test_what_was_typed_is_only_text(sign_in: SignIn) -> None:
 
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
+
+
+def test_a_verb_and_a_name_lead_to_the_page_of_an_action(sign_in: SignIn) -> None:
+    make_queue()
+    make_queue("orders.eu", paused=True)
+    admin = sign_in("administrator")
+
+    html = found(admin, "pause ord")
+    assert ("Pause orders…" in html, ACTION in html) == (True, True)
+    assert "orders.eu" not in html  # it is paused
+    assert goes_to(admin, "resume orders.eu") == reverse(
+        "console:resume", args=["orders.eu"]
+    )
+    assert goes_to(admin, "Publish orders.eu") == reverse(
+        "console:send", args=["orders.eu"]
+    )
+    assert goes_to(admin, "new que") == reverse("console:new_queue")
+    assert ACTION not in found(admin, "pa orders")
+    assert ACTION not in found(admin, "pause")
+
+
+def test_actions_are_those_that_one_may_do(sign_in: SignIn, client: Client) -> None:
+    make_queue()
+    viewer = sign_in("viewer")
+    assert ACTION not in found(viewer, "pause orders")
+    assert ACTION not in found(viewer, "new queue")
+    user = make_user("vera", permissions=("broker.view_queue",), pattern="orders.eu")
+    client.force_login(user)
+    assert ACTION not in found(client, "connect orders")

@@ -1,0 +1,108 @@
+"""Actions that the search in the bar offers, as ``pause orders``: a verb, a queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from django.contrib.auth.models import AnonymousUser, User
+
+from broker.models import Queue
+from broker.security.authorities import Authority, GrantedAuthorities
+
+SHORTEST = 3  # letters of a verb
+VIEW = "broker.view_queue"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something that a page does, behind that page's own plan or confirmation.
+
+    Args:
+        verbs: what one may type for it, in small letters; the first is our own.
+        label: what it is called; a queue's name is put in place of ``{}``.
+        permissions: what the user needs for it.
+        authority: what the user needs on the queue.
+    """
+
+    verbs: tuple[str, ...]
+    label: str
+    icon: str
+    view: str
+    permissions: tuple[str, ...]
+    authority: Authority = "inquire"
+
+    def is_meant(self, verb: str) -> bool:
+        return len(verb) >= SHORTEST and any(one.startswith(verb) for one in self.verbs)
+
+
+ON_QUEUES = (
+    Action(
+        ("pause", "stop", "halt", "disable"),
+        "Pause {}…", "held", "console:pause", ("broker.pause_queue",), "set",
+    ),
+    Action(
+        ("resume", "continue", "enable", "unpause"),
+        "Resume {}…", "in-flight", "console:resume", ("broker.pause_queue",), "set",
+    ),
+    Action(
+        ("send", "put", "publish", "produce"),
+        "Send a message to {}…", "messages", "console:send", (VIEW,), "put",
+    ),
+    Action(
+        ("connect", "subscribe", "consume"),
+        "Connect a program to {}", "connections", "console:connect", (VIEW,),
+    ),
+)  # fmt: skip
+ELSEWHERE = (
+    Action(
+        ("new queue", "create queue", "add queue", "declare queue"),
+        "New queue…", "queues", "console:new_queue",
+        ("broker.add_queue", "broker.add_address"),
+    ),
+    Action(
+        ("new credential", "create credential", "add credential"),
+        "New credential…", "credentials", "console:create_credential",
+        ("broker.add_credential",),
+    ),
+)  # fmt: skip
+
+
+def elsewhere(user: User | AnonymousUser, wanted: str) -> Iterator[Action]:
+    """The actions on no queue that were typed, in whole or in part."""
+    part = wanted.casefold()
+    return (one for one in ELSEWHERE if one.is_meant(part) and may(user, one))
+
+
+def on_queues(
+    user: User | AnonymousUser, held: GrantedAuthorities, wanted: str, *, most: int
+) -> Iterator[tuple[Action, str]]:
+    """The actions that were typed, each with the name of a queue that has that part.
+
+    Args:
+        wanted: a verb, or its begin, and a part of a queue's name.
+        most: at most so many queues of an action.
+    """
+    verb, _, part = wanted.partition(" ")
+    meant = [one for one in ON_QUEUES if one.is_meant(verb.casefold())]
+    allowed = [one for one in meant if may(user, one)]
+    if not (part.strip() and allowed):
+        return
+    named = Queue.objects.filter(name__icontains=part.strip()).order_by("name")
+    queues = list(named.select_related("address"))
+    for one in allowed:
+        fitting = (queue.name for queue in queues if fits(one, queue, held))
+        yield from ((one, name) for name in islice(fitting, most))
+
+
+def fits(action: Action, queue: Queue, held: GrantedAuthorities) -> bool:
+    """Whether a queue can have it now, and the user may do it there."""
+    if action.view == ("console:pause" if queue.paused else "console:resume"):
+        return False
+    place = queue.address.name if action.authority == "put" else queue.name
+    return held.on("inquire", queue.name) and held.on(action.authority, place)
+
+
+def may(user: User | AnonymousUser, action: Action) -> bool:
+    return user.has_perms(action.permissions)
