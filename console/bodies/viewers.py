@@ -13,6 +13,7 @@ import codecs
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 from urllib.parse import parse_qsl
 
 from django.core.exceptions import ImproperlyConfigured
@@ -38,6 +39,7 @@ NOT_UTF_8 = "Bytes that are no UTF-8 are shown as \\x and two digits."
 NO_CHARACTERS = ("idna", "punycode", "raw", "undefined", "unicode")
 
 Reader = Callable[[bytes], str]
+Syntax = Literal["", "json", "xml"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ class Viewer:
     read: Reader
     done: str  # the format's name, for people
     name: str = ""  # the name in URLs; empty: users cannot choose this viewer
-    folds: bool = False  # whether elements fold, by their indentation
+    # Elements of it fold by their indentation, and have colours; empty: they do not.
+    syntax: Syntax = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class Shown:
     is_cut: bool = False  # the body is longer than the text
     is_partly_read: bool = False  # the body was not read whole; its lines are unknown
     line_count: int = 0  # lines that were read; the text may have fewer
-    folds: bool = False
+    syntax: Syntax = ""
     layers: tuple[Layer, ...] = ()  # layers that were removed, the outermost first
 
     @property
@@ -83,7 +86,7 @@ VIEWERS: dict[str, Viewer] = {}
 
 
 def shows(
-    *content_types: str, done: str, name: str = "", folds: bool = False
+    *content_types: str, done: str, name: str = "", syntax: Syntax = ""
 ) -> Callable[[Reader], Reader]:
     """Register a viewer for these content types; a type has one viewer."""
 
@@ -91,7 +94,7 @@ def shows(
         for content_type in content_types:
             if content_type in VIEWERS:
                 raise ImproperlyConfigured(f"{content_type} has a viewer already")
-            VIEWERS[content_type] = Viewer(read, done, name, folds)
+            VIEWERS[content_type] = Viewer(read, done, name, syntax)
         return read
 
     return register
@@ -128,7 +131,7 @@ def show(
         text=text[: SHOWN if body.preface else None],
         notice=" ".join(filter(None, said)),
         is_cut=found.is_cut or (bool(body.preface) and len(text) > SHOWN),
-        folds=found.folds and not body.preface,
+        syntax=found.syntax if not body.preface else "",
         layers=body.layers,
         line_count=found.line_count + body.preface.count("\n"),
     )
@@ -169,7 +172,7 @@ def laid_out(viewer: Viewer, body: bytes, notice: str = "") -> Shown:
         viewer.done,
         notice,
         is_cut,
-        folds=viewer.folds,
+        syntax=viewer.syntax,
         line_count=count_of(text),
     )
 
@@ -285,10 +288,15 @@ def octets(body: bytes) -> str:
     )
 
 
-shows("application/json", "text/json", done="JSON, indented", name="json", folds=True)(
-    indented_json
+shows(
+    *("application/json", "text/json"),
+    done="JSON, indented",
+    name="json",
+    syntax="json",
+)(indented_json)
+shows(*("application/xml", "text/xml"), done="XML, indented", name="xml", syntax="xml")(
+    indented_xml
 )
-shows("application/xml", "text/xml", done="XML, indented", name="xml")(indented_xml)
 shows(
     "application/hl7-v2",
     "x-application/hl7-v2+er7",

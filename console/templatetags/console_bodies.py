@@ -1,21 +1,30 @@
-"""Numbered, foldable lines of a body."""
+"""Numbered, foldable lines of a body, with colours."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from console.bodies.viewers import Shown
-from console.templatetags.console_hostile import shown
+from console.bodies.viewers import Shown, Syntax
+from console.templatetags.console_hostile import marked, shown
 
 register = template.Library()
 
 DEPTH = 3  # depth from which elements are folded
 INDENT = 2  # blanks of indentation per depth
 FEWEST = 3  # lines; a shorter element stays open
+COLOURED = 1000  # lines; a longer body has no colours, so that its page stays light
+LONGEST = 2000  # characters of a line with colours
+JSON = re.compile(
+    r'(?P<key>"(?:[^"\\]|\\.)*"(?=:))|(?P<text>"(?:[^"\\]|\\.)*")'
+    r"|(?P<number>-?\d[\d.eE+-]*|\b(?:true|false|null)\b)"
+)
+XML = re.compile(r"""<(?:"[^"]*"|'[^']*'|[^<>"'])*>""")
+IN_TAGS = re.compile(r"(?P<key></?[^\s<>/!?\"'=]+|[/?]?>)|(?P<text>\"[^\"]*\"|'[^']*')")
 NAMES = {
     "form": "Form",
     "hex": "Bytes",
@@ -36,27 +45,27 @@ def viewer_name(choice: str) -> str:
 def lines(body: Shown) -> SafeString:
     """The lines of a body; foldable ones in ``<details>``."""
     every = body.lines
-    if not body.folds:
+    if not body.syntax:
         return joined(
             format_html('<span class="line">{}</span>', shown(one)) for one in every
         )
-    return joined(folded(every))
+    return joined(folded(every, body.syntax if len(every) <= COLOURED else ""))
 
 
-def folded(every: Sequence[str]) -> Iterator[SafeString]:
+def folded(every: Sequence[str], syntax: Syntax) -> Iterator[SafeString]:
     """Each line with its number, which does not change when others are folded."""
     number, last = 0, len(every)
     while number < last:
         end = end_of(every, number)
         if end - number <= FEWEST:
-            yield numbered(number, every[number])
+            yield numbered(number, every[number], syntax)
             number += 1
             continue
         yield format_html(
             "<details><summary>{}<small>{} lines</small></summary>{}</details>",
-            numbered(number, every[number]),
+            numbered(number, every[number], syntax),
             end - number - 1,
-            joined(numbered(n, every[n]) for n in range(number + 1, end)),
+            joined(numbered(n, every[n], syntax) for n in range(number + 1, end)),
         )
         number = end
 
@@ -65,17 +74,54 @@ def end_of(every: Sequence[str], number: int) -> int:
     """The line that closes the element opened here; this line if there is none."""
     line = every[number]
     depth = len(line) - len(line.lstrip(" "))
-    if depth != DEPTH * INDENT or not line.endswith(("{", "[")):
+    if depth != DEPTH * INDENT or not (line.endswith(("{", "[")) or opens(line)):
         return number
-    closing = (" " * depth + "}", " " * depth + "]")
+    closing = tuple(" " * depth + one for one in ("}", "]", "</"))
     rest = range(number + 1, len(every))
     return next((n for n in rest if every[n].startswith(closing)), len(every))
 
 
-def numbered(number: int, line: str) -> SafeString:
+def opens(line: str) -> bool:
+    """Whether a line of XML is the start tag of an element that does not end on it."""
+    return re.fullmatch(r" *<[^<>/!?][^<>]*(?<!/)>", line) is not None
+
+
+def numbered(number: int, line: str, syntax: Syntax) -> SafeString:
     return format_html(
-        '<span class="line" data-number="{}">{}</span>', number + 1, shown(line)
+        '<span class="line" data-number="{}"><bdi>{}</bdi></span>',
+        number + 1,
+        coloured(line, syntax),
     )
+
+
+def coloured(line: str, syntax: Syntax) -> SafeString:
+    """The marked text of a line, with a class for each key, text and number."""
+    if len(line) > LONGEST:
+        return format_html("{}", marked(line))
+    if syntax == "json":
+        return joined(tokens(line, JSON))
+    if syntax == "xml":
+        return joined(parts_of_xml(line))
+    return format_html("{}", marked(line))
+
+
+def parts_of_xml(line: str) -> Iterator[SafeString]:
+    end = 0
+    for tag in XML.finditer(line):
+        yield format_html("{}", marked(line[end : tag.start()]))
+        yield from tokens(tag[0], IN_TAGS)
+        end = tag.end()
+    yield format_html("{}", marked(line[end:]))
+
+
+def tokens(text: str, pattern: re.Pattern[str]) -> Iterator[SafeString]:
+    end = 0
+    for found in pattern.finditer(text):
+        yield format_html("{}", marked(text[end : found.start()]))
+        kind = found.lastgroup
+        yield format_html('<span class="syntax-{}">{}</span>', kind, marked(found[0]))
+        end = found.end()
+    yield format_html("{}", marked(text[end:]))
 
 
 def joined(parts: Iterator[SafeString]) -> SafeString:

@@ -1,27 +1,66 @@
-"""A body of very many lines does not make a page of megabytes."""
+"""Lines of a body on a page: folded where they lie deep, and with colours."""
 
 from __future__ import annotations
 
-from broker.queueing.put import put
-from tests.console.conftest import SignIn
-from tests.console.test_messages import page, words
-from tests.make import make_queue
+import json
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from console.templatetags.console_bodies import lines
+from tests.console.test_unpacking import whole
 
 
-def test_of_a_body_of_many_lines_the_first_are_shown_and_the_others_counted(
-    sign_in: SignIn, db: None
+def test_what_lies_deep_is_folded_until_one_wants_it() -> None:
+    deep = {"a": {"b": {"c": {"d": [1, 2, 3, 4]}, "short": {"x": 1}}}}
+    made = whole(json.dumps(deep).encode(), "application/json")
+
+    html = lines(made)
+
+    before, _, after = html.partition("<details>")
+    assert "&quot;b&quot;" in before
+    assert "&quot;c&quot;" in after
+    assert "6 lines" in after
+    assert "short" in after.partition("</details>")[2]
+    assert html.count("<details>") == 1
+
+
+def test_xml_that_lies_deep_is_folded_too() -> None:
+    deep = "<a><b><c><d><e>1</e><e>2</e><e>3</e></d><short/></c></b></a>"
+    made = whole(deep.encode(), "application/xml")
+
+    html = lines(made)
+
+    before, _, after = html.partition("<details>")
+    assert "&lt;c" in before
+    assert "&lt;d" in after
+    assert "short" in after.partition("</details>")[2]
+    assert html.count("<details>") == 1
+    assert html.count('class="line"') == len(made.lines)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "keys", "texts", "numbers"),
+    [
+        (b'{"a": "b: <i>", "c": [-1.5, null]}', "json", ['"a"', '"c"'], ['"b: <i>"'],
+         ["-1.5", "null"]),
+        (b'<a b="c>"><d>"e" 7</d></a>', "xml", ["<a", ">", "<d", ">", "</d", ">", "</a",
+         ">"], ['"c>"'], []),
+    ],
+)  # fmt: skip
+def test_keys_texts_and_numbers_have_colours(
+    body: bytes, kind: str, keys: list[str], texts: list[str], numbers: list[str]
 ) -> None:
-    client = sign_in("operator")
-    make_queue("orders")
-    message_id = put("orders", b"\n" * 1_000_000).message_id
+    html = LexborHTMLParser(lines(whole(body, f"application/{kind}")))
 
-    html = page(client, message_id)
+    def of(name: str) -> list[str]:
+        return [one.text() for one in html.css(f".syntax-{name}")]
 
-    assert len(html) < 300_000
-    told = "The first 4,096 lines are shown; 995,904 more follow."
-    assert told in words(html)
-    assert "Download all 976.6 KiB" in words(html)
-    assert "64 KiB" not in words(html)
-    more = put("orders", b"\n" * 2**21).message_id
-    told = "The first 4,096 lines are shown; at least 1,044,480 more follow."
-    assert told in words(page(client, more))
+    assert (of("key"), of("text"), of("number")) == (keys, texts, numbers)
+    assert html.css("i") == []
+
+
+def test_a_long_body_has_no_colours() -> None:
+    body = json.dumps([{"a": n} for n in range(500)]).encode()
+
+    assert "syntax-" not in lines(whole(body, "application/json"))

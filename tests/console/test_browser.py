@@ -87,7 +87,7 @@ def test_a_dead_letter_is_resubmitted_and_followed_to_its_end(
     page.get_by_role("link", name="ValueError: row {n} is bad").click()
     page.get_by_role("link", name=str(letter.origin_id), exact=True).click()
     expect(page.locator(".verdict")).to_contain_text("ValueError: row 7 is bad")
-    page.get_by_role("button", name="Resubmit…").click()
+    page.get_by_role("button", name="Resubmit…", exact=True).click()
     expect(heading(page)).to_have_text("Resubmit 1 message")
     expect(page.get_by_text("Nothing has been sent yet.")).to_be_visible()
     page.get_by_label("Reason").fill("row 7 is mended")

@@ -54,7 +54,7 @@ def test_a_dead_letter_is_resubmitted_and_that_is_undone(
     page: Page, letter: Letter
 ) -> None:
     sign_in(page, f"/messages/{letter.origin_id}/")
-    page.get_by_role("button", name="Resubmit…").click()
+    page.get_by_role("button", name="Resubmit…", exact=True).click()
     page.get_by_role("button", name="Resubmit 1 message").click()
     expect(page.locator(".result")).to_contain_text("1 sent")
     left = page.locator("[data-countdown]")

@@ -299,20 +299,6 @@ def test_folding_loses_no_line(value: object) -> None:
         assert f'data-number="{number}"' in html
 
 
-def test_what_lies_deep_is_folded_until_one_wants_it() -> None:
-    deep = {"a": {"b": {"c": {"d": [1, 2, 3, 4]}, "short": {"x": 1}}}}
-    made = whole(json.dumps(deep).encode(), "application/json")
-
-    html = lines(made)
-
-    before, _, after = html.partition("<details>")
-    assert "&quot;b&quot;: {" in before
-    assert "&quot;c&quot;: {" in after
-    assert "6 lines" in after
-    assert "short" in after.partition("</details>")[2]
-    assert html.count("<details>") == 1
-
-
 @pytest.mark.parametrize("said", ["gzip", None])
 def test_what_a_client_says_of_its_encoding_is_read(said: str | None) -> None:
     properties = encode_section(PROPERTIES, Properties(content_encoding=said))
