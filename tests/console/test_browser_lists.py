@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from broker.models import Delayed
 from broker.queueing.put import put
 from broker.sql import database_now
+from broker.transactions.scope import UnitOfWork
 from console.accounts import roles
 from tests.broker.elsewhere import Background
 from tests.console.browsing import (
@@ -25,6 +26,7 @@ from tests.make import make_queue, make_user
 pytestmark = pytest.mark.browser
 
 PASSES_MS = 5_100  # until a list looks again
+TELLS_MS = 10_100  # until numbers are asked for, or what changed is told
 RESTS = {
     "hidden": "() => Object.defineProperty(document, 'hidden', {get: () => true})",
     "paused": "() => document.querySelector('.live-switch').click()",
@@ -126,3 +128,22 @@ def test_numbers_change_where_they_are_and_rows_do_not(
     expect(page.locator("#numbers .tile-dead")).to_contain_text("2")
     expect(rows.filter(has_text="2 dead letters.")).to_be_visible()
     assert rows.evaluate_all("rows => rows.map((row) => row.id)") == before
+
+
+def test_screen_readers_are_told_now_and_then_what_changed(page: Page) -> None:
+    sign_in(page)
+    arrive(page, "Queues")
+    announcer = page.locator("[aria-live=polite]#announcer")
+    ready = page.locator("dl [data-slot=ready]")
+
+    apart(lambda: [put("later", b"{}") for _ in range(3)])
+    page.clock.run_for(TELLS_MS)
+    expect(ready).to_have_text("3")
+    page.clock.run_for(TELLS_MS)
+    expect(announcer).to_have_text("3 more ready messages, 3 in all.")
+
+    apart(lambda: UnitOfWork().get("later", limit=2))
+    page.clock.run_for(TELLS_MS)
+    expect(ready).to_have_text("1")
+    page.clock.run_for(TELLS_MS)
+    expect(announcer).to_have_text("2 fewer ready messages, 1 in all.")
