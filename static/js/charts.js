@@ -37,13 +37,19 @@ document.addEventListener("pointerdown", (event) => {
   }
 });
 document.addEventListener("pointerup", () => {
-  if (isDragging && anchor === cursor) {
+  if (!isDragging) {
+    return; // drawing would take a link away while it is clicked
+  }
+  if (anchor === cursor) {
     anchor = null; // a click
   }
   isDragging = false;
   draw();
 });
 document.addEventListener("pointercancel", () => {
+  if (!isDragging) {
+    return;
+  }
   isDragging = false; // the page is scrolled
   anchor = null;
   draw();
