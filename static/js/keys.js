@@ -13,6 +13,7 @@ const KEYS = [
   ["Enter", "open the row", null], // its link has the focus, so the browser does
   ["x", "select the row", () => tick(false)],
   ["X", "select the rows from the last one to here", () => tick(true)],
+  ["Shift click", "the same, with the mouse", null],
   ["r", "take what is new (Refresh)", () => click(".fresh:not([hidden])")],
   ["[", "previous page", () => click('[rel="prev"]')],
   ["]", "next page", () => click('[rel="next"]')],
@@ -34,7 +35,7 @@ const onOff = document.getElementById("keys-on");
 const palette = document.querySelector("[data-palette] input");
 const announcer = document.getElementById("announcer");
 let waitsForPlaceUntil = 0;
-let ticked = null; // the row that was selected last
+let ticked = null; // the row that was selected last, by whatever means
 
 for (const link of document.querySelectorAll("[data-go]")) {
   const name = link.querySelector("span").textContent.trim();
@@ -49,6 +50,9 @@ for (const button of document.querySelectorAll('[data-opens="keys"]')) {
   button.addEventListener("click", () => sheet.showModal());
 }
 document.addEventListener("keydown", pressed);
+document.addEventListener("change", ({ target }) => {
+  ticked = target.closest("main [data-row]") ?? ticked;
+});
 
 function pressed(event) {
   if (event.key === "Escape") {
@@ -152,7 +156,6 @@ function tick(extends_) {
   for (const row of chosen) {
     row.querySelector('input[type="checkbox"]').checked = isOn;
   }
-  ticked = here;
   box.dispatchEvent(new Event("change", { bubbles: true }));
 }
 

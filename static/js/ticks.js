@@ -1,9 +1,12 @@
-/* Lists with checkboxes: one for the whole page, and how many are ticked. */
+/* Lists with checkboxes: one for the whole page, and how many are ticked. Shift and a
+   click give all from the last one to here the state of the one that is clicked. What acts on
+   all that match is hidden while some are: one of the two is meant. */
 
 for (const head of document.querySelectorAll("[data-ticks]")) {
   const form = document.getElementById(head.dataset.ticks);
   const boxes = () =>
     [...form.elements].filter((one) => one.type === "checkbox" && one !== all);
+  let last = null; // the box that was changed last
   const all = document.createElement("input");
   all.type = "checkbox";
   all.ariaLabel = "Select all on this page";
@@ -21,8 +24,25 @@ for (const head of document.querySelectorAll("[data-ticks]")) {
     for (const place of form.querySelectorAll("[data-ticked]")) {
       place.textContent = ticked ? ` (${ticked})` : "";
     }
+    for (const button of form.querySelectorAll("[data-all]")) {
+      button.hidden = ticked > 0;
+    }
   };
   head.replaceChildren(all);
-  head.closest("table").addEventListener("change", count);
+  const table = head.closest("table");
+  table.addEventListener("click", ({ target, shiftKey }) => {
+    const every = boxes();
+    const ends = [every.indexOf(last), every.indexOf(target)].sort((a, b) => a - b);
+    if (shiftKey && ends[0] >= 0) {
+      for (const box of every.slice(ends[0], ends[1] + 1).filter((one) => !one.disabled)) {
+        box.checked = target.checked;
+      }
+      getSelection().removeAllRanges(); // of the text between
+    }
+  });
+  table.addEventListener("change", ({ target }) => {
+    last = target;
+    count();
+  });
   count();
 }

@@ -97,6 +97,56 @@ def test_the_keyboard_alone_ticks_and_moves(page: Page) -> None:
     expect(page.locator(".result")).to_contain_text("1 moved to orders")
 
 
+def test_while_some_are_selected_nothing_acts_on_all(page: Page) -> None:
+    sign_in(page, "/messages/?f=queue%3Abilling")
+    every = page.get_by_role("button", name="Act on all 60 that match…")
+    expect(every).to_be_visible()
+    boxes = page.locator("tbody input")
+
+    boxes.nth(3).check()
+    expect(every).to_be_hidden()
+    boxes.nth(3).uncheck()
+    expect(every).to_be_visible()
+    page.get_by_label("Select all on this page").check()
+    expect(every).to_be_hidden()
+
+    page.goto("/queues/billing/")
+    every = page.get_by_role("button", name="Act on all ready…")
+    expect(every).to_be_visible()
+    boxes.first.check()
+    expect(every).to_be_hidden()
+
+
+def test_shift_and_a_click_select_all_that_lie_between(page: Page) -> None:
+    """From the last one that was clicked or chosen by keys, up or down; off, too."""
+    sign_in(page, "/messages/?f=queue%3Abilling")
+    arrive(page, "Messages")
+    boxes = page.locator("tbody input")
+
+    boxes.nth(5).click()
+    boxes.nth(2).click(modifiers=["Shift"])
+    assert ticked(page) == [2, 3, 4, 5]
+    expect(page.locator("[data-ticked]")).to_have_text(" (4)")
+    assert page.evaluate("getSelection().isCollapsed")
+    boxes.nth(4).click(modifiers=["Shift"])
+    assert ticked(page) == [5]
+
+    links = page.locator("tbody th a")
+    links.nth(6).focus()
+    page.keyboard.press("x")
+    boxes.nth(8).click(modifiers=["Shift"])
+    assert ticked(page) == [5, 6, 7, 8]
+    links.nth(10).focus()
+    page.keyboard.press("Shift+X")
+    assert ticked(page) == [5, 6, 7, 8, 9, 10]
+
+
+def ticked(page: Page) -> list[int]:
+    """The rows that are selected."""
+    states = page.locator("tbody input").evaluate_all("all => all.map(o => o.checked)")
+    return [n for n, is_ticked in enumerate(states) if is_ticked]
+
+
 def test_a_value_is_followed_and_taken_away_again(page: Page) -> None:
     sign_in(page, "/messages/")
     page.get_by_role("row").filter(has_text="ValueError").get_by_title(
