@@ -194,6 +194,7 @@ pages: list[URLPattern | URLResolver] = [
     path("preferences/", preferences.preferences, name="preferences"),
     path("preferences/theme/", preferences.theme, name="theme"),
     path("preferences/density/", preferences.density, name="density"),
+    path("preferences/refresh/", preferences.refresh, name="refresh"),
     path("preferences/zone/", preferences.zone, name="zone"),
     path("preferences/sessions/", preferences.end_session, name="end_session"),
     path("accounts/logout/", SignOutView.as_view(), name="logout"),

@@ -25,7 +25,7 @@ from console.layout import settings_problems
 from console.layout.destinations import DESTINATIONS, Destination
 from console.runtime.prefix import root
 from console.second_factors import gate
-from dashboards.live import attention, link_status
+from dashboards.live import attention, link_status, rates
 
 ENVIRONMENTS = ("dev", "stage", "prod")  # environments with a colour of their own
 THEMES = ("light", "dark", "system")
@@ -38,6 +38,7 @@ class Frame:
 
     themes = THEMES
     densities = DENSITIES
+    rates = tuple(rates.SECONDS)
 
     def __init__(self, request: HttpRequest) -> None:
         self.request = request
@@ -100,6 +101,15 @@ class Frame:
     def density(self) -> str:
         chosen = self.request.COOKIES.get("density", "")
         return chosen if chosen in DENSITIES else DENSITIES[0]
+
+    @property
+    def rate(self) -> str:
+        """How often live numbers change at most."""
+        return rates.chosen(self.request.COOKIES)
+
+    @property
+    def rate_s(self) -> int:
+        return int(rates.SECONDS[self.rate])
 
     @cached_property
     def is_live(self) -> bool:

@@ -12,11 +12,12 @@ from channels.auth import get_user
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
+from django.db import Error
 from django.utils import timezone
 from redis import RedisError
 
 from broker.security import authorities
-from dashboards.live import depths, publisher, topics
+from dashboards.live import depths, publisher, rates, topics
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -32,7 +33,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
     """One open page that shows queue depths, and one topic that its URL may name.
 
     The page gets the totals on connecting, then changes while it is open, for the
-    queues that it has listed as shown.
+    queues that it has listed as shown; not more often than its user wants.
     """
 
     may_look = True
@@ -41,6 +42,10 @@ class DepthsConsumer(AsyncWebsocketConsumer):
     topic: tuple[topics.Topic, int] | None = None
     checked_at = 0.0  # no check yet
     watching: asyncio.Task[None] | None = None
+    rate = rates.FASTEST
+    resting: asyncio.Task[None] | None = None  # of a slower rate
+    is_owed = False  # whether something changed since the page was last told
+    news = ""  # of the topic, since then
 
     async def __call__(
         self, scope: dict[str, Any], receive: Receive, send: Send
@@ -61,10 +66,13 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         self.topic = topics.asked_for(
             self.scope["query_string"].decode(errors="replace")
         )
+        self.rate = rates.chosen(self.scope["cookies"])
         await self.accept()
         if await self.is_welcome():
             await self.send(await self.numbers())
             self.watching = asyncio.create_task(self.watch())
+            if rates.is_slower(self.rate):
+                self.resting = asyncio.create_task(self.tell_now_and_then())
             if self.topic:
                 topic, number = self.topic
                 await topic.join(number, self)
@@ -79,9 +87,20 @@ class DepthsConsumer(AsyncWebsocketConsumer):
                 if await self.is_welcome() and not await redis_knows():
                     await self.close(TRY_AGAIN_LATER)
 
+    async def tell_now_and_then(self) -> None:
+        """At a slower rate: send the present numbers if something has changed."""
+        while self.may_look:
+            await asyncio.sleep(rates.SECONDS[self.rate])
+            # a page that is gone, or no database: the page asks over HTTP
+            with suppress(OSError, Error):
+                if self.is_owed and await self.is_welcome():
+                    self.is_owed, news, self.news = False, self.news, ""
+                    await self.send(await self.numbers() + news)
+
     async def disconnect(self, code: int) -> None:
-        if self.watching is not None:
-            self.watching.cancel()
+        for task in (self.watching, self.resting):
+            if task is not None:
+                task.cancel()
         if self.topic:
             topic, number = self.topic
             topic.leave(number, self)
@@ -106,6 +125,9 @@ class DepthsConsumer(AsyncWebsocketConsumer):
 
         A user who may see only some queues gets the numbers of those, without a query.
         """
+        if rates.is_slower(self.rate):
+            self.is_owed = True
+            return
         if not await self.is_welcome():
             return
         changed = [one for one in event["parts"] if int(one) in self.shown]
@@ -118,7 +140,9 @@ class DepthsConsumer(AsyncWebsocketConsumer):
 
     async def tell(self, html: str) -> None:
         """Forward changes of the topic."""
-        if await self.is_welcome():
+        if rates.is_slower(self.rate):
+            self.is_owed, self.news = True, html
+        elif await self.is_welcome():
             await self.send(html)
 
     async def is_welcome(self) -> bool:

@@ -5,15 +5,15 @@
    Refresh says how many there are to come. It rests while nobody looks, while live numbers
    are paused, and while something is selected or open. */
 
-const EVERY_MS = 5_000;
 const GONE = "This is no longer in the list.";
 
 const live = document.getElementById("live");
 const list = document.querySelector("[data-list]");
+const everyMs = Math.max(5_000, 1000 * (live?.dataset.every ?? 1));
 let newest = null; // the list as it is by now
 
 if (list) {
-  setInterval(look, EVERY_MS);
+  setInterval(look, everyMs);
   list.addEventListener("click", (event) => {
     if (event.target.closest("[data-takes]")) {
       take();
@@ -27,7 +27,7 @@ async function look() {
   }
   try {
     const answer = await fetch(location.href, {
-      signal: AbortSignal.timeout(EVERY_MS - 500),
+      signal: AbortSignal.timeout(4_500),
     });
     if (answer.ok && !answer.redirected && !rests()) {
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");

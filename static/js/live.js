@@ -9,11 +9,13 @@
 
 import { timeOf } from "./zone.js";
 
-const ASK_WHEN_SILENT_MS = 10_000;
-const ASK_WITHOUT_SOCKET_MS = 5_000;
 const ANNOUNCE_MS = 10_000;
+const ANSWERS_MS = 4_500;
 
 const live = document.getElementById("live");
+const everyS = Number(live.dataset.every); // at most; the server sends no more often
+const silentMs = 1000 * Math.max(10, everyS); // until it is asked over HTTP
+const pollMs = 1000 * Math.max(5, everyS); // the same without a socket
 const text = live.querySelector(".live-text");
 const pause = live.querySelector(".live-switch");
 const announcer = document.getElementById("announcer");
@@ -25,6 +27,8 @@ let isCutOff = false; // neither the socket nor HTTP gets through
 let askedAt = 0;
 let confirmedAt = Date.now();
 let withheld = [];
+const polledAt = new Map(); // by the address that a part of the page asks
+const loadedAt = Date.now();
 
 document.body.addEventListener("htmx:wsOpen", (event) => {
   isOpen = true;
@@ -40,7 +44,7 @@ document.body.addEventListener("htmx:wsBeforeMessage", (event) => {
 });
 document.body.addEventListener("htmx:beforeRequest", (event) => {
   const trigger = event.detail.elt.getAttribute("hx-trigger");
-  if (trigger?.startsWith("every") && (isPaused || document.hidden)) {
+  if (trigger?.startsWith("every") && (isPaused || document.hidden || isEarly(event))) {
     event.preventDefault();
   }
 });
@@ -74,18 +78,29 @@ function isTyped(element) {
 
 function beat() {
   const silence = Date.now() - Math.max(confirmedAt, askedAt);
-  const patience = isOpen ? ASK_WHEN_SILENT_MS : ASK_WITHOUT_SOCKET_MS;
+  const patience = isOpen ? silentMs : pollMs;
   if (silence >= patience && !isPaused && !isRefused && !document.hidden) {
     ask();
   }
   tell();
 }
 
+/* Whether a part that asks now and then has asked less than the chosen time ago. */
+function isEarly(event) {
+  const path = event.detail.pathInfo.requestPath;
+  const since = Date.now() - (polledAt.get(path) ?? loadedAt);
+  if (everyS > 1 && since < 1000 * everyS - 500) {
+    return true;
+  }
+  polledAt.set(path, Date.now());
+  return false;
+}
+
 async function ask() {
   askedAt = Date.now();
   try {
     const answer = await fetch(addressOf(shown()), {
-      signal: AbortSignal.timeout(ASK_WITHOUT_SOCKET_MS - 500),
+      signal: AbortSignal.timeout(ANSWERS_MS),
     });
     isRefused = answer.redirected || answer.status === 403;
     isCutOff = !answer.ok;
@@ -172,7 +187,9 @@ function tell() {
     say("lost", `reconnecting, data as of ${at}`);
   } else {
     const old = age < 2 ? "" : `, ${age} s old`;
-    say("live", isOpen ? `live${old}` : `every 5 s${old}`);
+    const isSlow = !isOpen || everyS > 1;
+    const pace = isOpen ? everyS : pollMs / 1000;
+    say("live", (isSlow ? `every ${pace} s` : "live") + old);
   }
 }
 

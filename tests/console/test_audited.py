@@ -26,7 +26,9 @@ from tests.make import make_queue
 pytestmark = pytest.mark.django_db
 
 COOKIE = "it changes a cookie, and nothing here"
-EXCUSED = {f"console:{name}": COOKIE for name in ("theme", "density", "zone")}
+EXCUSED = {
+    f"console:{name}": COOKIE for name in ("theme", "density", "refresh", "zone")
+}
 EXCUSED["single_sign_on"] = "it leads to the provider; the sign-in is recorded"
 EXCUSED["account_reauthenticate"] = "the act that it is asked for leaves a record"
 JOURNAL = "the journal has what applications do with messages"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth.hashers import make_password
@@ -108,6 +110,27 @@ def test_a_list_rests(page: Page, waiting: list[int], why: str) -> None:
 
     assert [one for one in asked if "/messages/" in one] == []
     expect(page.get_by_role("button", name="Refresh")).to_be_hidden()
+
+
+def test_pages_change_as_often_as_one_likes(page: Page) -> None:
+    """Lists and charts ask every thirty seconds, in place of five and ten."""
+    sign_in(page, "/preferences/")
+    arrive(page, "Preferences")
+    page.get_by_role("button", name="30 s", exact=True).click()
+    chosen = page.get_by_role("button", name="30 s", exact=True, pressed=True)
+    expect(chosen).to_be_visible()
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(urlsplit(one.url).path))
+    for path, asks in (("/messages/", "/messages/"), ("/queues/later/", "/history/")):
+        page.goto(path)
+        page.wait_for_load_state()
+        expect(page.locator(".live-text")).to_have_text(re.compile("^every 30 s"))
+        asked.clear()
+        page.clock.run_for(25_000)
+        page.evaluate("() => 0")
+        assert asks not in asked
+        with page.expect_request(re.compile(re.escape(asks))):
+            page.clock.run_for(10_000)
 
 
 def test_numbers_change_where_they_are_and_rows_do_not(

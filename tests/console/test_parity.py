@@ -48,7 +48,7 @@ ACTS: Mapping[str, Ways] = {
             *("mfa_generate_recovery_codes", "mfa_add_webauthn", "mfa_edit_webauthn"),
             *("mfa_remove_webauthn", "console:logout", "console:password_change"),
             *("console:end_session", "console:theme", "console:density"),
-            "console:zone",
+            *("console:zone", "console:refresh"),
         ),
         NONE,
     ),

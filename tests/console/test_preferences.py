@@ -137,3 +137,15 @@ def test_all_of_it_is_on_one_page(sign_in: SignIn) -> None:
 
     assert '<option value="Europe/Berlin" selected>' in page
     assert 'aria-label="Rows of tables"' in page
+
+
+@pytest.mark.parametrize(("chosen", "sent"), [("30 s", 30), ("1 s", 1), ("0.1 s", 1)])
+def test_live_pages_change_as_often_as_one_likes(
+    sign_in: SignIn, chosen: str, sent: int
+) -> None:
+    client = sign_in("viewer")
+    choose(client, "refresh", chosen)
+
+    assert f'data-every="{sent}"' in html(client)
+    page = html(client, reverse("console:preferences"))
+    assert f'value="{sent} s" aria-pressed="true"' in page

@@ -17,6 +17,7 @@ from console import second_factors
 from console.accounts import sessions, time_zones
 from console.layout.navigation import DENSITIES, THEMES, url_of
 from console.runtime.prefix import root
+from dashboards.live import rates
 
 YEAR = timedelta(days=365)
 
@@ -76,6 +77,12 @@ def density(request: HttpRequest) -> HttpResponse:
 def zone(request: HttpRequest) -> HttpResponse:
     """Remember the time zone of times on pages."""
     return remembering(request, time_zones.COOKIE, time_zones.names())
+
+
+@require_POST
+def refresh(request: HttpRequest) -> HttpResponse:
+    """Remember how often live pages change at most."""
+    return remembering(request, rates.COOKIE, rates.SECONDS)
 
 
 def remembering(

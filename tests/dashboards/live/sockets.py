@@ -53,7 +53,10 @@ class Page:
 
 @asynccontextmanager
 async def page_of(
-    whose: User | Client | None, origin: bytes = b"http://localhost", query: bytes = b""
+    whose: User | Client | None,
+    origin: bytes = b"http://localhost",
+    query: bytes = b"",
+    cookies: str = "",
 ) -> AsyncIterator[Page]:
     headers = [(b"host", b"localhost"), (b"origin", origin)]
     client = whose if isinstance(whose, Client) else Client()
@@ -61,7 +64,7 @@ async def page_of(
         await sync_to_async(client.force_login)(whose)
     if whose is not None:
         cookie = client.cookies[settings.SESSION_COOKIE_NAME]
-        headers.append((b"cookie", f"{cookie.key}={cookie.value}".encode()))
+        headers.append((b"cookie", f"{cookie.key}={cookie.value}{cookies}".encode()))
     page = Page(headers, query)
     try:
         yield page

@@ -21,7 +21,7 @@ from broker.models import Queue
 from broker.queueing.put import put
 from broker.security import authorities
 from console.models import BrowserSession
-from dashboards.live import consumers, depths, publisher
+from dashboards.live import consumers, depths, publisher, rates
 from tests.console.second_factors import give_app, give_password
 from tests.dashboards.live.sockets import page_of
 from tests.make import make_queue, make_user
@@ -89,6 +89,29 @@ async def test_a_page_gets_the_numbers_of_the_queues_that_it_shows(
         assert f"q{orders.pk}-ready" in answer
         assert f"q{other.pk}-ready" not in answer
         assert await page.html() == "<data>1</data><data>sums</data>"
+
+
+@pytest.mark.usefixtures("redis")
+async def test_a_page_is_told_no_more_often_than_its_user_wants(
+    vera: User, orders: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(rates.SECONDS, "30 s", 1.0)
+    async with page_of(vera, cookies='; refresh="30 s"') as page:
+        await page.opens()
+        await page.html()
+        await page.says(f"{orders.pk}")
+        assert f'data-slot="q{orders.pk}-ready" value="0"' in await page.html()
+
+        await sync_to_async(put)("orders", b"{}")
+        await publish("<data>one</data>")
+        told = await page.html()
+        assert f'data-slot="q{orders.pk}-ready" value="1"' in told
+        assert "<data>one" not in told, "the present numbers, not what came between"
+
+        await publish("<data>two</data>")
+        await publish("<data>three</data>")
+        assert f'data-slot="q{orders.pk}-ready"' in await page.html()
+        assert await page.wire.receive_nothing(timeout=1.5), "once for both"
 
 
 @pytest.mark.usefixtures("redis")
