@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -280,3 +282,46 @@ def test_an_authority_does_not_stand_in_for_a_permission(
 
     assert client.post(queue_url("orders", "pause")).status_code == 403
     assert queue_url("orders", "pause") not in page
+
+
+def test_what_one_may_not_do_with_a_queue_is_disabled_and_says_who_may(
+    omar: User, console: Client
+) -> None:
+    may(omar, "orders", "inquire")
+    html = re.sub("</?bdi>", "", console.get(queue_url("orders")).content.decode())
+    forbidden = [
+        ("pause", "To pause it, you need the authority “set” on it."),
+        ("send", "To send, you need the authority “put” on orders."),
+        ("settings", "The role administrator may change them."),
+        ("reset", "To reset them, you need the authority “set” on this queue."),
+    ]
+    for name, reason in forbidden:
+        assert f'disabled aria-describedby="no-{name}"' in html
+        assert f'id="no-{name}">{reason}</span>' in html
+    for view in ("pause", "send", "reset_counters"):
+        assert queue_url("orders", view) not in html
+
+    may(omar, "orders", "inquire", "set", "put")
+    html = console.get(queue_url("orders")).content.decode()
+
+    for view in ("pause", "send", "reset_counters"):
+        assert queue_url("orders", view) in html
+    for name in ("pause", "send", "reset"):
+        assert f"no-{name}" not in html
+
+
+def test_without_the_permission_the_role_that_has_it_is_named(
+    client: Client, orders: Queue
+) -> None:
+    client.force_login(make_user("vera", permissions=tuple(roles.VIEWER)))
+    Queue.objects.filter(pk=orders.pk).update(paused=True)
+
+    html = client.get(queue_url("orders")).content.decode()
+
+    assert "The role operator may resume it." in html
+    assert "The role operator may reset them." in html
+    assert queue_url("orders", "resume") not in html
+    message = reverse("console:message", args=[put("orders").message_id])
+    page = client.get(message).content.decode()
+    assert 'disabled aria-describedby="no-actions"' in page
+    assert "The role operator may repair, move, copy and remove it." in page

@@ -18,7 +18,7 @@ from broker.security import authorities
 from console.accounts import masking, permissions
 from console.layout import pagination, settings_problems
 from console.operations import history, order_form
-from console.queues import over_time, queue_list
+from console.queues import over_time, queue_consumers, queue_list
 from dashboards.live import ages, attention, topics
 from dashboards.live import depths as counting
 
@@ -91,6 +91,7 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
         "queue": found[0],
         "about": about,
         "history": history.of_queue(about),
+        "consumers": queue_consumers.of_queue(about, request.user, held),
         "over_time": over_time.of_queue(request, about),
         "died": attention.died(held)[name],
         "oldest_s": ages.lately().get(found[0].queue_id),
