@@ -51,13 +51,8 @@ def commit(  # noqa: PLR0913  # the subcommand's options
     json: Json = False,
 ) -> None:
     """Commit a transaction in place of the link, whose provider is gone for good."""
-    person = people.acting(user)
-    branch = branch_of(person, bn, ln, xid)
-    if yes:
-        require_reason(reason, "This decision")
-        deciding.decide(branch.xid, commit=True, reason=reason.strip())
-    said = f"{xid} is committed." if yes else f"{xid} would be committed. {NOT_DONE}"
-    self.tell({"xid": xid, "done": yes}, said, as_json=json)
+    branch = branch_of(people.acting(user), bn, ln, xid)
+    decide(self, branch, reason, does=yes, as_json=json, commits=True)
 
 
 def roll_back(  # noqa: PLR0913  # the subcommand's options
@@ -72,13 +67,22 @@ def roll_back(  # noqa: PLR0913  # the subcommand's options
     json: Json = False,
 ) -> None:
     """Roll a transaction back in place of the link."""
-    person = people.acting(user)
-    branch = branch_of(person, bn, ln, xid)
-    if yes:
+    branch = branch_of(people.acting(user), bn, ln, xid)
+    decide(self, branch, reason, does=yes, as_json=json, commits=False)
+
+
+def decide(
+    self: Any, branch: Branch, reason: str, *, does: bool, as_json: bool, commits: bool
+) -> None:
+    """Commit or roll back, or say what would be done."""
+    words = "committed" if commits else "rolled back"
+    if does:
         require_reason(reason, "This decision")
-        deciding.decide(branch.xid, commit=False, reason=reason.strip())
-    done, would = f"{xid} is rolled back.", f"{xid} would be rolled back. {NOT_DONE}"
-    self.tell({"xid": xid, "done": yes}, done if yes else would, as_json=json)
+        deciding.decide(branch.xid, commit=commits, reason=reason.strip())
+        said = f"{branch.xid} is {words}."
+    else:
+        said = f"{branch.xid} would be {words}. {NOT_DONE}"
+    self.tell({"xid": branch.xid, "done": does}, said, as_json=as_json)
 
 
 def resubmit(  # noqa: PLR0913  # the subcommand's options
