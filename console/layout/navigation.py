@@ -30,6 +30,7 @@ from dashboards.live import attention, link_status, rates
 ENVIRONMENTS = ("dev", "stage", "prod")  # environments with a colour of their own
 THEMES = ("light", "dark", "system")
 DENSITIES = ("normal", "compact")
+TIMES = ("both", "absolute", "relative")
 COUNTS_AS = "_counts_as"  # attribute of a request: the view it counts as
 
 
@@ -38,6 +39,7 @@ class Frame:
 
     themes = THEMES
     densities = DENSITIES
+    times_choices = TIMES
     rates = tuple(rates.SECONDS)
 
     def __init__(self, request: HttpRequest) -> None:
@@ -101,6 +103,12 @@ class Frame:
     def density(self) -> str:
         chosen = self.request.COOKIES.get("density", "")
         return chosen if chosen in DENSITIES else DENSITIES[0]
+
+    @property
+    def times(self) -> str:
+        """How times are told: absolute, relative to now, or both."""
+        chosen = self.request.COOKIES.get("times", "")
+        return chosen if chosen in TIMES else TIMES[0]
 
     @property
     def rate(self) -> str:

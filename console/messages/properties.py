@@ -71,6 +71,16 @@ def sorted_out(seen: Mapping[str, Any]) -> Properties:
     return found
 
 
+def searchable(seen: Mapping[str, Any], sent: Mapping[str, Any]) -> set[str]:
+    """The names of properties whose values a filter finds: texts, whole numbers and
+    truth values, of which nothing is masked."""
+    return {
+        name
+        for name, value in seen.items()
+        if isinstance(value, str | int) and value == sent.get(name)
+    }
+
+
 def time_in_words(name: str, value: str) -> str:
     at = moment_of(value) if name.endswith(TIMES) else None
     return f"{value} ({in_zone(at)})" if at else value

@@ -1,7 +1,8 @@
 """The list of queues: filter, order, and columns.
 
-The URL holds its state: ``q`` is part of a name, or a pattern with ``*``; ``sort`` a
-column, with ``-`` before it for descending order; ``page`` a number.
+A cookie keeps which columns are hidden. The URL holds the rest of its state: ``q`` is
+part of a name, or a pattern with ``*``; ``sort`` a column, with ``-`` before it for
+descending order; ``page`` a number.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dashboards.live.depths import QueueDepth
 from dashboards.live.trends import Trend
 
 PAGE = 100
+TREND = "trend"  # a column by which queues cannot be sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,14 @@ COLUMNS = [
         "messages that were accepted, a second, over the last ten seconds",
         lambda row: row.depth.accepted or 0,
     ),
+    Column(
+        "back",
+        "Back /s",
+        "backouts a second, over the last ten seconds: messages to be redelivered",
+        lambda row: row.depth.backed_out or 0,
+    ),
 ]
+COOKIE = "queue-columns-hidden"
 BY_NAME = {column.name: column for column in COLUMNS}
 
 
@@ -147,11 +156,40 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns that a user chose; the name of a queue is always shown."""
+
+    shown: frozenset[str]
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> Columns:
+        return cls(frozenset({"name", *names} & (BY_NAME.keys() | {TREND})))
+
+    @classmethod
+    def kept(cls, hidden: str) -> Columns:
+        """From the cookie; columns that it does not know are shown."""
+        return cls.of([*({*BY_NAME, TREND} - {*hidden.split(".")})])
+
+    @property
+    def hidden(self) -> str:
+        """The value of the cookie."""
+        return ".".join(name for name in (*BY_NAME, TREND) if name not in self.shown)
+
+    @property
+    def choices(self) -> list[tuple[str, str, bool]]:
+        """The name and the label of each column that may be hidden, and whether it is
+        shown."""
+        labels = {one.name: one.label for one in COLUMNS[1:]} | {TREND: "5 min"}
+        return [(name, words, name in self.shown) for name, words in labels.items()]
+
+
+@dataclass(frozen=True, slots=True)
 class QueueList:
     """One page of the list."""
 
     wanted: str
     order: Order
+    columns: Columns
     page: Page[QueueRow]
     trends: Mapping[int, Trend]
 
@@ -159,7 +197,11 @@ class QueueList:
     def head(self) -> list[tuple[Column, str, str]]:
         """Each column with its ``aria-sort`` and the ``sort`` of its link."""
         order = self.order
-        return [(one, order.words(one), order.next(one)) for one in COLUMNS]
+        return [
+            (one, order.words(one), order.next(one))
+            for one in COLUMNS
+            if one.name in self.columns.shown
+        ]
 
     @property
     def orders(self) -> list[tuple[str, str]]:
@@ -181,7 +223,10 @@ class QueueList:
 
 
 def listed(
-    every: Sequence[QueueDepth], query: QueryDict, held: GrantedAuthorities
+    every: Sequence[QueueDepth],
+    query: QueryDict,
+    held: GrantedAuthorities,
+    hidden: str = "",
 ) -> QueueList:
     """The queues that match the query, of those the user may inquire.
 
@@ -189,6 +234,7 @@ def listed(
         every: queues that the user may inquire.
         query: the URL's query.
         held: the user's authorities, for the counts of dead letters.
+        hidden: the cookie of the hidden columns.
     """
     wanted = query.get("q", "").strip()
     died, oldest = attention.died(held), ages.lately()
@@ -200,7 +246,7 @@ def listed(
     order = Order.of(query.get("sort", ""))
     page = Paginator(order.sorted(rows), PAGE).get_page(query.get("page"))
     drawn = trends.of(row.depth.queue_id for row in page)
-    return QueueList(wanted, order, page, drawn)
+    return QueueList(wanted, order, Columns.kept(hidden), page, drawn)
 
 
 def is_wanted(name: str, wanted: str) -> bool:

@@ -138,8 +138,8 @@ def moment(
     words = in_zone(at)[: MINUTES if is_planned else None]
     is_today = timezone.localdate(at) == timezone.localdate(now)
     return format_html(
-        '<time class="{}" datetime="{}" title="{}">{} '
-        '<span class="muted ago">{}</span></time>',
+        '<time class="{}" datetime="{}" title="{}"><span class="exact">'
+        '{}</span> <span class="muted ago">{}</span></time>',
         "today" if is_today else "dated",
         at.astimezone(UTC).isoformat(timespec="milliseconds"),
         in_every_zone(at),

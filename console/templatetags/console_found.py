@@ -6,6 +6,8 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from broker.formats.filters import Filter, equal
+from broker.formats.filters.parsing import NOWHERE
 from broker.monitoring.search import Count, Found
 from console.messages import search_results
 from console.templatetags.console import chip
@@ -25,6 +27,29 @@ def messages_url(*pairs: str) -> str:
     values = iter(pairs)
     return search_results.url_of(
         search_results.filter_of(*zip(values, values, strict=True))
+    )
+
+
+@register.simple_tag
+def find_all(key: str, value: str, what: str, *, name: str = "") -> SafeString | str:
+    """A link to all messages with a value; nothing where no filter can ask for it.
+
+    Args:
+        key: the key of the value, in the language of filters.
+        value: as the message has it.
+        what: what the value is, in words.
+        name: of the property.
+    """
+    if not value or NOWHERE.search(value):
+        return ""
+    wanted = Filter((equal(key, value, name=name),))
+    if not search_results.fits(wanted):
+        return ""
+    words = format_html('<span class="visually-hidden"> with this {}</span>', what)
+    return format_html(
+        ' <a class="beside" href="{}">Find all{}</a>',
+        search_results.url_of(wanted),
+        words,
     )
 
 

@@ -45,6 +45,7 @@ class QueueDepth:
     attempts: int  # deliveries, whatever their outcome
     arriving: float | None
     accepted: float | None
+    backed_out: float | None  # returned for redelivery, or on their way to be moved
 
     @property
     def total(self) -> int:
@@ -97,6 +98,7 @@ def queues(
             attempts=counts.get(pk, NOTHING).accept_attempts,
             arriving=rates[pk].arriving,
             accepted=rates[pk].accepted,
+            backed_out=rates[pk].backed_out,
         )
         for pk, queue, address, paused, stopped, is_dead in rows
         if held.on("inquire", queue)

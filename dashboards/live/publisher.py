@@ -21,7 +21,7 @@ from broker.security import authorities
 from dashboards.live import attention, depths, link_status, samples, trends
 
 # the Redis key of the last published numbers, by queue id
-PUBLISHED = "dashboards:published"
+PUBLISHED = "dashboards:published:15"  # the number of fields
 OF_ALL = ("groups", "links")  # keys that are not ids of queues
 # the Redis key of the ids of changed queues that were not sent yet
 OWED = "dashboards:owed"

@@ -21,9 +21,10 @@ from django.utils import timezone
 from broker.models import Kind
 from broker.queueing.journal import Depth
 
-KEY = "dashboards:samples"
+KEY = "dashboards:samples:3"  # the number of its counts of a queue
 KEPT_S = 10  # a rate is the mean of so many seconds
 STALE_S = 15
+COUNTED = (Kind.PUT, Kind.ACCEPT, Kind.BACK_OUT)  # in the order of Rates
 SHORTEST_S = 0.5  # seconds; shorter intervals give no useful rate
 
 
@@ -33,6 +34,7 @@ class Rates:
 
     arriving: float | None = None
     accepted: float | None = None
+    backed_out: float | None = None
 
 
 @cache
@@ -83,7 +85,8 @@ def is_late(after_s: int) -> bool:
 def rates(
     counts: Mapping[int, Depth], now: datetime | None = None
 ) -> defaultdict[int, Rates]:
-    """Entries put and accepted a second since the oldest sample, by queue id.
+    """Entries put, accepted and backed out a second since the oldest sample, by queue
+    id.
 
     Any queue id may be used; without data its rates are unknown or zero.
     """
@@ -95,13 +98,13 @@ def rates(
     span = (now or timezone.now()).timestamp() - oldest["at"]
     if not SHORTEST_S <= span <= STALE_S:
         return defaultdict(Rates)
-    result = defaultdict(lambda: Rates(0.0, 0.0))
+    result = defaultdict(lambda: Rates(0.0, 0.0, 0.0))
     for queue_id, depth in counts.items():
-        before = oldest["done"].get(str(queue_id), [0, 0])
-        arrived, accepted = map(sub, done(depth), before)
-        result[queue_id] = Rates(round(arrived / span, 1), round(accepted / span, 1))
+        before = oldest["done"].get(str(queue_id), [0] * len(COUNTED))
+        counts_since = map(sub, done(depth), before)
+        result[queue_id] = Rates(*(round(count / span, 1) for count in counts_since))
     return result
 
 
 def done(depth: Depth) -> list[int]:
-    return [depth.done.get(Kind.PUT, 0), depth.done.get(Kind.ACCEPT, 0)]
+    return [depth.done.get(kind, 0) for kind in COUNTED]

@@ -201,3 +201,35 @@ def test_without_scripts_all_of_it_works(page: Page) -> None:
     page.get_by_role("button", name="Show the plan").click()
     page.get_by_role("button", name="Give 60 messages priority 9").click()
     expect(page.locator(".result")).to_contain_text("60 given priority 9")
+
+
+@pytest.fixture
+def many_fields(letter: Letter) -> int:
+    """The id of a message with twenty properties."""
+    fields = {f"field{n}": f"v{n}" for n in range(20)}
+    return put("orders", properties=fields).message_id
+
+
+def test_a_long_list_of_properties_is_narrowed(many_fields: int, page: Page) -> None:
+    sign_in(page)
+    page.goto(f"/messages/{many_fields}/")
+
+    page.get_by_role("searchbox", name="Narrow the properties").fill("V17")
+
+    shown = page.locator("#application-list dt:visible")
+    expect(shown).to_have_text(["field17"])
+
+
+def test_headers_are_copied_a_line_each(page: Page, letter: Letter) -> None:
+    sign_in(page)
+    page.goto(f"/messages/{letter.origin_id}/")
+    page.evaluate(
+        "navigator.clipboard.writeText = async (text) => { window.copied = text }"
+    )
+
+    page.get_by_role("button", name="Copy the headers").click()
+
+    expect(page.locator("[data-copied]").last).to_have_text("Copied.")
+    lines = str(page.evaluate("window.copied")).split("\n")
+    assert "Subject: order" in lines
+    assert "Durable: yes" in lines

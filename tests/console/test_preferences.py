@@ -10,8 +10,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from broker.models import Credential
+from broker.models import Credential, Queue
 from broker.queueing.put import put
+from console.queues import queue_list
 from console.templatetags.console import moment
 from console.templatetags.console_lifelines import clock
 from tests.console.conftest import SignIn
@@ -127,6 +128,44 @@ def test_rows_stand_as_close_as_one_likes(
 
     assert (f'data-density="{sent}"' in html(client)) == bool(sent)
     assert ("density" in client.cookies) == (chosen != "tiny")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "sent"), [("relative", "relative"), ("both", ""), ("tiny", "")]
+)
+def test_times_are_told_as_one_likes(sign_in: SignIn, chosen: str, sent: str) -> None:
+    client = sign_in("viewer")
+    choose(client, "times", chosen)
+
+    assert (f'data-times="{sent}"' in html(client)) == bool(sent)
+    assert ("times" in client.cookies) == (chosen != "tiny")
+
+
+def test_the_list_of_queues_keeps_the_columns_that_one_chose(
+    sign_in: SignIn, orders: Queue
+) -> None:
+    client = sign_in("viewer")
+    url = reverse("console:queues")
+    every = heads(html(client, url))
+    assert every == [*(column.label for column in queue_list.COLUMNS), "5 min"]
+
+    client.post(
+        reverse("console:queue_columns"), {"column": ["ready", "trend", "bogus"]}
+    )
+
+    few = html(client, url)
+    assert heads(few) == ["Queue", "Ready", "5 min"]
+    assert len(re.findall(r"<td\b", few.split("</table>")[0])) == 2
+    assert "some are hidden" in few
+    client.cookies[queue_list.COOKIE] = "bogus.<script>.name"
+    assert heads(html(client, url)) == every
+
+
+def heads(page: str) -> list[str]:
+    """The words of the heads of the first table."""
+    head, *_ = page.split("</thead>")
+    found = re.findall(r'<th scope="col".*?</th>', head)
+    return [re.sub(r"<.*?>", "", one) for one in found]
 
 
 def test_all_of_it_is_on_one_page(sign_in: SignIn) -> None:

@@ -15,7 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 from broker.security.users import User
 from console import second_factors
 from console.accounts import sessions, time_zones
-from console.layout.navigation import DENSITIES, THEMES, url_of
+from console.layout.navigation import DENSITIES, THEMES, TIMES, url_of
+from console.queues import queue_list
 from console.runtime.prefix import root
 from dashboards.live import rates
 
@@ -74,6 +75,19 @@ def density(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
+def times(request: HttpRequest) -> HttpResponse:
+    """Remember whether times are absolute, relative to now, or both."""
+    return remembering(request, "times", TIMES)
+
+
+@require_POST
+def queue_columns(request: HttpRequest) -> HttpResponse:
+    """Remember the columns that the list of queues shows."""
+    chosen = queue_list.Columns.of(request.POST.getlist("column"))
+    return remember(request, queue_list.COOKIE, chosen.hidden)
+
+
+@require_POST
 def zone(request: HttpRequest) -> HttpResponse:
     """Remember the time zone of times on pages."""
     return remembering(request, time_zones.COOKIE, time_zones.names())
@@ -89,17 +103,23 @@ def remembering(
     request: HttpRequest, name: str, possible: Container[str]
 ) -> HttpResponse:
     """Redirect to the page of the form, with the choice in a cookie if it is valid."""
-    answer = HttpResponseRedirect(way_back(request))
     if (chosen := request.POST.get(name, "")) in possible:
-        answer.set_cookie(
-            name,
-            chosen,
-            max_age=YEAR,
-            secure=settings.SESSION_COOKIE_SECURE,
-            path=root(),
-            httponly=True,
-            samesite="Lax",
-        )
+        return remember(request, name, chosen)
+    return HttpResponseRedirect(way_back(request))
+
+
+def remember(request: HttpRequest, name: str, chosen: str) -> HttpResponse:
+    """Redirect to the page of the form, with the choice in a cookie."""
+    answer = HttpResponseRedirect(way_back(request))
+    answer.set_cookie(
+        name,
+        chosen,
+        max_age=YEAR,
+        secure=settings.SESSION_COOKIE_SECURE,
+        path=root(),
+        httponly=True,
+        samesite="Lax",
+    )
     return answer
 
 

@@ -30,7 +30,7 @@ from console.bridge_pages import letters
 from console.bridge_pages.letters import Carried
 from console.layout import navigation
 from console.messages.detail import Story, story_of
-from console.messages.properties import sorted_out, trace_of
+from console.messages.properties import searchable, sorted_out, trace_of
 from console.messages.repaired_pair import Kin, kin_of
 from console.messages.rights import covers, queue_to_send, require
 from console.operations.siblings import siblings_of
@@ -111,7 +111,8 @@ def shown(
     why: str = "",
 ) -> HttpResponse:
     """The page of a message, as far as the user may see it."""
-    seen, _ = veil.properties(story.message.properties if story.message else {})
+    sent = story.message.properties if story.message else {}
+    seen, _ = veil.properties(sent)
     properties = sorted_out(seen)
     is_reader = request.user.has_perm("broker.browse_queue")
     may_browse = is_reader and covers(held, "browse", story)
@@ -124,6 +125,8 @@ def shown(
         "copy": request.GET.get("copy", ""),
         "explanations": explanations(held, story),
         "properties": properties,
+        # what was unmasked once does not go into a URL
+        "searchable": set() if why else searchable(seen, sent),
         "may_browse": may_browse,
         "trace": trace_of(seen) if may_browse else None,
         "body": None,

@@ -37,7 +37,12 @@ def queues(request: HttpRequest) -> HttpResponse:
     every = counting.queues(user=request.user)
     held = authorities.held_by(request.user)
     context = {
-        "list": queue_list.listed(every, request.GET, held),
+        "list": queue_list.listed(
+            every,
+            request.GET,
+            held,
+            hidden=request.COOKIES.get(queue_list.COOKIE, ""),
+        ),
         "totals": counting.totals(every),
     }
     return render(request, "console/queues/queues.html", context)

@@ -97,6 +97,7 @@ def test_what_consumers_leave_lying_is_told(
         "attempts": 0,
         "arriving": 0.0,
         "accepted": 0.0,
+        "backed_out": 0.0,
     }
 
     assert depths.QueueDepth(**fields | changes).is_untaken == is_untaken  # type: ignore[arg-type]

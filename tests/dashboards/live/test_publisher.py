@@ -19,18 +19,19 @@ from dashboards.tasks import publish_depths
 from tests.make import NOON, make_queue, seconds
 
 
-def done(put_so_far: int, accepted: int = 0) -> dict[int, Depth]:
-    return {1: Depth(done={Kind.PUT: put_so_far, Kind.ACCEPT: accepted})}
+def done(put_so_far: int, accepted: int = 0, backed_out: int = 0) -> dict[int, Depth]:
+    counts = {Kind.PUT: put_so_far, Kind.ACCEPT: accepted, Kind.BACK_OUT: backed_out}
+    return {1: Depth(done=counts)}
 
 
 @pytest.mark.usefixtures("redis")
 def test_rates_compare_with_the_oldest_sample() -> None:
-    samples.remember(done(100, 50), now=NOON)
-    samples.remember(done(115, 60), now=NOON + seconds(3))
+    samples.remember(done(100, 50, 7), now=NOON)
+    samples.remember(done(115, 60, 8), now=NOON + seconds(3))
 
-    rates = samples.rates(done(125, 70), now=NOON + seconds(5))
+    rates = samples.rates(done(125, 70, 22), now=NOON + seconds(5))
 
-    assert rates[1] == samples.Rates(arriving=5.0, accepted=4.0)
+    assert rates[1] == samples.Rates(arriving=5.0, accepted=4.0, backed_out=3.0)
 
 
 @pytest.mark.usefixtures("redis")
