@@ -118,3 +118,16 @@ def test_a_time_that_is_selected_by_keys_leads_to_its_messages(
     page.keyboard.press("Enter")
 
     expect_the_two_between(page, begin)
+
+
+def test_on_a_phone_the_first_message_is_seen_at_once(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    sign_in(page, "/queues/orders/")
+    arrive(page, "orders")
+
+    first = page.locator("main [data-row]").first.bounding_box()
+
+    assert first
+    assert first["y"] + first["height"] < 844
+    page.get_by_role("link", name="Charts").click()
+    expect(page.locator("#over-time")).to_be_in_viewport()
