@@ -183,8 +183,7 @@ def make(spark: SparkSession, days: list[date], run_id: int, as_of: datetime) ->
     journal, entries = silver.counted(sources.events(spark, span), days)
     lines = events.lines(journal, opened_before(spark, last_before(days[0])))
     told, sums = kept(events.ordered(lines), days, as_of)
-    seen = entries.get
-    found = silver.tallies(days, seen, sums)
+    found = silver.tallies(days, entries.get, sums)
     if sums["torn"]:
         told, more = mended(told, days, as_of)
         if more["overlaps"] and len(days) > 1:
@@ -287,9 +286,8 @@ def checked(batch: Batch, n: int, run_id: int) -> WrittenDay:
     require_equal(
         "every transfer of a link is a row", rows["transfers"], found.of_links
     )
-    known = [one for one in (floor, found.floor) if one is not None]
-    lowest = min(known, default=None)
-    return WrittenDay(files, lowest, found.lines, batch.opened[n])
+    known = (one for one in (floor, found.floor) if one is not None)
+    return WrittenDay(files, min(known, default=None), found.lines, batch.opened[n])
 
 
 def rows_of(table: str, day: date) -> int:
