@@ -140,14 +140,19 @@ def chained(broken: DataFrame) -> DataFrame:
     """
     moved = broken.sparkSession.sql(
         f"""
-        WITH marked AS (
-            SELECT *, bool_or(broken) OVER (PARTITION BY queue_id, message_id, day)
-                AS torn_day
+        WITH dated AS (
+            SELECT *, coalesce(day, min(day) OVER (PARTITION BY queue_id, message_id))
+                AS of_day
             FROM {{broken}}
+        ),
+        marked AS (
+            SELECT *, bool_or(broken) OVER (PARTITION BY queue_id, message_id, of_day)
+                AS torn_day
+            FROM dated
         ),
         story AS (
             SELECT queue_id, message_id, array_sort(collect_list(struct(
-                o, came, went, day, torn_day AS torn))) AS story
+                o, came, went, of_day AS day, torn_day AS torn))) AS story
             FROM marked GROUP BY ALL
         ),
         again AS (
