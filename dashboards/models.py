@@ -109,7 +109,10 @@ class PublishedDay(models.Model):
     # The newest window of which the day has events, or the version of silver that it
     # was made from.
     source = models.BigIntegerField()
-    before = models.BigIntegerField(null=True)  # the version of the day before
+    # ``opened`` of the day before, when this version was made
+    before = models.BigIntegerField(null=True)
+    # of silver: the checksum of the stays that were open at the end of the day
+    opened = models.BigIntegerField(null=True)
     # the lowest known id of a message that was put
     floor = models.BigIntegerField(null=True)
     code = models.PositiveSmallIntegerField()  # the version of the code

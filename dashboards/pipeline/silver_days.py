@@ -1,23 +1,24 @@
 """Silver by day: find the days that must be built, build and publish them.
 
 A day is built from its events and from the stays that were open at the end of the day
-before. It is built again if a new window has events of it, if the day before was built
-again, if a file is lost, or if ``silver.VERSION`` has changed; all later days follow.
-Each day is published by one transaction, so a process that dies leaves consistent days,
-and the next run continues there.
+before. It is built again if a new window has events of it, if those stays have
+changed, if a file is lost, or if ``silver.VERSION`` has changed. Days that follow one
+another are built together: that is cheaper, and gives the same rows. Each day is
+published by one transaction, so a process that dies leaves consistent days, and the
+next run continues there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, Sum
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
@@ -43,9 +44,10 @@ from dashboards.pipeline.manifest import (
 )
 from dashboards.reports.quality import require_equal
 
-# Close to the start of a day or of the journal the order of events is not certain.
-EDGE = timedelta(seconds=1)
+# Close to the start of the journal it is not certain which messages it has.
 EDGE_IDS = 1000
+TOGETHER, MOST_EVENTS = 7, 10_000_000  # of days that are built together
+FEW_COPIES = 200_000  # some 40 MB in memory
 Around = Callable[[float, float], AbstractContextManager[None]]
 KEPT = StorageLevel.MEMORY_AND_DISK
 
@@ -56,16 +58,33 @@ class WrittenDay(NamedTuple):
     files: list[ArchiveFile]
     floor: int | None
     rows: int
+    opened: int  # the checksum of its open stays
 
 
-def stale() -> list[date]:
-    """The days to build, in order: the first that is out of date, and all later days
-    that have events."""
-    windows: dict[date, int] = {}
+class Batch(NamedTuple):
+    """Days in a folder of a run, with what was observed while they were made."""
+
+    days: list[date]
+    folder: Path
+    found: list[silver.Tally]  # of each day
+    opened: list[int]  # the checksum of the open stays of each day
+    carried: int  # stays that were open before
+
+
+def windows() -> dict[date, int]:
+    """The newest window with events of a day, by day, in order."""
+    found: dict[date, int] = {}
     for file in current(BRONZE):
         for back in range((file.last_day - file.day).days + 1):
             day = file.day + back * DAY
-            windows[day] = max(windows.get(day, 0), file.window or 0)
+            found[day] = max(found.get(day, 0), file.window or 0)
+    return dict(sorted(found.items()))
+
+
+def stale() -> list[date]:
+    """The days that are out of date, in order. A later day follows if the stays that
+    are open before it change."""
+    newest = windows()
     published = {one.day: one for one in PublishedDay.objects.filter(table=SILVER)}
     lost = {
         file.day
@@ -74,24 +93,47 @@ def stale() -> list[date]:
         if not place(file).exists()
     }
     before: PublishedDay | None = None
-    for day in sorted(windows | published):
+    found = []
+    for day in sorted(newest | published):
         one = published.get(day)
-        if day in windows and (day in lost or not is_right(one, windows[day], before)):
-            return [later for later in sorted(windows) if later >= day]
+        if day in newest and (
+            day in lost or not is_right(one, newest[day]) or not follows(one, before)
+        ):
+            found.append(day)
         before = one or before
-    return []
+    return found
 
 
-def is_right(
-    one: PublishedDay | None, window: int, before: PublishedDay | None
-) -> bool:
-    """Whether a published day is up to date."""
-    return (
-        one is not None
-        and one.source == window
-        and one.before == (before.version if before else None)
-        and one.code == silver.VERSION
-    )
+def is_right(one: PublishedDay | None, window: int) -> bool:
+    """Whether a published day has all of its events."""
+    return one is not None and one.source == window and one.code == silver.VERSION
+
+
+def follows(one: PublishedDay | None, before: PublishedDay | None) -> bool:
+    """Whether a published day was made from what is open before it now."""
+    return one is not None and one.before == (before.opened if before else None)
+
+
+def together(days: Sequence[date]) -> list[date]:
+    """Some days that are built in one statement.
+
+    Args:
+        days: that are out of date. If the first is so only because of the day before
+            it, the days after it will be, too.
+    """
+    newest = windows()
+    one = PublishedDay.objects.filter(table=SILVER, day=days[0]).first()
+    all_follow = is_right(one, newest[days[0]])
+    some: list[date] = []
+    events = 0
+    for day in (day for day in newest if day >= days[0]):
+        rows = touching(BRONZE, Span(day, day)).aggregate(rows=Sum("rows"))["rows"]
+        events += rows or 0
+        full = len(some) == TOGETHER or events > MOST_EVENTS
+        if some and (full or not (all_follow or day in days)):
+            break
+        some.append(day)
+    return some
 
 
 def bring_up_to_date(
@@ -103,20 +145,25 @@ def bring_up_to_date(
         spark: the session.
         run_id: the id of the run; it names the folders that the run writes.
         as_of: all events before this time are in the archive.
-        around: a context manager around each day; it gets the shares of all days at
-            which the day begins and ends.
+        around: a context manager around days that are built together; it gets the
+            shares of all days at which they begin and end.
 
     Raises:
         ArchiveBusy: another process writes to the archive.
         ArchiveDamaged, QualityBroken, VersionUnknown: the day is left as it was.
     """
+    done = 0
     with exclusive():
-        days = stale()
-        for n, day in enumerate(days):
-            with around(n / len(days), (n + 1) / len(days)):
-                made = make(spark, day, run_id, as_of)
-            publish(day, run_id, made)
-    return len(days)
+        while days := stale():
+            some = together(days)
+            every = done + max(len(some), len(days))
+            with around(done / every, (done + len(some)) / every):
+                batch = make(spark, some, run_id, as_of)
+            for n, day in enumerate(batch.days):
+                publish(day, run_id, checked(batch, n, run_id))
+            clear(batch.folder)
+            done += len(batch.days)
+    return done
 
 
 def last_before(day: date) -> PublishedDay | None:
@@ -124,43 +171,31 @@ def last_before(day: date) -> PublishedDay | None:
     return earlier.order_by("day").last()
 
 
-def make(spark: SparkSession, day: date, run_id: int, as_of: datetime) -> WrittenDay:
-    """Build and check a day in the folder of a run. It is not published yet."""
-    folder = folder_of(day, run_id)
+def make(spark: SparkSession, days: list[date], run_id: int, as_of: datetime) -> Batch:
+    """Build days in the folder of a run. They are neither checked nor published yet.
+
+    Only the first is built if a stay begins before the one before it has ended: then
+    the days after it may differ if they are built together.
+    """
+    folder = root() / SILVER / "together" / folder_name(run_id)
     clear(folder)
-    before = last_before(day)
-    floor = before.floor if before else None
-    journal = sources.events(spark, day)
-    told, found = told_of(
-        journal,
-        opened_before(spark, before),
-        floor=floor and floor + EDGE_IDS,
-        from_s=(Span(day, day).begin + EDGE).timestamp(),
-        to_s=as_of.timestamp(),
-    )
-    write(told, day, folder)
-    entries, of_links = counted(journal)
-    if of_links:  # most brokers have no links
-        write_transfers(journal, day, folder)
-    files = gathered(day, folder)
-    *rows, transfers = (
-        sum(file.rows for file in files if file.table == table)
-        for table in silver.SCHEMAS
-    )
-    silver.check(found, entries, *rows)
-    require_equal("every transfer of a link is a row", transfers, of_links)
-    known = [one for one in (floor, found.floor) if one is not None]
-    return WrittenDay(files, min(known, default=None), found.lines)
-
-
-def counted(journal: DataFrame) -> tuple[int, int]:
-    """The number of entries in a day's events, and of those that links carried."""
-    row = journal.selectExpr(
-        f"coalesce(sum(n) FILTER (WHERE kind <> {events.CARRIED}), 0)",
-        f"coalesce(sum(n) FILTER (WHERE kind = {events.CARRIED}), 0)",
-    ).head()
-    assert row
-    return row[0], row[1]
+    span = Span(days[0], days[-1])
+    journal, entries = silver.counted(sources.events(spark, span), days)
+    lines = events.lines(journal, opened_before(spark, last_before(days[0])))
+    told, sums = kept(events.ordered(lines), days, as_of)
+    found = silver.tallies(days, entries.get, sums)
+    if sums["torn"]:
+        told, more = mended(told, days, as_of)
+        if more["overlaps"] and len(days) > 1:
+            return make(spark, days[:1], run_id, as_of)
+        found = [
+            one.plus(two)
+            for one, two in zip(found, silver.tallies(days, more), strict=True)
+        ]
+    opened = write(told, days, folder, copies=sums["copies"])
+    if any(one.of_links for one in found):  # most brokers have no links
+        write_transfers(sources.events(spark, span), folder)
+    return Batch(days, folder, found, opened, sums["carried"])
 
 
 def opened_before(spark: SparkSession, before: PublishedDay | None) -> DataFrame:
@@ -171,46 +206,54 @@ def opened_before(spark: SparkSession, before: PublishedDay | None) -> DataFrame
     return sources.silver_of(spark, "open", span).drop("day")
 
 
-def told_of(
-    journal: DataFrame, before: DataFrame, **known: Any
-) -> tuple[DataFrame, silver.Tally]:
-    """A day's lines, computed once and kept while they are used, and their sums.
+def kept(
+    ordered: DataFrame, days: list[date], as_of: datetime, *, torn: bool = False
+) -> tuple[DataFrame, dict[str, Any]]:
+    """The lines that tables need, computed once and kept while they are used; and what
+    was observed of all lines.
 
     ``persist`` would not do: Spark does not use the kept frame as an argument of SQL.
     """
-    ordered = events.ordered(events.lines(journal, before))
-    told = events.told(ordered).localCheckpoint(storageLevel=KEPT)
-    found = silver.tally(told, **known)
-    if found.broken:
-        told = events.told(events.chained(ordered)).localCheckpoint(storageLevel=KEPT)
-        found = silver.tally(told, **known)
-    return told, found
+    told, sums = silver.needed(events.told(ordered), days, as_of, torn=torn)
+    told = told.localCheckpoint(storageLevel=KEPT)
+    return told, sums.get
 
 
-def write(told: DataFrame, day: date, folder: Path) -> None:
-    """Write a day's tables: deliveries, and stays partitioned by ``goes_on``."""
-    of_day = F.lit(day)
-    ended = silver.deliveries(told).withColumn("day", of_day)
-    save(ended, silver.DELIVERIES).parquet(f"{folder}/deliveries")
-    stays = silver.with_parents(silver.stays(told), told).withColumn("day", of_day)
-    goes_on = F.col("place").isNotNull()
-    save(
-        stays.withColumn("goes_on", goes_on), f"{silver.STAYS}, goes_on boolean"
-    ).parquet(f"{folder}/stays")
+def mended(
+    told: DataFrame, days: list[date], as_of: datetime
+) -> tuple[DataFrame, dict[str, Any]]:
+    """The lines, with those of torn entries sorted again; and the sums of these."""
+    again, sums = kept(events.chained(told.where("torn")), days, as_of, torn=True)
+    return told.where("NOT torn").unionByName(again), sums
 
 
-def write_transfers(journal: DataFrame, day: date, folder: Path) -> None:
-    found = link_transfers.transfers(journal).withColumn("day", F.lit(day))
+def write(told: DataFrame, days: list[date], folder: Path, *, copies: int) -> list[int]:
+    """Write deliveries, and stays by ``goes_on``, by day; return for each day the
+    checksum of the stays that go on."""
+    save(silver.deliveries(told), silver.DELIVERIES).parquet(f"{folder}/deliveries")
+    stays = silver.stays(told, days)
+    if copies:
+        stays = silver.with_parents(stays, told, few=copies <= FEW_COPIES)
+    stays = stays.withColumn("goes_on", F.col("place").isNotNull())
+    stays, opened = silver.summed(stays, days)
+    save(stays, f"{silver.STAYS}, goes_on boolean").parquet(f"{folder}/stays")
+    sums = opened.get
+    return [sums[f"opened_{n}"] or 0 for n in range(len(days))]
+
+
+def write_transfers(journal: DataFrame, folder: Path) -> None:
+    found = link_transfers.transfers(journal).withColumn("day", F.to_date("at"))
     save(found, link_transfers.TRANSFERS).parquet(f"{folder}/transfers")
 
 
 def save(frame: DataFrame, ddl: str) -> DataFrameWriter:
-    """A writer for exactly the columns of a schema."""
+    """A writer for exactly the columns of a schema, by day."""
     schema = StructType.fromDDL(ddl)
     assert isinstance(schema, StructType)
     cast = [F.col(one.name).cast(one.dataType) for one in schema]
-    writer = frame.select(*cast).write.option("compression", "zstd")
-    return writer.partitionBy("goes_on") if "goes_on" in ddl else writer
+    writer = frame.select(*cast, F.col("day").alias("of")).write
+    by = ["goes_on", "of"] if "goes_on" in ddl else ["of"]
+    return writer.option("compression", "zstd").partitionBy(*by)
 
 
 FOLDERS = {
@@ -221,13 +264,49 @@ FOLDERS = {
 }
 
 
-def gathered(day: date, folder: Path) -> list[ArchiveFile]:
-    """The files that this run wrote, flushed to the disk; the caller lists them."""
-    found = [
-        (table, file)
-        for table, name in FOLDERS.items()
-        for file in sorted((folder / name).glob("part-*.parquet"))
-    ]
+def checked(batch: Batch, n: int, run_id: int) -> WrittenDay:
+    """The n-th day of a batch, checked. Those before it are published."""
+    day, found = batch.days[n], batch.found[n]
+    files = gathered(batch, day, run_id)
+    rows = {
+        table: sum(file.rows for file in files if file.table == table)
+        for table in silver.SCHEMAS
+    }
+    before = last_before(day)
+    carried = batch.carried if n == 0 else rows_of("open", batch.days[n - 1])
+    floor = before.floor if before else None
+    silver.check(
+        found,
+        carried=carried,
+        deliveries=rows["deliveries"],
+        lifelines=rows["lifelines"],
+        opened=rows["open"],
+        floor=floor and floor + EDGE_IDS,
+    )
+    require_equal(
+        "every transfer of a link is a row", rows["transfers"], found.of_links
+    )
+    known = (one for one in (floor, found.floor) if one is not None)
+    return WrittenDay(files, min(known, default=None), found.lines, batch.opened[n])
+
+
+def rows_of(table: str, day: date) -> int:
+    """The number of rows that are published of a day."""
+    found = touching(table, Span(day, day)).aggregate(rows=Sum("rows"))["rows"]
+    return found or 0
+
+
+def gathered(batch: Batch, day: date, run_id: int) -> list[ArchiveFile]:
+    """The files of a day, moved to a folder of its own and flushed to the disk; the
+    caller lists them."""
+    folder = folder_of(day, run_id)
+    clear(folder)
+    found = []
+    for table, name in FOLDERS.items():
+        for draft in sorted((batch.folder / name / f"of={day}").glob("part-*.parquet")):
+            file = folder / table / draft.name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            found.append((table, draft.rename(file)))
     harden(file for _, file in found)
     return [
         ArchiveFile(
@@ -258,7 +337,8 @@ def publish(day: date, run_id: int, made: WrittenDay) -> None:
         defaults={
             "version": run_id,
             "source": source,
-            "before": before.version if before else None,
+            "before": before.opened if before else None,
+            "opened": made.opened,
             "floor": made.floor,
             "code": silver.VERSION,
             "rows": made.rows,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from functools import reduce
 
+from django.db import models
 from django.db.models import Max
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -53,17 +54,23 @@ def last_window() -> int:
     return done.aggregate(n=Max("n"))["n"] or 0
 
 
-def events(spark: SparkSession, day: date) -> DataFrame:
-    """The journal of a day, as rows of ``events.EVENTS``.
+def events(spark: SparkSession, span: Span) -> DataFrame:
+    """The journal of some days, as rows of ``events.EVENTS``.
 
     Raises:
         ArchiveDamaged: a file is lost for good.
         VersionUnknown: this code cannot read a file's version.
     """
-    span = Span(day, day)
-    found = read(spark, touching(BRONZE, span), EVENT_READERS, EVENTS)
+    files = touching(BRONZE, span)
+    wide = files.filter(last_day__gt=models.F("day"))  # also have rows of other days
+    found = read(spark, files.filter(last_day=models.F("day")), EVENT_READERS, EVENTS)
+    if not wide:
+        return found
     at = F.col("at")
-    return found.where((at >= F.lit(span.begin)) & (at < F.lit(span.end)))
+    rows = read(spark, wide, EVENT_READERS, EVENTS)
+    return found.unionByName(
+        rows.where((at >= F.lit(span.begin)) & (at < F.lit(span.end)))
+    )
 
 
 def messages(spark: SparkSession, span: Span) -> DataFrame:

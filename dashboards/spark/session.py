@@ -136,6 +136,8 @@ def settings(var: Path) -> dict[str, str]:
         # Garbage collection lets Spark delete files on disk that are no longer used.
         "spark.cleaner.periodicGC.interval": "1min",
         "spark.ui.enabled": "false",
+        # Files of so many days and tables are written at once, without sorting rows.
+        "spark.sql.maxConcurrentOutputFileWriters": "16",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch(var)),
         "spark.sql.warehouse.dir": str(var / "spark" / "warehouse"),

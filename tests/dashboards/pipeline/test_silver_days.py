@@ -41,6 +41,7 @@ RUN = """
 from dashboards.pipeline import silver_days
 from dashboards.spark import session
 from contextlib import nullcontext
+from django.conf import settings
 from dashboards.pipeline import bronze
 settings.VAR_DIR = {var!r}
 as_of = bronze.export(lambda _: None)
@@ -84,6 +85,50 @@ def test_a_day_made_twice_is_the_same_and_a_late_event_opens_it_again(
     place(lost).unlink()
     assert refreshed(spark) == 1, "a lost file is made anew"
     assert rows(spark, "open", NEXT.date()) == after
+
+
+def test_a_late_event_that_leaves_nothing_open_changes_no_later_day(
+    orders: Queue, spark: SparkSession
+) -> None:
+    begin(orders)
+    refreshed(spark)
+    later = rows(spark, "open", NEXT.date())
+
+    record(orders, [5003], **PUT)
+    record(orders, [5003], at=NOON + minutes(1), **GET)
+    until_final(record(orders, [5003], at=NOON + minutes(2), **ACCEPT))
+
+    assert refreshed(spark) == 1
+    ended = [row["message_id"] for row in rows(spark, "lifelines")]
+    assert ended == [5001, 5003]
+    assert rows(spark, "open", NEXT.date()) == later
+    assert refreshed(spark) == 0
+
+
+def test_events_in_the_wrong_order_are_sorted_and_no_other_entry_is_touched(
+    orders: Queue, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dashboards.pipeline import silver_days  # noqa: PLC0415  loads Spark
+
+    begin(orders)
+    record(orders, [5003], at=NOON + minutes(3), **PUT)
+    record(orders, [5003], at=NOON + minutes(5), **GET)
+    record(orders, [5003], at=NOON + minutes(4), **ACCEPT)
+    record(orders, [5002], at=NEXT + minutes(2), **GET)
+    until_final(record(orders, [5002], at=NEXT + minutes(1), **ACCEPT))
+    assert refreshed(spark) == 2
+
+    attempts, stays, _ = together = silver(spark)
+    outcomes = [(row["message_id"], row["attempt"], row["outcome"]) for row in attempts]
+    assert outcomes == [(one, 1, "accepted") for one in (5001, 5002, 5003)]
+    got = {row["message_id"]: row["got_at"] for row in attempts}
+    assert got[5003] == NOON + minutes(5)
+    assert len(stays) == 3
+
+    PublishedDay.objects.all().delete()
+    monkeypatch.setattr(silver_days, "TOGETHER", 1)
+    assert refreshed(spark) == 2
+    assert silver(spark) == together, "day by day"
 
 
 SEAMS = [
@@ -161,23 +206,36 @@ def test_a_delivery_without_a_put_is_noticed(
 
 
 @pytest.mark.parametrize(
-    ("written", "sentence"),
+    ("found", "sentence"),
     [
-        ((11, 2, 1, 1), "every entry of every event is read"),
-        ((10, 3, 1, 1), "every delivery that ended is a row"),
-        ((10, 2, 2, 1), "every stay that ended is a timeline"),
-        ((10, 2, 1, 2), "every stay goes on or has ended"),
+        ({"entries": 11}, "every entry of every event is read"),
+        ({"again": 1}, "every entry ends once"),
+        ({"unput": 7}, "no delivery is without a put"),
+        ({"deliveries_ended": 3}, "every delivery that ended is a row"),
+        ({"ended": 2}, "every stay that ended is a timeline"),
+        ({"begun": 2}, "every stay goes on or has ended"),
     ],
 )
 def test_what_is_written_is_held_to_the_lines(
-    written: tuple[int, int, int, int], sentence: str
+    found: dict[str, int], sentence: str
 ) -> None:
     from dashboards.pipeline import silver  # noqa: PLC0415  loads Spark
 
-    found = silver.Tally(10, 0, 1, 1, 1, 2, 0, 0, None)
-    silver.check(found, 10, 2, 1, 1)
+    right = silver.Tally(
+        entries=10,
+        of_links=0,
+        lines=10,
+        begun=1,
+        ended=1,
+        deliveries_ended=2,
+        again=0,
+        unput=6,
+        floor=None,
+    )
+    known = {"carried": 1, "deliveries": 2, "lifelines": 1, "opened": 1, "floor": 7}
+    silver.check(right, **known)
     with pytest.raises(QualityBroken, match=sentence):
-        silver.check(found, *written)
+        silver.check(right._replace(**found), **known)
 
 
 def test_files_of_the_first_version_are_read(
