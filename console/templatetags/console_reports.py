@@ -121,6 +121,18 @@ def series(drawing: Drawing, one: Series, longest: int = 0) -> str:
     return cut(name, longest) if longest else name
 
 
+@register.simple_tag
+def answer(drawing: Drawing) -> str:
+    """What a chart of counts says, as a sentence: the sum, and the largest series."""
+    total = f"{amount(drawing.y, drawing.total)} {drawing.y.title.lower()}"
+    named = [one for one in drawing.series if one.key is not None]
+    if drawing.of is None or len(drawing.series) < 2 or not named:
+        return f"{total}."
+    largest = max(named, key=lambda one: one.total)
+    of_all = amount(drawing.y, largest.total)
+    return f"{total}. Most: {series(drawing, largest, LONGEST)}, {of_all}."
+
+
 def cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 

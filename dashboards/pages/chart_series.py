@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, timedelta
 from typing import Any
 
 from django.db.models import Case, DateTimeField, F, FloatField, Sum, Value, When
-from django.db.models.functions import Cast, Trunc
+from django.db.models.functions import Abs, Cast, Trunc
 
 from dashboards.pages.charts import Drawing, Points, Series, draw, every_step
 from dashboards.pages.results import Found, ResultsQuery, text_of, value_of
 from dashboards.reports import Chart, Column, Report
 
-MOST_SERIES = 7  # series with their own colour; the others are drawn as one
+MOST_SERIES = 6  # series with their own colour; the others are summed, in grey
 MOST_ROWS = 24  # rows of a grid
 MOST_PLACES = 1500  # places of a line; no other chart has more
 MOST_BARS = 120
+Colours = dict[tuple[str, str | None], int]  # by column of the series, and key
 Sums = dict[tuple[Any, str | None], float]
 LENGTHS = {
     "minute": timedelta(minutes=1),
@@ -27,11 +29,15 @@ LENGTHS = {
 
 def drawings(rows: Found, wanted: ResultsQuery) -> list[Drawing]:
     """The charts of a report for the selected rows; none without rows."""
-    drawn = (drawing(rows, one, wanted) for one in wanted.report.charts)
+    colours: Colours = {}
+    drawn = (drawing(rows, one, wanted, colours) for one in wanted.report.charts)
     return [one for one in drawn if one]
 
 
-def drawing(rows: Found, chart: Chart, wanted: ResultsQuery) -> Drawing | None:
+def drawing(
+    rows: Found, chart: Chart, wanted: ResultsQuery, colours: Colours
+) -> Drawing | None:
+    """One chart; it keeps the colours of the charts before it, and adds its own."""
     columns = {one.name: one for one in wanted.report.columns}
     x, y = columns[chart.x], columns[chart.y]
     by = part_of_time(wanted) if x.type == "moment" else ""
@@ -39,7 +45,27 @@ def drawing(rows: Found, chart: Chart, wanted: ResultsQuery) -> Drawing | None:
     points = points_of(rows, wanted, plan)
     if not points.series or not points.places:
         return None
+    points = replace(points, series=coloured(points.series, chart.series, colours))
     return draw(replace(plan, series=points.series), points)
+
+
+def coloured(series: Sequence[Series], column: str, colours: Colours) -> list[Series]:
+    """The series with their numbers as colours: the same number in all charts of a
+    page, and no number twice in one chart."""
+    found: dict[str | None, int] = {}
+    for one in series:
+        kept = colours.get((column, one.key))
+        if kept is not None and kept not in found.values():
+            found[one.key] = kept
+    taken = {n for (of, _), n in colours.items() if of == column}
+    for one in series:
+        if one.key is None:
+            found[one.key] = MOST_SERIES
+        elif one.key not in found:
+            free = set(range(max(MOST_SERIES, len(series)))) - {*found.values()}
+            found[one.key] = min(free - taken or free)
+            colours.setdefault((column, one.key), found[one.key])
+    return [replace(one, n=found[one.key]) for one in series]
 
 
 def part_of_time(wanted: ResultsQuery) -> str:
@@ -58,9 +84,10 @@ def points_of(rows: Found, wanted: ResultsQuery, plan: Drawing) -> Points:
     rows = rows.order_by().annotate(place=place, name=name, amount=amount)
     rows = rows.exclude(place=None).exclude(amount=None)
     totals = rows.values_list("name").annotate(total=Sum("amount"))
+    totals = totals.annotate(size=Sum(Abs("amount"))).exclude(size=0)
     most = MOST_ROWS if plan.chart.type == "grid" else MOST_SERIES
     largest = list(totals.order_by("-total", "name")[: most + 1])
-    named = [key for key, _ in largest[:most]]
+    named = [key for key, *_ in largest[:most]]
     known = [one for one in named if one is not None]
     summed = rows.annotate(
         key=Case(When(name__in=known, then=F("name")), default=Value(None))
@@ -87,7 +114,7 @@ def series_of(
     for (_, key), total in sums.items():
         totals[key] = totals.get(key, 0) + total
     order: list[str | None] = [one for one in known if one in totals]
-    if None in totals:
+    if any(total for (_, key), total in sums.items() if key is None):
         order.append(None)
     return [Series(key, n, totals[key]) for n, key in enumerate(order)]
 

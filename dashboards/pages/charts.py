@@ -117,6 +117,17 @@ class Drawing:
         return self.x.type in ("day", "moment")
 
     @property
+    def title(self) -> str:
+        """The chart's title, with the unit of time that its sums are of."""
+        is_summed = self.by in ("minute", "hour", "day")
+        return f"{self.chart.title} by {self.by}" if is_summed else self.chart.title
+
+    @property
+    def draws_others(self) -> bool:
+        """Whether the sum of all other series is drawn, too."""
+        return self.chart.type not in LINE_OF
+
+    @property
     def total(self) -> float:
         return sum(one.total for one in self.series)
 
@@ -197,7 +208,9 @@ def beside(drawing: Drawing, points: Points) -> Drawing:
 
 
 def lines(drawing: Drawing, points: Points) -> Drawing:
-    """A line for each series. A count without a row is drawn as 0."""
+    """A line for each series; the sum of all others has none, as it would flatten them.
+    A count without a row is drawn as 0."""
+    points = without_others(points)
     scale = axis(drawing, max(points.sums.values(), default=0))
     across = positions(drawing, points.places)
     is_stairs = drawing.chart.type == "steps"
@@ -220,6 +233,13 @@ def lines(drawing: Drawing, points: Points) -> Drawing:
         at = min(max(across[n], drawing.left), drawing.width - edge)
         drawing.places.append(Mark(units(at), points.places[n]))
     return drawing
+
+
+def without_others(points: Points) -> Points:
+    """The points without the sum of all other series."""
+    sums = {at: total for at, total in points.sums.items() if at[1] is not None}
+    named = [one for one in points.series if one.key is not None]
+    return replace(points, sums=sums, series=named)
 
 
 def grid(drawing: Drawing, points: Points) -> Drawing:

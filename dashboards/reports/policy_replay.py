@@ -22,7 +22,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum, auto
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 from broker.settlement.redelivery_policy import Redeliver, dispose
 
@@ -60,8 +61,7 @@ class AttemptKnowledge(Enum):
     UNKNOWN = auto()
 
 
-@dataclass(frozen=True)
-class Try:
+class Try(NamedTuple):
     """A delivery whose end is recorded."""
 
     got_at: int
@@ -98,14 +98,19 @@ class Story:
         """The outcome of an attempt that begins at a time."""
         if self.succeeds_from is not None and moment >= self.succeeds_from:
             return AttemptKnowledge.SUCCEEDS
-        last = self.tries[-1]
-        if is_final(last) and moment >= last.got_at:
+        if self.dies_from is not None and moment >= self.dies_from:
             return AttemptKnowledge.DIES
         return (
             AttemptKnowledge.FAILS
             if moment <= self.fails_through
             else AttemptKnowledge.UNKNOWN
         )
+
+    @cached_property
+    def dies_from(self) -> int | None:
+        """The time from which any attempt ends the message under any policy."""
+        last = self.tries[-1]
+        return last.got_at if is_final(last) else None
 
     def took(self, attempt: int) -> int:
         """How long an attempt takes to fail: as long as the recorded attempt did."""
@@ -120,8 +125,7 @@ class Story:
         return self.usual_lag
 
 
-@dataclass(frozen=True)
-class Fate:
+class Fate(NamedTuple):
     """The outcome of a message, recorded or simulated."""
 
     end: str  # RESCUED, DIED, or LEFT: left the queue otherwise, or still being tried
@@ -153,6 +157,15 @@ def recorded(story: Story) -> Fate:
     return Fate(end, len(story.tries), last.got_at - first.got_at, held)
 
 
+def bounds(story: Story, policy: Policy | None) -> tuple[Fate, Fate]:
+    """The outcome if all unknown attempts fail, and if all succeed; without a policy,
+    twice the recorded one."""
+    if policy is None:
+        return (recorded(story),) * 2
+    least = replay(story, policy, hopeful=False)
+    return least, replay(story, policy, hopeful=True)
+
+
 def replay(
     story: Story, policy: Policy, *, hopeful: bool, dice: Dice | None = None
 ) -> Fate:
@@ -179,13 +192,21 @@ def replay(
             break
         took = story.took(attempts)
         failing += took
-        fell = (dice or spread)(story, policy, attempts)
-        disposition = dispose(policy, attempts, fell, address="")
-        if seen is AttemptKnowledge.DIES or not isinstance(disposition, Redeliver):
+        after = wait(policy, attempts, (dice or spread)(story, policy, attempts))
+        if seen is AttemptKnowledge.DIES or after is None:
             end = DIED
             break
-        start += took + disposition.after // MICROSECOND + story.lag(attempts)
+        start += took + after + story.lag(attempts)
     return Fate(end, attempts, got_at - first, failing)
+
+
+@lru_cache(maxsize=10_000)
+def wait(policy: Policy, attempts: int, spread: float) -> int | None:
+    """The delay after an attempt that failed; None if the message dies of it."""
+    disposition = dispose(policy, attempts, spread, address="")
+    if isinstance(disposition, Redeliver):
+        return disposition.after // MICROSECOND
+    return None
 
 
 def goes_on(story: Story, policy: Policy) -> bool:
@@ -227,13 +248,12 @@ def story_of(row: Mapping[str, Any]) -> Story:
         succeeds_from,
         usual_took=row["usual_took"],
         usual_lag=row["usual_lag"],
-        until=until(tries[-1], opening["stay_ended_at"]),
+        until=until(tries[-1], row["stay_ended_at"]),
     )
 
 
 def told(one: Mapping[str, Any]) -> Try:
-    names = ("got_at", "ended_at", "outcome", "failed", "cause", "due_at")
-    return Try(**{name: one[name] for name in names})
+    return Try(*(one[name] for name in Try._fields))
 
 
 def until(last: Try, stay_ended_at: int | None) -> int:

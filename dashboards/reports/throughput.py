@@ -73,8 +73,8 @@ def check(inputs: Inputs, rows: Rows) -> None:
         ),
     ),
     charts=(
-        Chart("Put by minute", "lines", "minute", "put", "queue"),
-        Chart("Accepted by minute", "lines", "minute", "accepted", "queue"),
+        Chart("Put", "lines", "minute", "put", "queue"),
+        Chart("Accepted", "lines", "minute", "accepted", "queue"),
     ),
     keep_days=30,
     check=check,

@@ -11,93 +11,105 @@ resubmitted copies; deliveries of copies count for the original message
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dashboards.reports import Chart, Column, Inputs, Parameter, Rows, Values, report
-from dashboards.reports.policy_replay import Policy, recorded, replay, story_of
+from dashboards.reports.policy_replay import Policy, bounds, story_of
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
+    from pyarrow import Array
     from pyspark.sql import DataFrame
 
 AS_RECORDED, AS_GIVEN = "as recorded", "as given"
-# rescued messages if all unknown attempts fail, or if all succeed
-LEAST, MOST = "least", "most"
-FATES = """array<struct<policy string, bound string, end string, attempts bigint,
-    later_us bigint, failing_us bigint>>"""
+# ``least`` and ``most``: the row is of the bound in which all unknown attempts fail, or
+# succeed; it is of both if they are the same.
+FATES = """array<struct<policy string, least boolean, most boolean, end string,
+    attempts bigint, later_us bigint, failing_us bigint>>"""
 
 # A resubmitted copy is traced to its dead letter, and that to the message that was
 # dead-lettered; copies of copies are traced to the first message, up to four times.
-STAYS = """
-    now AS (
-        SELECT * FROM {open} WHERE day = (SELECT max(day) FROM {open})
-    ),
-    stays AS (
-        SELECT message_id, queue_id, stay, ended_at, failed, parent_message_id,
-            parent_end
-        FROM {lifelines}
+LINKS = """
+    WITH copies AS (
+        SELECT message_id, parent_message_id, parent_end FROM {lifelines}
         UNION ALL
-        SELECT message_id, queue_id, stay, NULL, failed, parent_message_id, parent_end
-        FROM now LEFT ANTI JOIN {lifelines} AS over USING (message_id, queue_id, stay)
-    ),
-    link AS (
-        SELECT child.message_id, max(letter.parent_message_id) AS origin_id
-        FROM stays AS child JOIN stays AS letter
-          ON child.parent_message_id = letter.message_id
-        WHERE child.parent_end = 'resubmitted'
-          AND letter.parent_end IN ('dead-lettered', 'discarded', 'expired')
-        GROUP BY child.message_id
-    ),
-    origin AS (
-        SELECT a.message_id,
-            coalesce(d.origin_id, c.origin_id, b.origin_id, a.origin_id) AS origin_id
-        FROM link AS a
-        LEFT JOIN link AS b ON b.message_id = a.origin_id
-        LEFT JOIN link AS c ON c.message_id = b.origin_id
-        LEFT JOIN link AS d ON d.message_id = c.origin_id
+        SELECT message_id, parent_message_id, parent_end FROM {open}
+        WHERE day = (SELECT max(day) FROM {open})
     )
+    SELECT child.message_id, max(letter.parent_message_id) AS origin_id
+    FROM copies AS child JOIN copies AS letter
+      ON child.parent_message_id = letter.message_id
+    WHERE child.parent_end = 'resubmitted'
+      AND letter.parent_end IN ('dead-lettered', 'discarded', 'expired')
+    GROUP BY child.message_id
 """
 TRIES = """
-    tries AS (
-        SELECT coalesce(origin.origin_id, d.message_id) AS origin_id, d.queue_id,
-            d.queue, d.message_id, d.stay, d.outcome, d.failed, d.cause, d.fingerprint,
+    WITH origin AS (
+        SELECT a.message_id,
+            coalesce(d.origin_id, c.origin_id, b.origin_id, a.origin_id) AS origin_id
+        FROM {link} AS a
+        LEFT JOIN {link} AS b ON b.message_id = a.origin_id
+        LEFT JOIN {link} AS c ON c.message_id = b.origin_id
+        LEFT JOIN {link} AS d ON d.message_id = c.origin_id
+    ),
+    every AS (
+        SELECT /*+ REPARTITION(origin_id, queue_id) */
+            coalesce(origin.origin_id, d.message_id) AS origin_id, d.queue_id,
+            d.queue, d.message_id, d.stay, d.attempt,
             unix_micros(coalesce(d.got_at, d.ended_at)) AS got_at,
             unix_micros(d.ended_at) AS ended_at, unix_micros(d.next_due_at) AS due_at,
-            d.attempt
+            d.outcome, d.failed, d.cause, d.fingerprint
         FROM {deliveries} AS d LEFT JOIN origin USING (message_id)
         WHERE d.failed OR d.outcome = 'accepted'
-    ),
-    usual_took AS (
+    )
+    SELECT * FROM (
+        SELECT *, bool_or(failed) OVER (PARTITION BY origin_id, queue_id) AS has_failed
+        FROM (
+            SELECT *, lead(got_at) OVER (PARTITION BY origin_id, queue_id, message_id,
+                stay ORDER BY attempt) AS next_at
+            FROM every
+        )
+    )
+    WHERE has_failed
+"""
+STORIES = """
+    WITH usual_took AS (
         SELECT queue_id, fingerprint, median(greatest(ended_at - got_at, 0)) AS took
-        FROM tries WHERE failed GROUP BY ALL
+        FROM {tries} WHERE failed GROUP BY ALL
     ),
     usual_lag AS (
-        SELECT queue_id, median(lag) AS lag FROM (
-            SELECT queue_id, failed, lead(got_at) OVER stay - coalesce(due_at, ended_at)
-                AS lag
-            FROM tries
-            WINDOW stay AS (PARTITION BY queue_id, message_id, stay ORDER BY attempt)
-        ) WHERE failed AND lag >= 0 GROUP BY queue_id
+        SELECT queue_id, median(next_at - coalesce(due_at, ended_at)) AS lag
+        FROM {tries} WHERE failed AND next_at >= coalesce(due_at, ended_at)
+        GROUP BY queue_id
+    ),
+    told AS (
+        SELECT queue_id, max(queue) AS queue,
+            max_by(fingerprint, got_at) FILTER (WHERE failed) AS fingerprint,
+            min(struct(got_at, message_id, stay)) FILTER (WHERE failed) AS first,
+            array_sort(collect_list(struct(got_at, message_id, stay, attempt, ended_at,
+                outcome, failed, cause, due_at))) AS tries
+        FROM {tries} GROUP BY origin_id, queue_id
+    ),
+    stays AS (
+        SELECT message_id, queue_id, stay, ended_at, failed FROM {lifelines}
+        WHERE failed > 0
+        UNION ALL
+        SELECT message_id, queue_id, stay, NULL, failed FROM (
+            SELECT * FROM {open} WHERE day = (SELECT max(day) FROM {open})
+                AND failed > 0
+        ) LEFT ANTI JOIN {lifelines} AS over USING (message_id, queue_id, stay)
     )
-"""
-TOLD = """
-    SELECT max(t.queue) AS queue,
-        CAST(coalesce(max_by(usual_took.took, t.got_at) FILTER (WHERE t.failed), 0)
-            AS bigint) AS usual_took,
-        CAST(coalesce(max(usual_lag.lag), 0) AS bigint) AS usual_lag,
-        array_sort(collect_list(struct(t.got_at, t.message_id, t.stay, t.attempt,
-            t.ended_at, t.outcome, t.failed, t.cause, t.due_at,
-            unix_micros(stays.ended_at) AS stay_ended_at,
-            stays.failed AS stay_failed))) AS tries
-    FROM tries AS t
-    LEFT JOIN stays ON t.message_id = stays.message_id AND t.queue_id = stays.queue_id
-      AND t.stay = stays.stay
-    LEFT JOIN usual_took ON t.queue_id = usual_took.queue_id
-      AND t.fingerprint <=> usual_took.fingerprint AND t.failed
-    LEFT JOIN usual_lag ON t.queue_id = usual_lag.queue_id
-    GROUP BY t.origin_id, t.queue_id
-    HAVING bool_or(t.failed)
+    SELECT queue, tries, unix_micros(stays.ended_at) AS stay_ended_at,
+        CAST(coalesce(usual_took.took, 0) AS bigint) AS usual_took,
+        CAST(coalesce(usual_lag.lag, 0) AS bigint) AS usual_lag
+    FROM told
+    JOIN stays ON first.message_id = stays.message_id AND first.stay = stays.stay
+      AND told.queue_id = stays.queue_id
+      AND stays.failed = size(filter(tries, one -> one.failed
+        AND one.message_id = first.message_id AND one.stay = first.stay))
+    LEFT JOIN usual_took ON told.queue_id = usual_took.queue_id
+      AND told.fingerprint <=> usual_took.fingerprint
+    LEFT JOIN usual_lag ON told.queue_id = usual_lag.queue_id
 """
 
 
@@ -105,21 +117,18 @@ def stories(inputs: Inputs, queue: str) -> DataFrame:
     """One row for each message that failed: its tries, and those of its copies.
 
     Messages that had already failed before the archive began are left out, because not
-    all of their failures are recorded.
+    all of their failures are recorded. The tries are computed once and kept while they
+    are used: the usual times come from all of them.
     """
     deliveries = inputs["deliveries"]
-    named = deliveries.where(deliveries["queue"].like(like(queue)))
-    return named.sparkSession.sql(
-        f"""
-        WITH {STAYS}, {TRIES}, told AS ({TOLD})
-        SELECT * FROM (SELECT *, filter(tries, one -> one.failed)[0] AS first FROM told)
-        WHERE first.stay_failed = size(filter(tries, one -> one.failed
-            AND one.message_id = first.message_id AND one.stay = first.stay))
-        """,  # noqa: S608  # constants
-        deliveries=named,
-        lifelines=inputs["lifelines"],
-        open=inputs["open"],
-    )
+    session = deliveries.sparkSession
+    stays: dict[str, Any] = {one: inputs[one] for one in ("lifelines", "open")}
+    tries = session.sql(
+        TRIES,
+        deliveries=deliveries.where(deliveries["queue"].like(like(queue))),
+        link=session.sql(LINKS, **stays).localCheckpoint(),
+    ).localCheckpoint()
+    return session.sql(STORIES, tries=tries, **stays)
 
 
 def like(pattern: str) -> str:
@@ -129,15 +138,27 @@ def like(pattern: str) -> str:
     return pattern.replace("*", "%")
 
 
-def fates(story: Any, policies: Mapping[str, Policy | None]) -> list[dict[str, Any]]:
-    """The simulated outcome of a story for each policy; for None the recorded one."""
-    known = story_of(story.asDict(recursive=True))
-    found = []
-    for name, policy in policies.items():
-        for bound, hopeful in ((LEAST, False), (MOST, True)):
-            fate = replay(known, policy, hopeful=hopeful) if policy else recorded(known)
-            found.append({"policy": name, "bound": bound, **vars(fate)})
-    return found
+def fates(stories: Array, policies: Mapping[str, Policy | None]) -> Array:
+    """The simulated outcomes of each story, as rows of ``FATES``.
+
+    Args:
+        stories: rows of ``stories``.
+        policies: by name; None is what was recorded.
+    """
+    import pyarrow as pa  # noqa: PLC0415  only executors call this
+
+    found: list[dict[str, Any]] = []
+    ends = [0]
+    for story in map(story_of, stories.to_pylist()):
+        for name, policy in policies.items():
+            least, most = bounds(story, policy)
+            same = least == most
+            row = {"policy": name, "least": True, "most": same}
+            found.append(row | least._asdict())
+            if not same:
+                found.append(row | {"least": False, "most": True} | most._asdict())
+        ends.append(len(found))
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.array(found))
 
 
 def policy_of(values: Values, name: str) -> Policy:
@@ -275,6 +296,9 @@ def check(_: Inputs, rows: Rows) -> None:
     nightly=False,
 )  # fmt: skip
 def build(inputs: Inputs, values: Values) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: PLC0415  not for pages
+    from pyspark.sql.pandas.functions import arrow_udf  # noqa: PLC0415
+
     given = values["a"] == AS_GIVEN
     policies = {
         f"A, {values['a']}": policy_of(values, "a") if given else None,
@@ -282,36 +306,32 @@ def build(inputs: Inputs, values: Values) -> DataFrame:
     }
     told = stories(inputs, values["queue"])
     session = told.sparkSession
-    session.udf.register("fates_of", partial(fates, policies=policies), FATES)
+    # Spark would evaluate type hints; a lambda has none.
+    fates_of = arrow_udf(lambda rows: fates(rows, policies), FATES)  # type: ignore[call-overload]
+    fate = told.select("queue", fates_of(F.struct(*told.columns)).alias("fates"))
     return session.sql(
-        f"""
+        """
         SELECT queue, policy, messages, rescued_least, rescued_most,
             rescued_least / messages AS certain, rescued_most / messages AS possible,
             died_least, died_most, left,
             later[0] / 1e6 AS p50, later[1] / 1e6 AS p90, later[2] / 1e6 AS p99,
             extra_least, extra_most, failing_least, failing_most
         FROM (
-            SELECT queue, fate.policy, count_if(least) AS messages,
-                count_if(least AND rescued) AS rescued_least,
-                count_if(most AND rescued) AS rescued_most,
-                count_if(most AND fate.end = 'died') AS died_least,
-                count_if(least AND fate.end = 'died') AS died_most,
-                count_if(least AND fate.end = 'left') AS left,
-                percentile(fate.later_us, array(0.5, 0.9, 0.99))
-                    FILTER (WHERE least AND rescued) AS later,
-                sum(fate.attempts - 1) FILTER (WHERE most) AS extra_least,
-                sum(fate.attempts - 1) FILTER (WHERE least) AS extra_most,
-                sum(fate.failing_us) FILTER (WHERE most) / 1e6 AS failing_least,
-                sum(fate.failing_us) FILTER (WHERE least) / 1e6 AS failing_most
-            FROM (
-                SELECT queue, fate, fate.bound = '{LEAST}' AS least,
-                    fate.bound = '{MOST}' AS most, fate.end = 'rescued' AS rescued
-                FROM (SELECT queue, explode(fates_of(struct(tries, usual_took,
-                    usual_lag))) AS fate FROM {{told}})
-            )
-            GROUP BY ALL
+            SELECT queue, policy, count_if(least) AS messages,
+                count_if(least AND end = 'rescued') AS rescued_least,
+                count_if(most AND end = 'rescued') AS rescued_most,
+                count_if(most AND end = 'died') AS died_least,
+                count_if(least AND end = 'died') AS died_most,
+                count_if(least AND end = 'left') AS left,
+                percentile(later_us, array(0.5, 0.9, 0.99))
+                    FILTER (WHERE least AND end = 'rescued') AS later,
+                sum(attempts - 1) FILTER (WHERE most) AS extra_least,
+                sum(attempts - 1) FILTER (WHERE least) AS extra_most,
+                sum(failing_us) FILTER (WHERE most) / 1e6 AS failing_least,
+                sum(failing_us) FILTER (WHERE least) / 1e6 AS failing_most
+            FROM (SELECT queue, inline(fates) FROM {fate}) GROUP BY queue, policy
         )
         ORDER BY queue, policy
-        """,  # noqa: S608  # constants
-        told=told,
+        """,
+        fate=fate,
     )

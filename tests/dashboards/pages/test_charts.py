@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dashboards.pages import charts
+from dashboards.pages import chart_series, charts
 from dashboards.pages.charts import Drawing, Points, Series
 from dashboards.reports import Chart, Column
 
@@ -116,3 +116,31 @@ def test_few_places_have_a_word() -> None:
     drawing = drawn("bars", {(MONDAY, "a"): 1.0}, days, COUNT)
     assert len(drawing.places) <= charts.LABELS
     assert drawing.places[0].word == days[-1]
+
+
+def test_the_sum_of_all_others_does_not_flatten_the_lines() -> None:
+    sums = {(MONDAY, "a"): 5.0, (TUESDAY, "a"): 4.0, (MONDAY, None): 900.0}
+
+    drawing = drawn("lines", sums, [MONDAY, TUESDAY], COUNT)
+
+    assert [one.series.key for one in drawing.lines] == ["a"]
+    assert [mark.word for mark in drawing.values] == [0, 1, 2, 3, 4, 5]
+    assert (drawing.total, drawing.draws_others) == (909, False)
+
+
+def test_a_series_keeps_its_colour_and_no_chart_has_one_twice() -> None:
+    colours: chart_series.Colours = {}
+
+    def of(*keys: str | None) -> dict[str | None, int]:
+        series = [Series(key, n, 1) for n, key in enumerate(keys)]
+        found = chart_series.coloured(series, "queue", colours)
+        return {one.key: one.n for one in found}
+
+    first = of("a", "b", "c", None)
+    second = of("d", "c", "a", None)
+    assert (second["a"], second["c"]) == (first["a"], first["c"])
+    assert second["d"] not in first.values()
+    assert first[None] == second[None] == chart_series.MOST_SERIES
+    third = of("p", "q", "r", "s", "t", "a")
+    assert len({*third.values()}) == 6
+    assert max(third.values()) < chart_series.MOST_SERIES

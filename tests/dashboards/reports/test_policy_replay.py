@@ -125,8 +125,13 @@ def test_without_end_and_without_success_it_goes_on() -> None:
 
 
 def row(*tries: dict[str, Any], ended_at: int | None) -> dict[str, Any]:
-    common = {"message_id": 1, "stay": 10, "stay_ended_at": ended_at, "due_at": None}
-    return {"usual_took": S, "usual_lag": 0, "tries": [common | one for one in tries]}
+    common = {"message_id": 1, "stay": 10, "due_at": None}
+    return {
+        "tries": [common | one for one in tries],
+        "stay_ended_at": ended_at,
+        "usual_took": S,
+        "usual_lag": 0,
+    }
 
 
 def seen(at_s: int, how: dict[str, Any], **more: Any) -> dict[str, Any]:
