@@ -1,7 +1,7 @@
 """Bronze: copy the journal to Parquet files, one for each day of a window.
 
-A window is a range of transaction ids. With its events, the fields of the messages that
-were put in it are copied.
+A window is a range of transaction ids, with at most ``MOST`` events. With its events,
+the fields of the messages that were put in it are copied.
 
 Exporting a window has three steps: store its bounds; write its events to one draft file
 for each day, and rename the drafts; list the files in the manifest and mark the window
@@ -16,28 +16,27 @@ for longer than the export of one window takes. A window that takes longer than
 
 from __future__ import annotations
 
-import json
 import logging
+from bisect import bisect_right
 from collections.abc import Callable, Generator
 from contextlib import closing
 from datetime import datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import adbc_driver_manager
 import adbc_driver_postgresql.dbapi as adbc
 import pyarrow as pa
+import pyarrow.compute as pc
 from adbc_driver_manager._reader import AdbcRecordBatchReader
 from django.db import connection, transaction
 from psycopg import pq as libpq
 from psycopg.conninfo import make_conninfo
 
-from broker.formats.error_fingerprint import fingerprint
 from broker.queueing.journal import has_read
 from dashboards import sql
 from dashboards.models import ArchiveFile, ExportWindow
-from dashboards.pipeline import message_fields
+from dashboards.pipeline import error_groups, message_fields
 from dashboards.pipeline.day_files import write
 from dashboards.pipeline.manifest import (
     BRONZE,
@@ -53,7 +52,7 @@ from dashboards.pipeline.manifest import (
 from dashboards.reports.errors import ArchiveDamaged
 from dashboards.spark import cpu_share
 
-SPAN = 1_000_000  # transactions in one window, so that each is read in seconds
+MOST = 2_000_000  # events in one window, so that each is read in seconds
 VERSION = 2  # the version of a file's columns; sources.py has a reader for each version
 EVER = ("-infinity", "infinity")
 # Of a statement that copies a window. That of pages is shorter: a window of a busy
@@ -64,8 +63,8 @@ CANCELLED = "57014"  # SQLSTATE: by its timeout, or by an administrator
 
 
 HALVED = (
-    "The server cancelled the export of transactions %d to %d of the journal; they are"
-    " exported %d at a time."
+    "The server cancelled the export of transactions %d to %d of the journal; the first"
+    " %d of them are exported now."
 )
 
 logger = logging.getLogger(__name__)
@@ -77,12 +76,12 @@ class JournalEnd(NamedTuple):
     lo: int
 
 
-def export(tell: Callable[[float], None], span: int = SPAN) -> datetime:
+def export(tell: Callable[[float], None], most: int = MOST) -> datetime:
     """Copy all events to the archive that it does not have yet.
 
     Args:
         tell: called after each window with the share that is done, from 0 to 1.
-        span: transactions in one window.
+        most: events in one window, unless one transaction has more.
 
     Returns:
         The time up to which the archive is complete: now, or the start of the oldest
@@ -93,12 +92,15 @@ def export(tell: Callable[[float], None], span: int = SPAN) -> datetime:
     """
     with exclusive():
         if left := ExportWindow.objects.filter(state=ExportWindow.State.OPEN).first():
-            span = min(span, close(left))
+            close(left)
         hi, as_of, lo = JournalEnd(*sql.fetch_one("journal_end"))
-        start = lo
+        start, reach = lo, most
         while start < hi:
-            window = open_window(start, min(start + span, hi))
-            span = min(span, close(window))
+            end = window_end(start, min(start + reach, hi), most)
+            window = open_window(start, end)
+            was_halved = close(window)
+            # events are counted in some more transactions than will be in the window
+            reach = (window.hi - start) * (1 if was_halved else 2)
             start = window.hi
             tell((start - lo) / (hi - lo))
     return as_of
@@ -138,6 +140,25 @@ def is_there(file: ArchiveFile) -> bool:
     return True
 
 
+def window_end(lo: int, hi: int, most: int) -> int:
+    """The end of the next window: at most ``hi``, at least one transaction, and with
+    at most ``most`` events where it has more than one."""
+    while hi - lo > 1:
+        ends, events = counted(lo, hi)
+        fitting = bisect_right(events, most)
+        if fitting:
+            return ends[fitting - 1]
+        hi = ends[0]
+    return hi
+
+
+def counted(lo: int, hi: int) -> tuple[list[int], list[int]]:
+    """The events of a range of transactions, added up to some ends; ``hi`` is one."""
+    batches = list(rows_of("events_counted", (str(lo), str(hi), *EVER, NO_TIMEOUT)))
+    found = pa.Table.from_batches(batches)
+    return found["upto"].to_pylist(), pc.cumulative_sum(found["events"]).to_pylist()
+
+
 @transaction.atomic
 def open_window(lo: int, hi: int) -> ExportWindow:
     """Store the bounds of the window that will be copied.
@@ -151,18 +172,19 @@ def open_window(lo: int, hi: int) -> ExportWindow:
     return ExportWindow.objects.create(n=n, lo=lo, hi=hi)
 
 
-def close(window: ExportWindow) -> int:
+def close(window: ExportWindow) -> bool:
     """Copy an open window to files, list them, and mark the window as done.
 
     A window that the server cancels is halved and copied again, so that the export
     makes progress.
 
     Returns:
-        The most transactions that a further window of this export should have.
+        Whether it was halved.
     """
-    span = SPAN
+    was_halved = False
     while (files := copied(window)) is None:
-        span = halve(window)
+        halve(window)
+        was_halved = True
     listed = ArchiveFile.objects.filter(table__in=COPIED, replaced_at__isnull=True)
     with transaction.atomic():
         put_in_place_of(listed.filter(window=window.n), files)
@@ -171,7 +193,7 @@ def close(window: ExportWindow) -> int:
             rows=sum(file.rows for file in files if file.table == BRONZE),
         )
     has_read("reports", window.hi)
-    return span
+    return was_halved
 
 
 def copied(window: ExportWindow) -> list[ArchiveFile] | None:
@@ -188,8 +210,8 @@ def is_single(window: ExportWindow) -> bool:
     return window.hi - window.lo == 1
 
 
-def halve(window: ExportWindow) -> int:
-    """Leave the second half of an open window to the next window; return the new span.
+def halve(window: ExportWindow) -> None:
+    """Leave the second half of an open window to the next window.
 
     Files of the whole window are removed; none of them is listed.
     """
@@ -200,7 +222,6 @@ def halve(window: ExportWindow) -> int:
     for table in COPIED:
         for file in root().glob(f"{table}/*/{window.n:06}.*"):
             file.unlink()
-    return span
 
 
 def copy(window: ExportWindow) -> list[ArchiveFile]:
@@ -269,15 +290,27 @@ def read(
         adbc_driver_manager.Error: the server refused, or cancelled after the timeout.
     """
     one = COPIED[table]
+    with closing(
+        rows_of(one.statement, (str(lo), str(hi), begin, end, timeout))
+    ) as batches:
+        for batch in batches:
+            yield one.kept(batch)
+
+
+def rows_of(statement: str, bounds: tuple[str, ...]) -> Generator[pa.RecordBatch]:
+    """The result of a statement, on a connection of its own.
+
+    Args:
+        statement: its name in ``dashboards/sql``.
+        bounds: the parameters of ``bounds.sql``.
+    """
     with adbc.connect(dsn(), autocommit=True) as journal, journal.cursor() as cursor:
-        bounds = (str(lo), str(hi), begin, end, timeout)
         cursor.execute(sql.statement("bounds"), bounds)
         *_, backend = cursor.fetchall()[0]
         cpu_share.take_along(backend)
-        cursor.execute(sql.statement(one.statement))
+        cursor.execute(sql.statement(statement))
         with closing(batches_of(cursor)) as batches:
-            for batch in batches:
-                yield one.kept(batch)
+            yield from batches
 
 
 def batches_of(cursor: adbc.Cursor) -> AdbcRecordBatchReader:
@@ -286,25 +319,6 @@ def batches_of(cursor: adbc.Cursor) -> AdbcRecordBatchReader:
     # the end of the stream releases what is not imported by then
     stream = cursor.fetch_arrow()
     return AdbcRecordBatchReader._import_from_c(stream.address)
-
-
-def with_fingerprints(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with a column for the fingerprint of each event's error."""
-    groups = [
-        group_of(detail) if detail and '"error"' in detail else None
-        for detail in batch["detail"].to_pylist()
-    ]
-    return batch.append_column("fingerprint", pa.array(groups, pa.string()))
-
-
-def group_of(detail: str) -> str | None:
-    error = json.loads(detail).get("error")
-    return key_of(error) if isinstance(error, str) and error else None
-
-
-@lru_cache(10_000)  # the attempts of a message often end with the same error
-def key_of(error: str) -> str:
-    return fingerprint(error).key
 
 
 def dsn() -> str:
@@ -326,6 +340,6 @@ class Copied(NamedTuple):
 
 
 COPIED = {
-    BRONZE: Copied("events_between", VERSION, with_fingerprints),
+    BRONZE: Copied("events_between", VERSION, error_groups.kept),
     MESSAGES: Copied("puts_between", message_fields.VERSION, message_fields.kept),
 }

@@ -15,7 +15,10 @@ SELECT
     e.actor,
     e.n,
     e.ids,
-    (e.detail - 'stack')::text AS detail
+    (e.detail - 'stack')::text AS detail,
+    CASE
+        WHEN jsonb_typeof(e.detail -> 'error') = 'string' THEN e.detail ->> 'error'
+    END AS error
 FROM broker_event e
 LEFT JOIN broker_queue q ON q.id = e.queue_id
 WHERE

@@ -3,7 +3,8 @@
 Messages come all day long to twenty queues. Of a hundred, 80 are accepted at once, 14
 at the second attempt, 6 die of their second; a third of the dead are sent back by an
 operator an hour later, and accepted. Each event is a transaction of its own, as if each
-message had been put and got alone: the dearest way for an archive.
+message had been put and got alone: the dearest way for an archive. Each message says of
+itself what those of a shop would.
 
 Transactions have numbers below zero, which no transaction of this server ever had.
 """
@@ -15,6 +16,7 @@ from itertools import accumulate
 
 from broker.models import Kind, Place, Queue
 from broker.sql import partitions
+from broker.sql.partitions import MESSAGES as SLICE
 from tests.bench import ground
 from tests.make import make_queue
 
@@ -59,6 +61,41 @@ STEPS = {
 EVENTS_OF_100 = 80 * 3 + 14 * 6 + 4 * 7 + 2 * 11
 WORDS = """(ARRAY['no such customer', 'the data base did not answer', 'disk full',
     'certificate has expired', 'amount is negative'])[1 + m.number / 7 % 5]"""
+STORIES = """
+SELECT number, {first_id} + number * {ids} AS id,
+    timestamptz '{day}' + number * interval '1 day' / {messages} AS at,
+    CASE WHEN number % 100 < {done} THEN 'done'
+        WHEN number % 100 < {again} THEN 'again'
+        WHEN number % 100 < {back} THEN 'back' ELSE 'dead' END AS story,
+    {words} || ' ' || number AS error
+FROM generate_series(0, {messages} - 1) AS m (number)
+"""
+# The message that was put, its dead letter, and what was sent back of that.
+MESSAGES = """
+INSERT INTO broker_message
+    (id, put_at, copied_from, priority, durable, address, content_type, producer,
+    message_id, correlation_id, reply_to, subject, group_id, properties, body)
+SELECT m.id + c.of, m.at + c.after * interval '1 second',
+    CASE WHEN c.of > 0 THEN m.id + c.of - 1 END,
+    CASE WHEN number % 10 = 0 THEN 7 ELSE 4 END, number % 50 > 0,
+    CASE WHEN c.of = 1 THEN '{address}' ELSE 'bench.orders' END,
+    'application/json', 'shop-' || number % 8,
+    'ID:' || md5(number::text)::uuid, CASE WHEN number % 3 = 0 THEN 'c' || number END,
+    CASE WHEN number % 5 = 0 THEN 'bench.answers' END,
+    (ARRAY['order', 'payment', 'parcel', 'return'])[1 + number % 4],
+    CASE WHEN number % 4 = 0 THEN 'customer-' || number % 5000 END,
+    jsonb_build_object('tenant', 't' || number % 100, 'customer', number % 5000,
+        'amount', round(number % 99991 / 100.0, 2), 'express', number % 7 = 0,
+        'trace', md5((number + 1)::text)::uuid, 'country',
+        (ARRAY['DE', 'AT', 'CH', 'FR', 'NL'])[1 + number % 5])
+        || CASE WHEN c.of = 1 THEN jsonb_build_object('_AMQ_ORIG_QUEUE', 'bench.orders',
+            '_AMQ_ORIG_MESSAGE_ID', m.id) ELSE '{{}}' END,
+    convert_to('{{"order": ' || number || ', "lines": 3}}', 'UTF8')
+FROM ({stories}) AS m
+JOIN (VALUES (0, 0, '{{done,again,back,dead}}'::text[]), (1, 62.4, '{{back,dead}}'),
+    (2, 3600, '{{back}}')) AS c (of, after, stories) ON m.story = ANY (c.stories)
+ORDER BY 1
+"""
 INSERT = """
 INSERT INTO broker_event
     (xid, at, kind, queue_id, came_from, went_to, uow, actor, n, ids, detail)
@@ -80,15 +117,7 @@ FROM (
             WHEN 'sent' THEN jsonb_build_object('operation', 1, 'copies',
                 jsonb_build_array(m.id + 2))
         END AS detail
-    FROM (
-        SELECT number, {first_id} + number * {ids} AS id,
-            timestamptz '{day}' + number * interval '1 day' / {messages} AS at,
-            CASE WHEN number % 100 < {done} THEN 'done'
-                WHEN number % 100 < {again} THEN 'again'
-                WHEN number % 100 < {back} THEN 'back' ELSE 'dead' END AS story,
-            {words} || ' ' || number AS error
-        FROM generate_series(0, {messages} - 1) AS m (number)
-    ) AS m
+    FROM ({stories}) AS m
     JOIN (VALUES {steps})
         AS s (story, n, after, kind, came_from, went_to, of, on_graveyard, told)
         USING (story)
@@ -121,6 +150,7 @@ def write(first: int, last: int) -> None:
         "graveyard": queues.pop(GRAVEYARD),
         "queue_ids": ", ".join(map(str, queues.values())),
         "steps": ", ".join(step.strip() for step in steps),
+        "address": GRAVEYARD,
         "words": WORDS,
         **dict(zip(SHARES, accumulate(SHARES.values()), strict=True)),
     }
@@ -128,13 +158,12 @@ def write(first: int, last: int) -> None:
         day = today - (back + 1) * DAY
         for one in (day, day + DAY):  # the last messages end on the next day
             partitions.make("broker_event", f"p{one:%Y%m%d}", "at", one, one + DAY)
-        ground.fetch(
-            INSERT.format(
-                xid=-(back + 1) * A_DAY,
-                day=day.isoformat(),
-                first_id=(MOST_DAYS - back) * A_DAY * IDS,
-                **known,
-            )
-        )
-    ground.fetch("VACUUM (ANALYZE) broker_event")
+        first_id = (MOST_DAYS - back) * A_DAY * IDS
+        for n in range(first_id // SLICE, (first_id + A_DAY * IDS) // SLICE + 1):
+            partitions.make("broker_message", f"p{n}", "id", n * SLICE, (n + 1) * SLICE)
+        stories = STORIES.format(day=day.isoformat(), first_id=first_id, **known)
+        ground.fetch(MESSAGES.format(stories=stories, **known))
+        xid = -(back + 1) * A_DAY
+        ground.fetch(INSERT.format(stories=stories, xid=xid, **known))
+    ground.fetch("VACUUM (ANALYZE) broker_event, broker_message")
     ground.fetch("CHECKPOINT")  # or the server writes while its pace is measured

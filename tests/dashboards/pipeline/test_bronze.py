@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pyarrow.parquet as pq
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from broker.models import Kind, Queue
 from dashboards.models import ArchiveFile, ExportWindow
@@ -22,8 +22,8 @@ from tests.dashboards.journal import (
 from tests.make import NOON
 
 
-def export(span: int = bronze.SPAN) -> None:
-    bronze.export(lambda _: None, span)
+def export(most: int = bronze.MOST) -> None:
+    bronze.export(lambda _: None, most)
 
 
 def archived() -> list[int]:
@@ -67,14 +67,42 @@ def test_a_long_journal_goes_over_in_windows_that_touch(orders: Queue) -> None:
     last = max(record(orders, [message_id]) for message_id in range(2, 8))
     until_final(last)
 
-    export(span=3)
+    export(most=3)
 
     assert archived() == list(range(1, 8))
     windows = list(ExportWindow.objects.all())
     assert windows[0].lo == first
     assert windows[-1].hi > last
     assert [w.hi for w in windows[:-1]] == [w.lo for w in windows[1:]]
-    assert all(w.hi - w.lo <= 3 for w in windows)
+    assert all(w.rows is not None and w.rows <= 3 for w in windows)
+
+
+def test_a_window_has_a_transaction_whole_and_others_up_to_a_number_of_events(
+    orders: Queue,
+) -> None:
+    for first in (1, 6):
+        with transaction.atomic():
+            for message_id in range(first, first + 4):
+                record(orders, [message_id])
+        last = record(orders, [first + 4])
+    until_final(last)
+
+    export(most=2)
+
+    assert archived() == list(range(1, 11))
+    assert [w.rows for w in ExportWindow.objects.all() if w.rows] == [4, 1, 4, 1]
+
+
+def test_transactions_that_wrote_nothing_to_the_journal_do_not_end_a_window(
+    orders: Queue,
+) -> None:
+    first = record(orders, [1])
+    until_final(first)
+    ends, events = bronze.counted(first - 5000, first + 5000)
+
+    assert (ends[-1], events[-1]) == (first + 5000, 1)
+    assert ends == sorted(ends)
+    assert bronze.window_end(first - 5000, first + 5000, 1) == first + 5000
 
 
 def test_what_an_open_transaction_wrote_arrives_later(orders: Queue) -> None:

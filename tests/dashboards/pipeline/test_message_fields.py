@@ -16,7 +16,7 @@ from broker.queueing.put import NewMessage, put_many
 from dashboards.models import ArchiveFile, ExportWindow
 from dashboards.pipeline import bronze, compaction
 from dashboards.pipeline.manifest import BRONZE, MESSAGES, current, place, root
-from dashboards.pipeline.message_fields import LONGEST, MOST
+from dashboards.pipeline.properties import LONGEST, MOST
 from dashboards.reports.field_significance import CUT
 from tests.broker.dying import back_out
 from tests.dashboards.histories import last_xid

@@ -98,7 +98,7 @@ class Trial:
 
     database: str
     var: Path
-    span: int  # transactions in one window
+    most: int  # events in one window
 
     def start(self) -> subprocess.Popen[bytes]:
         """A driver in a session of its own: so its Java is known after its death."""
@@ -106,7 +106,7 @@ class Trial:
 
         settings.VAR_DIR = self.var
         self.var.mkdir(parents=True, exist_ok=True)
-        what = [self.database, str(self.var), str(self.span)]
+        what = [self.database, str(self.var), str(self.most)]
         with self.log.open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "tests.tools.reports.killing", *what],
@@ -162,7 +162,7 @@ def processes_of(session: int) -> list[int]:
     return found
 
 
-def drive(var: Path, span: int) -> None:
+def drive(var: Path, most: int) -> None:
     """Every report in turn, as the worker runs them, in this process."""
     from functools import partial  # noqa: PLC0415
 
@@ -174,7 +174,7 @@ def drive(var: Path, span: int) -> None:
     from tests.dashboards.conftest import FEW_ROWS  # noqa: PLC0415
 
     settings.VAR_DIR = var
-    bronze.export = partial(bronze.export, span=span)
+    bronze.export = partial(bronze.export, most=most)
     for name, value in FEW_ROWS.items():  # the worker's Spark, too, is warm
         session.spark(var).conf.set(name, value)
     for slug, said in REPORTS.items():
@@ -203,7 +203,7 @@ def compare(database: str, var: Path, kills: int, seed: int) -> bool:
     """Print a line for each kill, and where tables differ."""
     from tests.tools.reports import archived  # noqa: PLC0415
 
-    trial = Trial(database, var / "undisturbed", span_of_windows())
+    trial = Trial(database, var / "undisturbed", most_of_windows())
     seconds = trial.finish()
     expected = archived.tables()
     files = {stage: count_of(stage, trial.var) for stage in STAGES}
@@ -212,7 +212,7 @@ def compare(database: str, var: Path, kills: int, seed: int) -> bool:
     hit: list[str] = []
     for n, point in enumerate(points(seed, files, seconds), 1):
         forget()
-        trial = Trial(database, var / f"kill-{n}", trial.span)
+        trial = Trial(database, var / f"kill-{n}", trial.most)
         java = trial.kill(point)
         if java is None:
             print(f"{point}: it had ended before", flush=True)
@@ -239,12 +239,12 @@ def size(tables: Mapping[str, Mapping[str, int]]) -> str:
     return f"{rows} rows of {len(tables)} tables"
 
 
-def span_of_windows() -> int:
-    """How many transactions a window has, so that the history lies in ``WINDOWS``."""
+def most_of_windows() -> int:
+    """How many events a window has, so that the history lies in ``WINDOWS``."""
     from django.db import connection  # noqa: PLC0415
 
     with connection.cursor() as cursor:
-        cursor.execute("SELECT max(xid) - min(xid) FROM broker_event")
+        cursor.execute("SELECT count(*) FROM broker_event")
         return int(cursor.fetchone()[0]) // WINDOWS + 1
 
 
@@ -254,14 +254,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("database", nargs="?", help="to run in, and nothing else")
     parser.add_argument("var", nargs="?", type=Path, help="where its files go")
-    parser.add_argument("span", nargs="?", type=int, help="transactions of a window")
+    parser.add_argument("most", nargs="?", type=int, help="events of a window")
     asked = parser.parse_args()
     django.setup()
     from django.conf import settings  # noqa: PLC0415
 
     if asked.database:
         settings.DATABASES["default"]["NAME"] = asked.database
-        drive(asked.var, asked.span)
+        drive(asked.var, asked.most)
         return
     from tests.bench.ground import own_database  # noqa: PLC0415
     from tests.dashboards.losses import make_losses  # noqa: PLC0415
