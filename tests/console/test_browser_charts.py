@@ -122,7 +122,7 @@ def test_a_time_that_is_selected_by_keys_leads_to_its_messages(
 
 def test_on_a_phone_the_first_message_is_seen_at_once(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    sign_in(page, "/queues/orders/")
+    page.goto("/queues/orders/")
     arrive(page, "orders")
 
     first = page.locator("main [data-row]").first.bounding_box()

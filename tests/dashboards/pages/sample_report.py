@@ -65,7 +65,7 @@ REPORT = Report(
         Chart("Tries by wait", "steps", "waited", "tries", "queue"),
         Chart("Tries by cause", "bars", "cause", "tries"),
         Chart("Tries by queue and day", "grid", "died", "tries", "queue"),
-        Chart("Kept by hour", "lines", "at", "kept", "words"),
+        Chart("Kept", "lines", "at", "kept", "words"),
     ),
     parameters=PARAMETERS,
 )
