@@ -100,7 +100,7 @@ class Listener:
             Symbol("platform"): f"Python {platform.python_version()}",
         }
         self.servers: list[asyncio.Server] = []
-        self.clients: set[Client] = set()
+        self.clients: dict[Client, asyncio.Transport] = {}  # each with its socket
         self.counts = Counts(self.limits)
         self.line = LoginLine(loop, self.counts)
         self.pool = Pool(loop, "amqp", threads=THREADS)
@@ -202,7 +202,7 @@ class Listener:
             self.rounds.refused(client.address, error.description)
             return False
         client.is_admitted = True
-        self.clients.add(client)
+        self.clients[client] = transport
         return True
 
     def welcome(self, client: Client) -> Rights:
@@ -229,7 +229,7 @@ class Listener:
     def dismiss(self, client: Client) -> None:
         """Uncount a client whose socket is closed."""
         if client in self.clients:
-            self.clients.remove(client)
+            del self.clients[client]
             user_id = client.user.pk if client.is_counted else None
             self.line.leave(client)
             self.counts.leave(client.host, user_id, had_turn=client.has_turn)
@@ -243,15 +243,18 @@ class Listener:
         self.stopping = True
         for server in self.servers:
             server.close()
-        for client in self.clients:
+        connected = [client for client in self.clients if client.is_connected]
+        for client in connected:
             client.hearing.hold("stop")  # what it sends now would not be confirmed
+        for client in self.clients.keys() - connected:
+            self.clients[client].abort()  # during its TLS handshake
         with suppress(TimeoutError):
             async with asyncio.timeout(BATCHES_END_WITHIN_S):
                 await self.puts.drain()
                 await self.large_puts.drain()
                 await self.settlements.drain()
         self.line.close()
-        for client in list(self.clients):
+        for client in connected:
             client.guard(client.force, STOPS)
             client.hearing.release("stop")
         await self.clients_leave()
@@ -268,8 +271,8 @@ class Listener:
         until = self.loop.time() + LEAVE_WITHIN_S
         while self.clients and self.loop.time() < until:
             await asyncio.sleep(0.01)
-        for client in list(self.clients):
-            client.transport.abort()
+        for transport in list(self.clients.values()):
+            transport.abort()
         await asyncio.sleep(0)
 
     async def threads_end(self) -> None:

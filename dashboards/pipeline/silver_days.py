@@ -114,12 +114,13 @@ def follows(one: PublishedDay | None, before: PublishedDay | None) -> bool:
     return one is not None and one.before == (before.opened if before else None)
 
 
-def together(days: Sequence[date]) -> list[date]:
+def together(days: Sequence[date], most: int) -> list[date]:
     """Some days that are built in one statement.
 
     Args:
         days: that are out of date. If the first is so only because of the day before
             it, the days after it will be, too.
+        most: as many at most.
     """
     newest = windows()
     one = PublishedDay.objects.filter(table=SILVER, day=days[0]).first()
@@ -129,7 +130,7 @@ def together(days: Sequence[date]) -> list[date]:
     for day in (day for day in newest if day >= days[0]):
         rows = touching(BRONZE, Span(day, day)).aggregate(rows=Sum("rows"))["rows"]
         events += rows or 0
-        full = len(some) == TOGETHER or events > MOST_EVENTS
+        full = len(some) == most or events > MOST_EVENTS
         if some and (full or not (all_follow or day in days)):
             break
         some.append(day)
@@ -152,13 +153,15 @@ def bring_up_to_date(
         ArchiveBusy: another process writes to the archive.
         ArchiveDamaged, QualityBroken, VersionUnknown: the day is left as it was.
     """
-    done = 0
+    done, most = 0, TOGETHER
     with exclusive():
         while days := stale():
-            some = together(days)
+            some = together(days, most)
             every = done + max(len(some), len(days))
             with around(done / every, (done + len(some)) / every):
                 batch = make(spark, some, run_id, as_of)
+            if len(batch.days) < len(some):
+                most = 1  # stays of later days may overlap, too
             for n, day in enumerate(batch.days):
                 publish(day, run_id, checked(batch, n, run_id))
             clear(batch.folder)
@@ -167,8 +170,7 @@ def bring_up_to_date(
 
 
 def last_before(day: date) -> PublishedDay | None:
-    earlier = PublishedDay.objects.filter(table=SILVER, day__lt=day)
-    return earlier.order_by("day").last()
+    return PublishedDay.objects.filter(table=SILVER, day__lt=day).order_by("day").last()
 
 
 def make(spark: SparkSession, days: list[date], run_id: int, as_of: datetime) -> Batch:
@@ -202,8 +204,7 @@ def opened_before(spark: SparkSession, before: PublishedDay | None) -> DataFrame
     """The stays that were open at the end of the day before."""
     if before is None:
         return spark.createDataFrame([], events.OPEN)
-    span = Span(before.day, before.day)
-    return sources.silver_of(spark, "open", span).drop("day")
+    return sources.silver_of(spark, "open", Span(before.day, before.day)).drop("day")
 
 
 def kept(
@@ -215,8 +216,7 @@ def kept(
     ``persist`` would not do: Spark does not use the kept frame as an argument of SQL.
     """
     told, sums = silver.needed(events.told(ordered), days, as_of, torn=torn)
-    told = told.localCheckpoint(storageLevel=KEPT)
-    return told, sums.get
+    return told.localCheckpoint(storageLevel=KEPT), sums.get
 
 
 def mended(

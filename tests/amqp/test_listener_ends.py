@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from django.db import connection, transaction
@@ -14,7 +16,8 @@ from broker.amqp.protocol.sections import split
 from broker.models import Authority, ClientConnection, Message, Queue
 from broker.monitoring import connections
 from broker.queueing.put import put
-from tests.amqp.listening import PASSWORD, Listening, Wire, listener
+from tests.amqp.certifying import certify
+from tests.amqp.listening import HOST, PASSWORD, Listening, Wire, listener
 from tests.amqp.putting import Speaker, message
 from tests.console.until import until
 from tests.make import make_queue, make_setting, make_user
@@ -154,3 +157,16 @@ def somebody_waits() -> bool:
             " AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
         )
         return bool(cursor.fetchone()[0])
+
+
+def test_a_listener_stops_while_somebody_shakes_hands(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    """Counted from its first byte on, a client is none before the end of the
+    handshake."""
+    with listener(certificates=certify(tmp_path).server) as here:
+        client = socket.create_connection((HOST, here.tls_port))
+        until(lambda: here.listener.clients)
+
+    with client:
+        assert client.recv(1) == b""

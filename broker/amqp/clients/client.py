@@ -62,6 +62,7 @@ class Client(Guarded, asyncio.Protocol):
         put_bytes: bytes of messages put by it and not answered.
     """
 
+    is_connected = False  # until the TLS handshake is over
     transport: asyncio.Transport
     hearing: Hearing
     identity: Identity
@@ -132,6 +133,7 @@ class Client(Guarded, asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         if self.gone:  # the connection ended before the TLS handshake
             return
+        self.is_connected = True
         self.transport = cast(asyncio.Transport, transport)
         self.hearing = Hearing(self.transport)
         self.transport.set_write_buffer_limits(high=self.limits.unsent_bytes)
@@ -143,7 +145,7 @@ class Client(Guarded, asyncio.Protocol):
         self.login.take_turn()
 
     def data_received(self, data: bytes) -> None:
-        if not hasattr(self, "transport"):
+        if not self.is_connected:
             self.early += data
         else:
             self.guard(self.receive, data)
@@ -174,7 +176,7 @@ class Client(Guarded, asyncio.Protocol):
                     endpoint.context.resumed()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if hasattr(self, "transport"):
+        if self.is_connected:
             self.guard(self.finish, lost=True)
         self.gone = True
         if isinstance(self.login, Login):

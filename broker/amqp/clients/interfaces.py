@@ -4,7 +4,7 @@ that its clients use."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from typing import Any, Protocol, TypeVar
 
 from broker.amqp.clients.access import Access
@@ -42,9 +42,11 @@ class ClientListener(LoginListener, Protocol[ClientT]):
     container_id: str
     properties: dict[Symbol, str]
     stopping: bool
-    clients: set[ClientT]
     principals: Principals
     own: Pool
+
+    @property
+    def clients(self) -> Collection[ClientT]: ...
 
     def admit(self, client: ClientT, transport: asyncio.Transport) -> bool: ...
 
