@@ -175,7 +175,7 @@ def test_what_a_link_wrote_is_not_said_to_be_the_application_s(
     text = said(sign_in("operator"), f"/messages/{number}/")
 
     assert "set by the application Copy the properties region EU" in text
-    ours = text.index("Properties that bridges wrote 13 properties")
+    ours = text.index("the properties that bridges wrote 13 properties")
     assert ours < text.index("JMS_SUN_JMSBRIDGE_DMQ_BODY_TRUNCATED false")
     assert "DMQ_TIMESTAMP 1773489660000 (2026-03-14 12:01:00.000)" in text
     assert ours < text.index("x-opt-bridge-path 9a")
