@@ -127,8 +127,8 @@ ORDER = "turn, at, seq"  # of the lines of an entry; the same text for every win
 FRESH = "before IS NULL AND NOT (day <=> day_before)"
 # The line does not continue the line before.
 BROKEN = f"o > 1 AND NOT (came <=> before) AND NOT ({FRESH})"
-NEXT = """IF(s.place IS NULL AND NOT s.rest[0].torn, 1, CAST(greatest(1, array_position(
-    transform(s.rest, one ->
+NEXT = """IF(s.place IS NULL AND NOT s.rest[0].unordered, 1,
+    CAST(greatest(1, array_position(transform(s.rest, one ->
         IF(one.day <=> s.rest[0].day, coalesce(one.came, 0S), -1S)),
     coalesce(s.place, 0S))) AS int))"""
 
@@ -147,12 +147,12 @@ def chained(broken: DataFrame) -> DataFrame:
         ),
         marked AS (
             SELECT *, bool_or(broken) OVER (PARTITION BY queue_id, message_id, of_day)
-                AS torn_day
+                AS day_unordered
             FROM dated
         ),
         story AS (
             SELECT queue_id, message_id, array_sort(collect_list(struct(
-                o, came, went, of_day AS day, torn_day AS torn))) AS story
+                o, came, went, of_day AS day, day_unordered AS unordered))) AS story
             FROM marked GROUP BY ALL
         ),
         again AS (
@@ -210,7 +210,7 @@ def told(ordered: DataFrame) -> DataFrame:
     first_got_at, failed, waited_us, delayed_us, held_us   of the stay
     failure    the newest error of the stay
     broken     whether the line does not continue the line before
-    torn       whether any line of the entry is broken
+    unordered       whether any line of the entry is broken
     """
     summed = with_sums(marked(ordered))
     return summed.sparkSession.sql(
@@ -232,7 +232,7 @@ def told(ordered: DataFrame) -> DataFrame:
             IF(first_got.stay = -nth, first_got.at, NULL) AS first_got_at,
             CAST(all_failed - until_stay.failed AS int) AS failed,
             {", ".join(f"all_{one} - until_stay.{one} AS {one}" for one in TIMES)},
-            failure, broken, torn
+            failure, broken, unordered
         FROM counted
         """,  # noqa: S608  # constants
         summed=summed,
@@ -267,7 +267,7 @@ def with_sums(marked: DataFrame) -> DataFrame:
     return marked.sparkSession.sql(
         f"""
         SELECT *, sum(CAST(begins AS int)) OVER entry AS nth,
-            bool_or(broken) OVER whole AS torn,
+            bool_or(broken) OVER whole AS unordered,
             {", ".join(f"sum(own_{one}) OVER entry AS all_{one}" for one in SUMS)},
             last(IF(begins, struct(coalesce(c.stay, seq) AS stay,
                 CASE WHEN c IS NOT NULL THEN c.began

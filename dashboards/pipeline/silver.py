@@ -61,7 +61,7 @@ LOST = "lost"  # outcome of a delivery whose end is not in the journal
 
 
 # The lines that a table of silver needs: most are only counted.
-NEEDED = """torn OR ends OR lost OR copy IS NOT NULL OR went IS NULL
+NEEDED = """unordered OR ends OR lost OR copy IS NOT NULL OR went IS NULL
     OR day IS NULL OR NOT (next_day <=> day)"""
 
 
@@ -184,7 +184,7 @@ class Tally(NamedTuple):
     deliveries_ended: int
     again: int  # stays that follow another stay and have no beginning
     # the highest id of a message whose first stay has no beginning
-    unput: int | None
+    without_put: int | None
     floor: int | None  # the lowest message id that was put
 
     def plus(self, other: Tally) -> Tally:
@@ -193,7 +193,7 @@ class Tally(NamedTuple):
             return [one for one in both if one is not None]
 
         added: dict[str, Any] = {name: sum(all_of(name)) for name in Tally._fields}
-        added["unput"] = max(all_of("unput"), default=None)
+        added["without_put"] = max(all_of("without_put"), default=None)
         added["floor"] = min(all_of("floor"), default=None)
         return Tally(**added)
 
@@ -207,13 +207,14 @@ SUMS = {
     "begun": "count_if(nth_day = {n} AND begins)",
     "ended": "count_if(nth_day = {n} AND went IS NULL)",
     "deliveries_ended": "count_if(nth_end = {n})",
-    "again": f"count_if(nth_day = {{n}} AND is_bare AND NOT ({FRESH}))",
-    "unput": f"max(IF(nth_day = {{n}} AND is_bare AND {FRESH}, message_id, NULL))",
+    "again": f"count_if(nth_day = {{n}} AND lacks_begin AND NOT ({FRESH}))",
+    "without_put": f"""max(IF(nth_day = {{n}} AND lacks_begin AND {FRESH},
+        message_id, NULL))""",
     "floor": f"min(IF(nth_day = {{n}} AND kind = {PUT}, message_id, NULL))",
 }
 WHOLE = {  # of all days
     "carried": "count_if(c IS NOT NULL)",  # stays that were open before
-    "torn": "count_if(torn)",
+    "unordered": "count_if(unordered)",
     "copies": "count_if(copy IS NOT NULL)",
     # stays that begin before the one before them has ended
     "overlaps": "count_if(came IS NULL AND before IS NOT NULL)",
@@ -241,7 +242,7 @@ def counted(journal: DataFrame, days: Sequence[date]) -> tuple[DataFrame, Observ
 
 
 def needed(
-    told: DataFrame, days: Sequence[date], as_of: datetime, *, torn: bool
+    told: DataFrame, days: Sequence[date], as_of: datetime, *, unordered: bool
 ) -> tuple[DataFrame, Observation]:
     """The lines that tables need; making them makes ``SUMS`` and ``WHOLE``.
 
@@ -251,9 +252,9 @@ def needed(
         as_of: all events before this time are in the archive. Close to the start of a
             day the order of events is not certain; whether a stay has a beginning is
             not asked there.
-        torn: whether lines of torn entries are summed, too.
+        unordered: whether lines of unordered entries are summed, too.
     """
-    both = "true" if torn else "NOT torn"
+    both = "true" if unordered else "NOT unordered"
     known = told.selectExpr(
         "*",
         f"IF({both}, array_position({dates(days)}, day), NULL) AS nth_day",
@@ -262,10 +263,10 @@ def needed(
         f"""begins AND came IS NOT NULL
             AND unix_micros(at) % {DAY_US} >= {EDGE_US}
             AND exists(array(TIMESTAMP '{as_of.isoformat()}'), one -> at <= one)
-            AS is_bare""",
+            AS lacks_begin""",
     )
     seen, sums = observed(known, SUMS, days, **WHOLE)
-    return seen.where(NEEDED).drop("nth_day", "nth_end", "is_bare"), sums
+    return seen.where(NEEDED).drop("nth_day", "nth_end", "lacks_begin"), sums
 
 
 def summed(stays: DataFrame, days: Sequence[date]) -> tuple[DataFrame, Observation]:
@@ -314,8 +315,9 @@ def check(
     """
     require_equal("every entry of every event is read", found.lines, found.entries)
     require_equal("every entry ends once", found.ended - found.again, found.ended)
-    known = floor is not None and found.unput is not None and found.unput >= floor
-    require_equal("no delivery is without a put", int(known), 0)
+    last = found.without_put
+    is_known = floor is not None and last is not None and last >= floor
+    require_equal("no delivery is without a put", int(is_known), 0)
     ends = found.deliveries_ended
     require_equal("every delivery that ended is a row", deliveries, ends)
     require_equal("every stay that ended is a timeline", lifelines, found.ended)

@@ -186,14 +186,12 @@ def make(spark: SparkSession, days: list[date], run_id: int, as_of: datetime) ->
     lines = events.lines(journal, opened_before(spark, last_before(days[0])))
     told, sums = kept(events.ordered(lines), days, as_of)
     found = silver.tallies(days, entries.get, sums)
-    if sums["torn"]:
+    if sums["unordered"]:
         told, more = mended(told, days, as_of)
         if more["overlaps"] and len(days) > 1:
             return make(spark, days[:1], run_id, as_of)
-        found = [
-            one.plus(two)
-            for one, two in zip(found, silver.tallies(days, more), strict=True)
-        ]
+        pairs = zip(found, silver.tallies(days, more), strict=True)
+        found = [one.plus(two) for one, two in pairs]
     opened = write(told, days, folder, copies=sums["copies"])
     if any(one.of_links for one in found):  # most brokers have no links
         write_transfers(sources.events(spark, span), folder)
@@ -208,23 +206,24 @@ def opened_before(spark: SparkSession, before: PublishedDay | None) -> DataFrame
 
 
 def kept(
-    ordered: DataFrame, days: list[date], as_of: datetime, *, torn: bool = False
+    ordered: DataFrame, days: list[date], as_of: datetime, *, unordered: bool = False
 ) -> tuple[DataFrame, dict[str, Any]]:
     """The lines that tables need, computed once and kept while they are used; and what
     was observed of all lines.
 
     ``persist`` would not do: Spark does not use the kept frame as an argument of SQL.
     """
-    told, sums = silver.needed(events.told(ordered), days, as_of, torn=torn)
+    told, sums = silver.needed(events.told(ordered), days, as_of, unordered=unordered)
     return told.localCheckpoint(storageLevel=KEPT), sums.get
 
 
 def mended(
     told: DataFrame, days: list[date], as_of: datetime
 ) -> tuple[DataFrame, dict[str, Any]]:
-    """The lines, with those of torn entries sorted again; and the sums of these."""
-    again, sums = kept(events.chained(told.where("torn")), days, as_of, torn=True)
-    return told.where("NOT torn").unionByName(again), sums
+    """The lines, those of unordered entries sorted again; and the sums of these."""
+    chained = events.chained(told.where("unordered"))
+    again, sums = kept(chained, days, as_of, unordered=True)
+    return told.where("NOT unordered").unionByName(again), sums
 
 
 def write(told: DataFrame, days: list[date], folder: Path, *, copies: int) -> list[int]:

@@ -47,7 +47,7 @@ def counted(queue: Queue) -> None:
     Ready.objects.filter(queue_id=queue.pk).update(backout_count=3, delivery_count=3)
 
 
-def end_others() -> bool:
+def end_others() -> None:
     """End the sessions by which other processes count as alive here, and not that of
     a dispatcher: other tests share a server of pages, which comes back."""
     with connection.cursor() as cursor:
@@ -60,7 +60,6 @@ def end_others() -> bool:
             " AND kind <> 'dispatcher'",
             [processes.LOCK_CLASS, processes.NAME],
         )
-    return True
 
 
 def count() -> int:
@@ -75,8 +74,12 @@ def test_the_first_process_of_all_forgets_them_whatever_started_it(
     processes.resign()
     counted(soft)
 
+    def are_forgotten() -> bool:
+        end_others()
+        return count() == 0
+
     with unit("backout-dispatcher"):
-        until(lambda: end_others() and count() == 0)
+        until(are_forgotten)
 
         counted(soft)
         processes.current()  # starts while another one is alive

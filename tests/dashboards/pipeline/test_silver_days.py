@@ -210,7 +210,7 @@ def test_a_delivery_without_a_put_is_noticed(
     [
         ({"entries": 11}, "every entry of every event is read"),
         ({"again": 1}, "every entry ends once"),
-        ({"unput": 7}, "no delivery is without a put"),
+        ({"without_put": 7}, "no delivery is without a put"),
         ({"deliveries_ended": 3}, "every delivery that ended is a row"),
         ({"ended": 2}, "every stay that ended is a timeline"),
         ({"begun": 2}, "every stay goes on or has ended"),
@@ -229,7 +229,7 @@ def test_what_is_written_is_held_to_the_lines(
         ended=1,
         deliveries_ended=2,
         again=0,
-        unput=6,
+        without_put=6,
         floor=None,
     )
     known = {"carried": 1, "deliveries": 2, "lifelines": 1, "opened": 1, "floor": 7}
