@@ -4,19 +4,20 @@
 --   upto    the end of the part, not part of it; the last one is archive.hi
 --   events  of the part
 WITH bounds AS MATERIALIZED (
-    SELECT
-        current_setting('archive.lo')::bigint AS lo,
-        current_setting('archive.hi')::bigint AS hi,
-        (current_setting('archive.hi')::bigint - current_setting('archive.lo')::bigint + 999)
-        / 1000 AS width
+    SELECT *, (hi - lo + 999) / 1000 AS width
+    FROM (
+        SELECT
+            current_setting('archive.lo')::bigint AS lo,
+            current_setting('archive.hi')::bigint AS hi
+    ) AS whole
 ),
 
 counted AS (
-    SELECT (e.xid - current_setting('archive.lo')::bigint) / b.width AS part, count(*) AS n
-    FROM broker_event e CROSS JOIN bounds b
-    WHERE
-        e.xid >= current_setting('archive.lo')::bigint
-        AND e.xid < current_setting('archive.hi')::bigint
+    SELECT
+        (e.xid - (SELECT lo FROM bounds)) / (SELECT width FROM bounds) AS part,
+        count(*) AS n
+    FROM broker_event e
+    WHERE e.xid >= (SELECT lo FROM bounds) AND e.xid < (SELECT hi FROM bounds)
     GROUP BY 1
 )
 

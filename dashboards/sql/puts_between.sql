@@ -6,8 +6,8 @@ WITH put AS MATERIALIZED (
     SELECT id, min(e.at) AS at
     FROM broker_event e CROSS JOIN LATERAL unnest(e.ids) AS id
     WHERE
-        e.xid >= current_setting('archive.lo')::bigint
-        AND e.xid < current_setting('archive.hi')::bigint
+        e.xid >= (SELECT current_setting('archive.lo')::bigint)
+        AND e.xid < (SELECT current_setting('archive.hi')::bigint)
         AND e.kind = 1
         AND e.came_from IS NULL
     GROUP BY id
@@ -29,6 +29,6 @@ FROM put LEFT JOIN broker_message m
     AND m.id >= (SELECT min(first.id) FROM put AS first)
     AND m.id <= (SELECT max(last.id) FROM put AS last)
 WHERE
-    put.at >= current_setting('archive.begin')::timestamptz
-    AND put.at < current_setting('archive.end')::timestamptz
+    put.at >= (SELECT current_setting('archive.begin')::timestamptz)
+    AND put.at < (SELECT current_setting('archive.end')::timestamptz)
 ORDER BY put.id
