@@ -130,7 +130,7 @@ def answer(drawing: Drawing) -> str:
         return f"{total}."
     largest = max(named, key=lambda one: one.total)
     of_all = amount(drawing.y, largest.total)
-    return f"{total}. Most: {series(drawing, largest, LONGEST)}, {of_all}."
+    return f"{total}. The largest part: {series(drawing, largest, LONGEST)}, {of_all}."
 
 
 def cut(text: str, longest: int) -> str:

@@ -6,7 +6,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 
+from console.templatetags.console_reports import answer
 from dashboards.pages import chart_series, charts
 from dashboards.pages.charts import Drawing, Points, Series
 from dashboards.reports import Chart, Column
@@ -126,6 +128,19 @@ def test_the_sum_of_all_others_does_not_flatten_the_lines() -> None:
     assert [one.series.key for one in drawing.lines] == ["a"]
     assert [mark.word for mark in drawing.values] == [0, 1, 2, 3, 4, 5]
     assert (drawing.total, drawing.draws_others) == (909, False)
+
+
+def test_a_chart_begins_with_its_sum_and_its_largest_part() -> None:
+    sums = {(MONDAY, "a"): 5.0, (MONDAY, "b"): 1200.0, (MONDAY, None): 900.0}
+
+    drawing = drawn("lines", sums, [MONDAY], COUNT)
+
+    assert answer(drawing) == "2,105 messages. The largest part: b, 1,200."
+    alone = drawn("lines", {(MONDAY, "a"): 5.0}, [MONDAY], COUNT)
+    assert answer(alone) == "5 messages."
+    key = render_to_string("dashboards/_key.html", {"drawing": drawing})
+    assert key.count("<rect") == 2
+    assert "not drawn: 900" in key
 
 
 def test_a_series_keeps_its_colour_and_no_chart_has_one_twice() -> None:
