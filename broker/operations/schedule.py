@@ -159,11 +159,14 @@ def usual_canary(operation: Operation) -> int:
     goals = dict(counted)
     depths = journal.depths(ids_of(Queue.objects.filter(name__in=goals)))
     taken = [depth.done[Kind.GET] for depth in depths.values()]
+    messages = sum(goals.values())
     return canaries.usual(
         operation,
-        sum(goals.values()),
+        messages,
         has_consumers=any(taken),
-        dies_again=error_history.dies_again(operation.pk),
+        # of a large plan the errors make no difference, and take long to read
+        dies_again=messages <= canaries.LARGE
+        and error_history.dies_again(operation.pk),
     )
 
 

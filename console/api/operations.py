@@ -23,6 +23,7 @@ from console.operations.permissions import require_sight
 from console.operations.siblings import siblings_in
 
 router = Router(tags=["operations"])
+ABOUT = ("created_by", "course", "approval__approved_by")  # what is read with each
 Fate = OperationItem.Fate
 
 
@@ -143,8 +144,7 @@ class ItemQuery(Schema):
 )
 def read_operation(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     """An operation: kind, person, and progress."""
-    found, _ = seen(request, operation_id)
-    return state_of(request, found.pk)
+    return shown_of(request, *seen(request, operation_id))
 
 
 @router.post(
@@ -166,9 +166,14 @@ def approve_operation(
 
 def state_of(request: HttpRequest, operation_id: int) -> dict[str, Any]:
     """The present state of an operation."""
-    about = ("created_by", "course", "approval__approved_by")
-    found = Operation.objects.select_related(*about).get(pk=operation_id)
-    ledger = results.ledger_of(found)
+    found = Operation.objects.select_related(*ABOUT).get(pk=operation_id)
+    return shown_of(request, found, results.ledger_of(found))
+
+
+def shown_of(
+    request: HttpRequest, found: Operation, ledger: results.Ledger
+) -> dict[str, Any]:
+    """The state of an operation that was read with ``ABOUT``."""
     counts = Counter(
         planned=ledger.planned,
         done=ledger.done,
@@ -271,7 +276,7 @@ def item_told(one: OperationItem, ledger: results.Ledger) -> dict[str, Any]:
 def seen(request: HttpRequest, operation_id: int) -> tuple[Operation, results.Ledger]:
     """An operation that the caller may see, as for the pages."""
     require(request, "broker.view_queue")
-    known = Operation.objects.select_related("created_by", "approval__approved_by")
+    known = Operation.objects.select_related(*ABOUT)
     found = known.filter(pk=operation_id).first() if operation_id < 2**63 else None
     if found is None:
         raise Http404(f"operation {operation_id}")

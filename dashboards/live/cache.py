@@ -7,6 +7,7 @@ so that it never takes most of the database's time.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +15,9 @@ from threading import RLock, Thread
 from typing import Generic, TypeVar
 
 from django.core.cache import cache
-from django.db import connection
+from django.db import DatabaseError, connection
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -90,6 +93,8 @@ def look_apart(key: str, look: Callable[[], object]) -> None:
     """Refresh in a separate thread with its own connection."""
     try:
         look_now(key, look)
+    except DatabaseError as error:
+        logger.warning("%s was not refreshed: %s", key, error)
     finally:
         cache.delete(LOOKING.format(key))
         connection.close()
