@@ -36,6 +36,7 @@ from console.views.messages import (
     scheduled,
     search,
     send,
+    tasks,
 )
 from console.views.operations import approvals, operations, order, patches, schedule
 from console.views.queues import (
@@ -177,6 +178,7 @@ pages: list[URLPattern | URLResolver] = [
     path("operations/<int:operation_id>/pace/", schedule.pace, name="pace"),
     path("operations/<int:operation_id>/narrow/", schedule.narrow, name="narrow"),
     path("operations/<int:operation_id>/ceiling/", schedule.take_in, name="take_in"),
+    path("tasks/", tasks.tasks, name="tasks"),
     path("scheduled/", scheduled.scheduled, name="scheduled"),
     path("scheduled/recurring/", recurring.recurring, name="recurring"),
     path(

@@ -70,6 +70,7 @@ from console.api.messages import (
     search,
     sending,
     taking,
+    tasks,
 )
 
 PARTS = (
@@ -78,7 +79,7 @@ PARTS = (
     *(addresses, settings, definitions, operations, acting, courses, repairs),
     *(connections, credentials, audit, health, groups, rules, own_rights),
     *(reports, views, parts, documents, in_doubt, alerts, alert_rules),
-    *(discards, scheduled, units_of_work, consumers, edits),
+    *(discards, scheduled, tasks, units_of_work, consumers, edits),
 )
 SECRET = {"create_credential"}  # the response is not stored, so it is not repeated
 KEY = {

@@ -1,4 +1,4 @@
-"""``backout consumer``: ConnectionConsumers, and delivery that has stopped."""
+"""``backout consumer`` and ``task``: ConnectionConsumers, and the tasks they run."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from broker.security import authorities
 from console.cli import people, telling
 from console.cli.options import Json, User
 from console.cli.people import NOTHING
+from console.messages import task_list
 from console.queues import consumer_list
 
 Name = Annotated[str, Argument(help="The queue.")]
@@ -65,3 +66,15 @@ def start(self: Any, name: Name, *, user: User = None, json: Json = False) -> No
     self.tell(told, f"Delivery from {name} {said}.", as_json=json)
     if not was_stopped:
         raise typer.Exit(NOTHING)
+
+
+def list_tasks(self: Any, *, user: User = None, json: Json = False) -> None:
+    """List tasks by name: how many wait, run, and failed."""
+    person = people.acting(user)
+    people.require(person, "broker.view_queue")
+    rows = [row.told() for row in task_list.rows_for(person)]
+    if not json:
+        for row in rows:
+            row["queues"] = ", ".join(row["queues"])
+            row["errors"] = "; ".join(one["pattern"] for one in row["errors"])
+    self.tell_rows("tasks", rows, as_json=json, empty="There are no tasks.")

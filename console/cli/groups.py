@@ -122,6 +122,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
         },
     ),
     "scheduled": ("Delayed messages.", {"list": scheduled.list_delayed}),
+    "task": ("Tasks of Django and Celery.", {"list": consuming.list_tasks}),
     "uow": (
         "Open units of work.",
         {"list": uow.list_all, "show": uow.show, "back-out": uow.back_out},

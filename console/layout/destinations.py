@@ -107,6 +107,13 @@ DESTINATIONS = (
         views=("console:recurring",),
     ),
     Destination(
+        "Tasks",
+        "success",
+        "console:tasks",
+        "broker.view_queue",
+        key="t",
+    ),
+    Destination(
         "Units of work",
         "in-flight",
         "console:units",

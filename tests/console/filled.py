@@ -88,9 +88,23 @@ def empty() -> Paths:
     }
 
 
+JSON = "application/json"
+TASK = {"task": "shop.tasks.send_invoice"}
+CALLS = (  # of Django's Tasks, and of Celery
+    b'{"args": [17], "kwargs": {"to": "a@example.com", "copies": 2}}',
+    b'[[17, {"to": "a@example.com"}], {}, {"callbacks": null, "chain": null}]',
+)
 LISTS = (
     *("queues", "overview", "dead_letters", "rules", "discards", "consumers"),
-    *("connections", "credentials", "health", "operations", "audit", "scheduled"),
+    *(
+        "connections",
+        "credentials",
+        "health",
+        "operations",
+        "audit",
+        "scheduled",
+        "tasks",
+    ),
     *("units", "preferences", "rights", "bridges", "alerts", "new_queue"),
 )
 
@@ -161,6 +175,12 @@ def of_messages(user: User, now: datetime) -> Paths:
         put("answers", body, content_type=content_type, subject="answer").message_id
         for content_type, body in BODIES.items()
     ]
+    shown += [
+        put(
+            "answers", body, content_type="application/json", properties=TASK
+        ).message_id
+        for body in CALLS
+    ]
     of_ibm = put("answers", b"a", **rfh2(usr(tenant="t7", region="north"))).message_id
     put_many(make_messages(60, LONG, subject="x" * 200, producer="shop"))
     put_many(make_messages(2, "bills", message_id="ID:of/a-sender twice"))
@@ -192,6 +212,7 @@ def of_messages(user: User, now: datetime) -> Paths:
         "console:go": ["/go/?q=a", f"/go/?q={delayed}x"],
         "console:scheduled": ["/scheduled/"],
         "console:recurring": ["/scheduled/recurring/"],
+        "console:tasks": ["/tasks/"],
         "console:discards": ["/discards/"],
         "console:restore": [at("console:restore", query=f"?item={item(discarded)}")],
     }

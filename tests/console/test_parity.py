@@ -171,6 +171,7 @@ SHOWS: Mapping[str, Ways] = {
     "console:audit_export": Ways("list_records", "audit list"),
     "console:audit_record": Ways("list_records", "audit list"),
     "console:scheduled": Ways("list_scheduled", "scheduled list"),
+    "console:tasks": Ways("list_tasks", "task list"),
     "console:recurring": Ways("list_recurring", "recurring list"),
     "console:units": Ways("list_units_of_work", "uow list"),
     "console:unit": Ways("read_unit_of_work", "uow show"),

@@ -1,1 +1,1 @@
-"""Pages of messages: one, search, edit, copies, scheduled, discards."""
+"""Pages of messages: one, search, edit, copies, scheduled, tasks, discards."""

@@ -23,6 +23,7 @@ from broker.security import authorities, redaction
 from broker.security.redaction import Veil
 from console.accounts import masking
 from console.bodies import viewers
+from console.bodies.calls import call_of
 from console.bodies.mq_headers import decoded
 from console.bodies.unwrap import Opened
 from console.bodies.viewers import Shown
@@ -130,6 +131,7 @@ def shown(
         "may_browse": may_browse,
         "trace": trace_of(seen) if may_browse else None,
         "body": None,
+        "call": None,
         "headers": None,
         "repairs": repairs_of(request, story, held, veil) if may_browse else [],
         "send_to": queue_to_send(held, story) if found and may_browse else "",
@@ -140,6 +142,7 @@ def shown(
     }
     if found and heads:
         context |= in_view(request, found, heads[1], story.size, veil)
+        context["call"] = call_of(seen, veil.body(heads[1], found.content_type).body)
     if found:
         head = b"".join(heads) if heads and not veil else None
         context["headers"] = decoded(found, story.backout_count, head, timezone.now())
