@@ -30,6 +30,7 @@ from tests.console.alert_acts import make_alerts
 from tests.console.filled_links import make_links
 from tests.console.filled_operations import make_operations
 from tests.console.filled_reports import make_reports
+from tests.console.filled_tasks import make_tasks
 from tests.console.letters import attempt, die, make_places
 from tests.console.poison import DEAD_LETTERS, make_payments, poison, remove, rfh2, usr
 from tests.console.test_discards import item, throw_away
@@ -88,24 +89,10 @@ def empty() -> Paths:
     }
 
 
-JSON = "application/json"
-TASK = {"task": "shop.tasks.send_invoice"}
-CALLS = (  # of Django's Tasks, and of Celery
-    b'{"args": [17], "kwargs": {"to": "a@example.com", "copies": 2}}',
-    b'[[17, {"to": "a@example.com"}], {}, {"callbacks": null, "chain": null}]',
-)
 LISTS = (
     *("queues", "overview", "dead_letters", "rules", "discards", "consumers"),
-    *(
-        "connections",
-        "credentials",
-        "health",
-        "operations",
-        "audit",
-        "scheduled",
-        "tasks",
-    ),
-    *("units", "preferences", "rights", "bridges", "alerts", "new_queue"),
+    *("connections", "credentials", "health", "operations", "audit", "scheduled"),
+    *("units", "preferences", "rights", "bridges", "alerts", "new_queue", "tasks"),
 )
 
 
@@ -175,12 +162,6 @@ def of_messages(user: User, now: datetime) -> Paths:
         put("answers", body, content_type=content_type, subject="answer").message_id
         for content_type, body in BODIES.items()
     ]
-    shown += [
-        put(
-            "answers", body, content_type="application/json", properties=TASK
-        ).message_id
-        for body in CALLS
-    ]
     of_ibm = put("answers", b"a", **rfh2(usr(tenant="t7", region="north"))).message_id
     put_many(make_messages(60, LONG, subject="x" * 200, producer="shop"))
     put_many(make_messages(2, "bills", message_id="ID:of/a-sender twice"))
@@ -197,7 +178,8 @@ def of_messages(user: User, now: datetime) -> Paths:
     (accepted,) = attempt(queue="bills", now=now)
     saved_views.save(user, "Dead ones", filters.parse("state:dead"), is_shared=True)
     states = (of_ibm, scheduled, expiring, delayed, discarded, moved, accepted)
-    paths = [message(one) for one in (*shown, *states, *make_carried(now))]
+    made = (*shown, *make_tasks(), *states, *make_carried(now))
+    paths = [message(one) for one in made]
     return {
         "console:message": [*paths, message(shown[0], "?as=hex")],
         "console:messages": [
