@@ -29,6 +29,7 @@ from django.utils import timezone
 from broker.security import authorities, redaction
 from dashboards.models import ReportRow, ReportRun
 from dashboards.reports import Column, Report
+from dashboards.reports.quality import CheckResult
 
 BROWSE = "broker.browse_queue"  # the permission to read properties
 PERIODS = (1, 7, 30, 90)  # days
@@ -218,6 +219,17 @@ def runs_seen_by(user: authorities.Principal, report: Report) -> QuerySet[Report
     said = every.order_by().values_list(KT("parameters__queue"), flat=True).distinct()
     seen = [one for one in said if not one or held.on("inquire", one)]
     return every.filter(Q(parameters__queue__in=seen) | Q(parameters__queue=None))
+
+
+def checks_seen_by(
+    user: authorities.Principal, run: ReportRun | None
+) -> list[CheckResult]:
+    """What a run checked. Its numbers count all queues, so only users who may inquire
+    all see them."""
+    if run is None or not authorities.held_by(user).everywhere("inquire"):
+        return []
+    checks: list[CheckResult] = run.checks
+    return checks
 
 
 def require_queue(

@@ -81,7 +81,12 @@ def shown(
         request.GET.get("page")
     )
     start = asked.parameters if asked else {}
+    state = status(about, request.user, asked)
+    is_active = state["run"] and state["run"].is_active
+    checked = state["done"] if is_active else state["run"]
     context = {
+        "checked": checked,
+        "checks": results.checks_seen_by(request.user, checked),
         "wanted": wanted,
         "periods": PERIODS,
         "form": form or run_requests.ParametersForm(about, request.user, start=start),
@@ -98,7 +103,7 @@ def shown(
     return render(
         request,
         "dashboards/report.html",
-        context | status(about, request.user, asked) | table(about, page, wanted, rows),
+        context | state | table(about, page, wanted, rows),
         status=status_code,
     )
 

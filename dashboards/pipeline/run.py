@@ -29,7 +29,7 @@ from dashboards.pipeline import (
     sources,
 )
 from dashboards.pipeline.progress import watched
-from dashboards.reports import Report, discover
+from dashboards.reports import Report, discover, quality
 from dashboards.reports.errors import Cancelled, Overtaken, ReportError
 from dashboards.spark import session
 from dashboards.spark.errors import ConnectClientMissing
@@ -44,15 +44,16 @@ def perform(run_id: int) -> None:
         run = runs.take(run_id) if held else None
         if not run:
             return
-        try:
-            with IDLE.in_use():
-                steps(run, discover()[run.report])
-        except Exception as error:
-            if runs.is_cancelled(run):
-                runs.end_cancelled(run)
-                raise Cancelled from error
-            runs.stop(run, sentence(error))
-            raise
+        with quality.kept():
+            try:
+                with IDLE.in_use():
+                    steps(run, discover()[run.report])
+            except Exception as error:
+                if runs.is_cancelled(run):
+                    runs.end_cancelled(run)
+                    raise Cancelled from error
+                runs.stop(run, sentence(error), quality.results())
+                raise
 
 
 def steps(run: ReportRun, report: Report) -> None:
@@ -145,6 +146,7 @@ def end(run: ReportRun, as_of: datetime, through: int, rows: int) -> None:
         as_of=as_of,
         through=through,
         rows=rows,
+        checks=quality.results(),
     )
     if not ended:
         raise Overtaken
