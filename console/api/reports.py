@@ -53,11 +53,11 @@ class CheckOf(Schema):
     claim: str
     found: int
     expected: int
-    times: int  # how often it was checked
+    times: int
 
 
 class RunDetail(RunState):
-    """One run, with its checks; none for callers who may not inquire all queues."""
+    """One run, with its checks if the caller may inquire all queues."""
 
     checks: list[CheckOf]
 
@@ -167,9 +167,7 @@ def read_report(request: HttpRequest, slug: Path[str]) -> dict[str, Any]:
     one = known(slug)
     return summary(request, one, schedules.every()) | {
         "columns": [fields_of(column, ColumnOf) for column in one.columns],
-        "parameters": [
-            fields_of(parameter, ParameterOf) for parameter in one.parameters
-        ],
+        "parameters": [fields_of(each, ParameterOf) for each in one.parameters],
     }
 
 

@@ -21,6 +21,11 @@ BACKOUT_REPORTS_DUE_HOUR: Annotated[
     "Hour of the day (UTC) by which the reports of the night should be done; after it"
     " the alert reports-late fires. Negative: never.",
 ] = 6
+BACKOUT_REPORTS_SPARK_CONF: Annotated[
+    str,
+    "Settings of Spark, as key=value,key=value or a JSON object; they count before"
+    " those of the reports and those of spark-defaults.conf.",
+] = ""
 BACKOUT_ROLE_PREFIX: Annotated[
     str, "What the names of the groups viewer, auditor, operator and so on begin with."
 ] = "backout-"

@@ -31,8 +31,8 @@ from dashboards.pipeline import (
 from dashboards.pipeline.progress import watched
 from dashboards.reports import Report, discover, quality
 from dashboards.reports.errors import Cancelled, Overtaken, ReportError
-from dashboards.spark import session
-from dashboards.spark.errors import ConnectClientMissing
+from dashboards.spark import own_conf, session
+from dashboards.spark.errors import ConfUnreadable, ConnectClientMissing
 from dashboards.spark.idle import IDLE
 
 KEEP_DAYS = 400
@@ -125,8 +125,9 @@ def started(run: ReportRun) -> SparkSession:
     runs.go_on(run, 0.2)
     runs.tell(run, 0.2, "Starting Spark")
     try:
-        return session.spark(settings.VAR_DIR)
-    except ConnectClientMissing as error:
+        own = own_conf.read(settings.BACKOUT_REPORTS_SPARK_CONF)
+        return session.spark(settings.VAR_DIR, own)
+    except (ConfUnreadable, ConnectClientMissing) as error:
         raise ReportError(str(error)) from error
 
 
