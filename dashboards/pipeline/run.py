@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from dashboards.models import ReportRun
 from dashboards.pipeline import (
+    archive,
     bronze,
     compaction,
     gold,
@@ -57,6 +58,7 @@ def perform(run_id: int) -> None:
 
 
 def steps(run: ReportRun, report: Report) -> None:
+    archive.require()
     as_of = last_as_of(run)
     if as_of is None:
         as_of = bring_up_to_date(run)
