@@ -91,6 +91,8 @@ def test_what_is_said_of_a_message_and_by_it_is_archived() -> None:
             "group_id": "g",
             "reply_to": "answers",
             "size": 15,
+            "report": None,
+            "feedback": None,
             "properties": {"n": "7", "x": "-1.5", "vip": "true", "tenant": "t7"},
             "numbers": {"n": 7.0, "x": -1.5},
         }
