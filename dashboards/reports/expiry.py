@@ -31,7 +31,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
     inputs=("lifelines",),
     columns=(
         Column("day", "Day", "day"),
-        Column("hour", "Hour", "moment"),
+        Column("hour", "Hour", "moment", unit="hour"),
         Column("queue", "Queue", "queue"),
         Column("expired", "Expired", "count"),
         Column(
