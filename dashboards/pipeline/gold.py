@@ -83,10 +83,14 @@ def answer(
 ) -> pa.Table:
     """The rows of a report with parameters; they set how many days it looks back."""
     values = report.read(said)
-    last = as_of.date()
+    span = period(values, as_of.date())
+    return count(spark, report, span, values | {AS_OF: as_of})
+
+
+def period(values: Mapping[str, Any], last: date) -> Span:
+    """The days that a report with parameters looks back."""
     back = values.get(DAYS)
-    first = last - (back - 1) * DAY if back else date.min
-    return count(spark, report, Span(first, last), values | {AS_OF: as_of})
+    return Span(last - (back - 1) * DAY if back else date.min, last)
 
 
 def count(

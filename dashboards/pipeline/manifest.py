@@ -7,14 +7,14 @@ that a crash left on the disk were never listed, and are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
 from django.db.models.functions import Now
 
 from dashboards.models import ArchiveFile, ReportRun
@@ -72,6 +72,12 @@ def current(table: str) -> QuerySet[ArchiveFile]:
 def touching(table: str, span: Span) -> QuerySet[ArchiveFile]:
     """The current files of a table that may have rows of these days."""
     return current(table).filter(day__lte=span.last, last_day__gte=span.first)
+
+
+def rows_of(table: str, days: Iterable[date]) -> int:
+    """The number of rows of some days that are listed."""
+    files = current(table).filter(day__in=list(days))
+    return files.aggregate(rows=Sum("rows"))["rows"] or 0
 
 
 @contextmanager

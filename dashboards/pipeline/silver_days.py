@@ -43,6 +43,7 @@ from dashboards.pipeline.manifest import (
     of_day,
     place,
     put_in_place_of,
+    rows_of,
     touching,
 )
 from dashboards.reports.quality import require_equal
@@ -277,7 +278,7 @@ def checked(batch: Batch, n: int, run_id: int) -> WrittenDay:
         for table in silver.SCHEMAS
     }
     before = last_before(day)
-    carried = batch.carried if n == 0 else rows_of("open", batch.days[n - 1])
+    carried = batch.carried if n == 0 else rows_of("open", [batch.days[n - 1]])
     floor = before.floor if before else None
     silver.check(
         found,
@@ -292,12 +293,6 @@ def checked(batch: Batch, n: int, run_id: int) -> WrittenDay:
     )
     known = (one for one in (floor, found.floor) if one is not None)
     return WrittenDay(files, min(known, default=None), found.lines, batch.opened[n])
-
-
-def rows_of(table: str, day: date) -> int:
-    """The number of rows that are published of a day."""
-    found = touching(table, Span(day, day)).aggregate(rows=Sum("rows"))["rows"]
-    return found or 0
 
 
 def gathered(batch: Batch, day: date, run_id: int) -> list[ArchiveFile]:

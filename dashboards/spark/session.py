@@ -38,6 +38,10 @@ OF_THIS_MACHINE = {
     # compressed files; with its default, 10 MB, the rows could fill the heap.
     "spark.sql.autoBroadcastJoinThreshold": "1m",
 }
+# So many events are read sooner than Java's second compiler has made code for them.
+FEW_EVENTS = 2_000_000
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+ONE_COMPILER = {JAVA_OPTIONS: "-XX:TieredStopAtLevel=1"}
 # Executors may run the broker's code (``reports.policy_replay``). They import it from
 # this path, or from the same path on their machine.
 PROJECT = Path(__file__).resolve().parents[2]
@@ -50,19 +54,26 @@ exec '{java}' "$@"
 """
 
 
-def spark(var: Path, own: Mapping[str, str] = NOTHING) -> SparkSession:
-    """The session; the first call starts Java, which takes about six seconds.
+def spark(
+    var: Path, own: Mapping[str, str] = NOTHING, *, events: int | None = None
+) -> SparkSession:
+    """The session; the first call starts Java, which takes about six seconds. Java that
+    was started for few events is followed by another if there are many.
 
     Args:
         var: the folder for Spark's temporary files and its event logs.
         own: settings of this installation, which count before all others.
+        events: that are to be read, about; None: nobody knows.
     """
     if address := os.environ.get("SPARK_REMOTE"):
         return far_away(address, var, own)
     if has_died():
         forget()
+    is_few = events is not None and events <= FEW_EVENTS
     if running := SparkSession.getActiveSession():
-        return running
+        if events is None or is_few or not is_for_few(running):
+            return running
+        end()
     logging.getLogger("py4j").setLevel(logging.WARNING)  # INFO logs every connection
     os.environ["JAVA_HOME"] = str(java_home(var))
     master = os.environ.get("SPARK_MASTER") or f"local[{CORES}]"
@@ -75,7 +86,8 @@ def spark(var: Path, own: Mapping[str, str] = NOTHING) -> SparkSession:
     history(var).mkdir(parents=True, exist_ok=True)
     drop_old_history(var)
     conf = SparkConf().setAppName("reports").setMaster(master)
-    chosen = settings(var) | (OF_THIS_MACHINE if is_local else {}) | dict(own)
+    here = OF_THIS_MACHINE | (ONE_COMPILER if is_few else {})
+    chosen = settings(var) | (here if is_local else {}) | dict(own)
     conf.setAll(list(chosen.items()))
     # this starts Java
     cpu_share.behind_all(partial(SparkContext._ensure_initialized, conf=conf))
@@ -98,6 +110,10 @@ def far_away(address: str, var: Path, own: Mapping[str, str]) -> SparkSession:
         return builder.getOrCreate()
     except ImportError as error:
         raise ConnectClientMissing from error
+
+
+def is_for_few(running: SparkSession) -> bool:
+    return running.conf.get(JAVA_OPTIONS, "") == ONE_COMPILER[JAVA_OPTIONS]
 
 
 def end() -> None:
