@@ -34,7 +34,8 @@ def late(rule: AlertRule, seen: Readings) -> Iterator[RuleFinding]:
 def not_done(now: datetime) -> list[str]:
     """The slugs of reports that were due in the 24 hours before the last
     ``BACKOUT_REPORTS_DUE_HOUR``, and that have not succeeded since they were due."""
-    hour = settings.BACKOUT_REPORTS_DUE_HOUR
+    # both are the console's; without it no report runs
+    hour = getattr(settings, "BACKOUT_REPORTS_DUE_HOUR", -1)
     if hour < 0 or not settings.BACKOUT_CELERY_APP:
         return []
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
