@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import BigIntegerField, DateTimeField, QuerySet, Sum
 from django.db.models.fields.json import KT
@@ -17,9 +17,6 @@ from django.db.models.functions import Cast, Trunc
 
 from dashboards.models import ReportRow
 from dashboards.reports import Column, Report
-
-if TYPE_CHECKING:
-    from dashboards.pages.results import Found
 
 HOUR, MINUTE = "hour", "minute"
 
@@ -50,7 +47,7 @@ class HourlyRows:
     groups: QuerySet[Any, Any]
 
     @classmethod
-    def of(cls, rows: Found, report: Report) -> HourlyRows:
+    def of(cls, rows: QuerySet[ReportRow], report: Report) -> HourlyRows:
         """The rows of minutes, added up, in no order."""
         column = times(report)
         assert column is not None
