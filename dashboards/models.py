@@ -164,6 +164,8 @@ class ReportRun(models.Model):
     through = models.PositiveIntegerField(null=True)
     # rows that the run wrote, in the days that it counted
     rows = models.PositiveIntegerField(null=True)
+    # what was checked before the run published, as ``reports.quality.CheckResult``
+    checks = models.JSONField(default=list, db_default=[], blank=True)
 
     class Meta:
         default_permissions = ()

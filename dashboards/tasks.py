@@ -10,7 +10,7 @@ from celery.signals import celeryd_init
 from broker.tasks import sent_when
 from dashboards.live import publisher
 from dashboards.pipeline import runs
-from dashboards.reports import discover
+from dashboards.reports import nightly
 from dashboards.spark import cpu_share
 
 QUEUE = "reports"
@@ -53,6 +53,5 @@ def ask_for_reports(slug: str = "", parameters: dict[str, Any] | None = None) ->
 
     The schedule is set under Settings; the default is each night at 01:10 UTC.
     """
-    nightly = [one.slug for one in discover().values() if one.nightly]
-    for one in [slug] if slug else nightly:
+    for one in [slug] if slug else nightly():
         runs.send(runs.ask_for(one, parameters=parameters if slug else None))

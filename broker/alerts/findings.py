@@ -10,9 +10,12 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
 
+from django.apps import apps
 from django.db.models import BooleanField, ExpressionWrapper
+from django.utils.module_loading import module_has_submodule
 
 from broker.alerts.names import OWN
 from broker.alerts.words import duration, messages
@@ -114,7 +117,8 @@ def of_rule(rule: AlertRule, seen: Readings) -> list[RuleFinding]:
         rule: an enabled rule.
         seen: the readings of this evaluation.
     """
-    every = CONDITIONS[Condition(rule.condition)](rule, seen)
+    known = CONDITIONS | of_applications()
+    every = known[Condition(rule.condition)](rule, seen)
     return heapq.nlargest(MOST, every, key=lambda one: one.value)
 
 
@@ -227,9 +231,13 @@ def full_disk(rule: AlertRule, seen: Readings) -> Iterator[RuleFinding]:
         yield RuleFinding(found.path, text, used)
 
 
-CONDITIONS: Mapping[
-    Condition, Callable[[AlertRule, Readings], Iterator[RuleFinding]]
-] = {
+def nothing(rule: AlertRule, seen: Readings) -> Iterator[RuleFinding]:
+    """No application that is installed knows of it."""
+    yield from ()
+
+
+Find = Callable[[AlertRule, Readings], Iterator[RuleFinding]]
+CONDITIONS: dict[Condition, Find] = {
     Condition.DEPTH: deep,
     Condition.AGE: old,
     Condition.NOT_CONSUMED: untaken,
@@ -240,4 +248,16 @@ CONDITIONS: Mapping[
     Condition.LINK: failed_links,
     Condition.APPROVAL: approvals,
     Condition.DISK: full_disk,
+    Condition.REPORTS: nothing,
 }
+
+
+@cache
+def of_applications() -> dict[Condition, Find]:
+    """What other applications find: ``CONDITIONS`` of their module
+    ``alert_conditions``."""
+    found: dict[Condition, Find] = {}
+    for one in apps.get_app_configs():
+        if module_has_submodule(one.module, "alert_conditions"):
+            found |= import_module(f"{one.name}.alert_conditions").CONDITIONS
+    return found

@@ -105,6 +105,7 @@ class AlertRule(models.Model):
         LINK = "link_failed", "a bridge link failed or tries again"
         APPROVAL = "approval", "an operation waits for an approval"
         DISK = "disk", "share of the disk in use"
+        REPORTS = "reports_late", "reports of the night are not done"
 
     class Severity(models.TextChoices):
         WARNING = "warning"
@@ -119,7 +120,7 @@ class AlertRule(models.Model):
         validators=[check_pattern],
         help_text="Queues, by name or pattern: * is one word, # at the end any words."
         " For dead-letter groups, the queues from which the messages came. No meaning"
-        " for links, approvals and the disk.",
+        " for links, approvals, the disk and reports.",
     )
     # messages; seconds for the condition AGE; percent for DISK; 0 where there is none
     threshold = models.PositiveBigIntegerField(default=0, db_default=0)

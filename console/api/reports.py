@@ -47,6 +47,21 @@ class RunState(Schema):
     duration_s: float | None
 
 
+class CheckOf(Schema):
+    """Two numbers that must agree, added up over all that the run built."""
+
+    claim: str
+    found: int
+    expected: int
+    times: int
+
+
+class RunDetail(RunState):
+    """One run, with its checks if the caller may inquire all queues."""
+
+    checks: list[CheckOf]
+
+
 class Summary(Schema):
     """A report in the list."""
 
@@ -152,9 +167,7 @@ def read_report(request: HttpRequest, slug: Path[str]) -> dict[str, Any]:
     one = known(slug)
     return summary(request, one, schedules.every()) | {
         "columns": [fields_of(column, ColumnOf) for column in one.columns],
-        "parameters": [
-            fields_of(parameter, ParameterOf) for parameter in one.parameters
-        ],
+        "parameters": [fields_of(each, ParameterOf) for each in one.parameters],
     }
 
 
@@ -227,7 +240,7 @@ def list_runs(
 
 @router.get(
     "/reports/{slug:slug}/runs/{int:run_id}",
-    response={200: RunState, **REFUSED},
+    response={200: RunDetail, **REFUSED},
     summary="A run of a report",
 )
 def read_run(
@@ -235,7 +248,8 @@ def read_run(
 ) -> dict[str, Any]:
     """The progress or the result of a run."""
     require(request, VIEW)
-    return state_of(run_of(request, slug, run_id))
+    one = run_of(request, slug, run_id)
+    return state_of(one) | {"checks": results.checks_seen_by(request.user, one)}
 
 
 @router.post(

@@ -15,6 +15,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from console.integration import middleware
 from console.runtime import prefix
+from dashboards.spark import own_conf
+from dashboards.spark.errors import ConfUnreadable
 
 CONSOLE = "console"  # the tag of those that load no URLs
 APPLICATIONS = (
@@ -124,6 +126,15 @@ def tasks_can_run(**_: Any) -> Iterator[CheckMessage]:
             hint="Add django_celery_beat to INSTALLED_APPS, and migrate.",
             id="console.E009",
         )
+
+
+@register(CONSOLE)
+def spark_can_be_set_up(**_: Any) -> Iterator[CheckMessage]:
+    """What an installation sets of Spark."""
+    try:
+        own_conf.read(settings.BACKOUT_REPORTS_SPARK_CONF)
+    except ConfUnreadable as error:
+        yield Error(str(error), id="console.E013")
 
 
 @register(CONSOLE)

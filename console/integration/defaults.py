@@ -16,6 +16,21 @@ BACKOUT_CELERY_APP: Annotated[
     "The Celery application that runs the tasks, as for celery -A; console is the"
     " console's own. Empty: the dispatchers do the housekeeping, and no report runs.",
 ] = ""
+BACKOUT_ARCHIVE: Annotated[
+    str,
+    "Folder of the reports' archive, or its URI in an object store or HDFS, as"
+    " s3://bucket/path. Empty: reports in VAR_DIR.",
+] = ""
+BACKOUT_REPORTS_DUE_HOUR: Annotated[
+    int,
+    "Hour of the day (UTC) by which the reports of the night should be done; after it"
+    " the alert reports-late fires. Negative: never.",
+] = 6
+BACKOUT_REPORTS_SPARK_CONF: Annotated[
+    str,
+    "Settings of Spark, as key=value,key=value or a JSON object; they count before"
+    " those of the reports and those of spark-defaults.conf.",
+] = ""
 BACKOUT_ROLE_PREFIX: Annotated[
     str, "What the names of the groups viewer, auditor, operator and so on begin with."
 ] = "backout-"

@@ -130,7 +130,8 @@ def moment(
     """A moment to the millisecond, with its date unless that is today.
 
     Args:
-        is_planned: a person has set the moment; it is shown in minutes.
+        is_planned: a person has set the moment, or it is of a whole minute; it is shown
+            in minutes.
     """
     if not at:  # templates turn a missing value into an empty text
         return format_html('<span class="muted">{}</span>', UNKNOWN)

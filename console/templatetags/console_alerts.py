@@ -21,6 +21,7 @@ WORDS = {
     Condition.LINK: "a link has failed, or transfers nothing",
     Condition.APPROVAL: "an operation waits for an approval",
     Condition.DISK: "{count} % of the disk or more are in use",
+    Condition.REPORTS: "reports of the night are not done in the morning",
 }
 
 PLACES = {
@@ -28,6 +29,7 @@ PLACES = {
     Condition.LINK: ("console:bridges", "See the links"),
     Condition.APPROVAL: ("console:operations", "See the operations"),
     Condition.DISK: ("console:health", "See the disk"),
+    Condition.REPORTS: ("dashboards:reports", "See the reports"),
 }
 
 

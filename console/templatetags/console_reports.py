@@ -43,7 +43,7 @@ def cell(one: Cell, wanted: ResultsQuery) -> SafeString | str:
     if value is None or value == "":
         return UNKNOWN
     if column.type == "moment":
-        return moment(value)
+        return moment(value, is_planned=bool(column.unit))  # an hour or a minute
     words: SafeString | str = amount(column, value)
     if column.type in ANYBODYS:
         words = shown(words, LONGEST)

@@ -49,6 +49,8 @@ def value(column: Column, stored: Any) -> Any:
     if column.type == "day":
         return date.fromisoformat(str(stored)[:10])
     if column.type == "moment":
+        if isinstance(stored, datetime):  # a row that was added up
+            return stored
         at = datetime.fromisoformat(str(stored))
         return at if at.tzinfo else at.replace(tzinfo=UTC)
     return stored
@@ -82,12 +84,19 @@ def term(column: Column, said: Any) -> str | None:
         word = str(said).lower().replace("_", "-")
         return word if word in CAUSES else None
     if isinstance(said, datetime):
-        at = said.astimezone(UTC).replace(tzinfo=None)
-        whole = at.second == at.microsecond == 0
-        return f"{at.isoformat(timespec='minutes' if whole else 'seconds')}Z"
+        return when(column, said.astimezone(UTC).replace(tzinfo=None))
     if isinstance(said, date):
         return said.isoformat()
     return quoted(said) if isinstance(said, str) else str(said)
+
+
+def when(column: Column, at: datetime) -> str:
+    """A time in the syntax of filters, where it is the whole unit that it names; an
+    hour is all of its minutes."""
+    if column.unit == "hour":
+        return f"{at:%Y-%m-%dT%H}:00Z..{at:%H}:59Z"
+    whole = at.second == at.microsecond == 0
+    return f"{at.isoformat(timespec='minutes' if whole else 'seconds')}Z"
 
 
 def plain(column: Column, said: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from django.template.loader import render_to_string
 
 from dashboards.models import ReportRun
 from dashboards.pages import cells, results
+from dashboards.pages.by_hour import HourlyRows
 from dashboards.pages.csv_safety import CsvSink, harmless
 from dashboards.pages.results import Found, ResultsQuery
 from dashboards.reports import Report
@@ -47,15 +48,20 @@ def write(
 
     Args:
         kind: one of ``TYPES``.
+        rows: in no order.
         run: the run of the rows, if there is one.
     """
-    every = in_order(rows[: MOST[kind]], wanted.report)
+    found = results.in_order(rows, wanted)
+    every = values(found[: MOST[kind]], wanted.report)
     if kind == "html":
-        return iter([letter(list(every), rows, wanted, run)])
+        listed = list(every)
+        total = found.count() if len(listed) == MOST["html"] else len(listed)
+        sums = results.sums(rows, wanted.report)
+        return iter([letter(listed, total, sums, wanted, run)])
     return WRITERS[kind](every, wanted.report)
 
 
-def in_order(rows: Found, report: Report) -> Iterator[Values]:
+def values(rows: Found | HourlyRows, report: Report) -> Iterator[Values]:
     for row in rows.iterator(chunk_size=PAGE):
         yield cells.values(report, row)
 
@@ -115,12 +121,14 @@ def schema_of(report: Report) -> pa.Schema:
 
 
 def letter(
-    every: list[Values], rows: Found, wanted: ResultsQuery, run: ReportRun | None
+    every: list[Values],
+    total: int,
+    sums: Mapping[str, int],
+    wanted: ResultsQuery,
+    run: ReportRun | None,
 ) -> bytes:
     """A self-contained HTML page, without scripts or external images."""
     report = wanted.report
-    total = rows.count() if len(every) == MOST["html"] else len(every)
-    sums = results.sums(rows.order_by(), report)
     context = {
         "report": report,
         "wanted": wanted,

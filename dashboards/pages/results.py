@@ -21,14 +21,16 @@ from django.db.models import (
     QuerySet,
     Sum,
 )
-from django.db.models.expressions import Combinable
+from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 from django.utils import timezone
 
 from broker.security import authorities, redaction
 from dashboards.models import ReportRow, ReportRun
+from dashboards.pages import by_hour
 from dashboards.reports import Column, Report
+from dashboards.reports.quality import CheckResult
 
 BROWSE = "broker.browse_queue"  # the permission to read properties
 PERIODS = (1, 7, 30, 90)  # days
@@ -49,19 +51,23 @@ class ResultsQuery:
     queue: str = ""
     run: int | None = None  # the id of a run of a report with parameters
     sort: str = ""  # the name of a column, with a minus for descending order
+    # whether rows of minutes are added up; then ``report`` is of hours
+    adds_up: bool = False
 
     @classmethod
     def of(cls, report: Report, said: Mapping[str, Any]) -> ResultsQuery:
         days, run = str(said.get("days", "")), str(said.get("run", ""))
         sort = str(said.get("sort", ""))
         names = {one.name for one in report.columns}
+        hourly = by_hour.of_hours(report) if said.get("by") == by_hour.HOUR else report
         return cls(
-            report,
+            hourly,
             timezone.now().date(),
             days=int(days) if days in map(str, PERIODS) else USUAL,
             queue=str(said.get("queue", "")),
             run=number(run),
             sort=sort if sort.removeprefix("-") in names else "",
+            adds_up=hourly is not report,
         )
 
     @property
@@ -173,23 +179,39 @@ def value_of(column: Column, report: Report) -> Combinable:
     return text  # days and times sort as text
 
 
-def in_order(rows: Found, wanted: ResultsQuery) -> Found:
-    """Rows by the chosen column; by default the newest day first, then by queue."""
-    name = wanted.sort.removeprefix("-")
-    by: list[Any] = ["-day"]
+def in_order(rows: Found, wanted: ResultsQuery) -> Found | by_hour.HourlyRows:
+    """Rows by the chosen column; by default the newest first, and of the same day or
+    time the largest.
+    """
+    by = [F("day").desc(nulls_last=True)]
+    by = [sorting(one, wanted) for one in chosen(wanted)] + by
     if wanted.report.is_by_day:
-        by += [text_of(one) for one in queue_columns(wanted.report)]
-    for column in wanted.report.columns:
-        if column.name == name:
-            value = value_of(column, wanted.report)
-            is_down = wanted.sort.startswith("-")
-            by.insert(
-                0,
-                value.desc(nulls_last=True)  # type: ignore[attr-defined]
-                if is_down
-                else value.asc(nulls_last=True),  # type: ignore[attr-defined]
-            )
+        by += [sorting(one, wanted) for one in usual(wanted.report)]
+    if wanted.adds_up:
+        return by_hour.HourlyRows.of(rows, wanted.report).order_by(*by)
     return rows.order_by(*by, "n", "pk")
+
+
+def chosen(wanted: ResultsQuery) -> list[str]:
+    return [wanted.sort] if wanted.sort else []
+
+
+def usual(report: Report) -> list[str]:
+    """The order within a day: the newest hour, the largest first count, the queue."""
+    time = by_hour.times(report)
+    counts = [f"-{one.name}" for one in report.columns if one.has_sum]
+    names = [one.name for one in queue_columns(report)]
+    return [*([f"-{time.name}"] if time else []), *counts[:1], *names]
+
+
+def sorting(said: str, wanted: ResultsQuery) -> OrderBy:
+    """How rows are sorted by a column, with a minus for descending order."""
+    name = said.removeprefix("-")
+    column = next(one for one in wanted.report.columns if one.name == name)
+    value = F(name) if wanted.adds_up else value_of(column, wanted.report)
+    is_down = said.startswith("-")
+    found: OrderBy = (value.desc if is_down else value.asc)(nulls_last=True)  # type: ignore[attr-defined]
+    return found
 
 
 def sums(rows: Found, report: Report) -> dict[str, int]:
@@ -218,6 +240,17 @@ def runs_seen_by(user: authorities.Principal, report: Report) -> QuerySet[Report
     said = every.order_by().values_list(KT("parameters__queue"), flat=True).distinct()
     seen = [one for one in said if not one or held.on("inquire", one)]
     return every.filter(Q(parameters__queue__in=seen) | Q(parameters__queue=None))
+
+
+def checks_seen_by(
+    user: authorities.Principal, run: ReportRun | None
+) -> list[CheckResult]:
+    """What a run checked. Its numbers count all queues, so only users who may inquire
+    all see them."""
+    if run is None or not authorities.held_by(user).everywhere("inquire"):
+        return []
+    checks: list[CheckResult] = run.checks
+    return checks
 
 
 def require_queue(

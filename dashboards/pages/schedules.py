@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.apps import apps
 from django.utils import timezone
 
-from dashboards.reports import Report
+from dashboards.reports import Report, nightly
 
 if TYPE_CHECKING:
     from django_celery_beat.models import PeriodicTask
@@ -58,6 +58,22 @@ def entries() -> Iterator[Scheduled]:
             words(one),
             about_then.replace(microsecond=0),
         )
+
+
+def due(begin: datetime, end: datetime) -> dict[str, datetime]:
+    """When each report was first due by a crontab in a period, by slug."""
+    if not apps.is_installed("django_celery_beat"):
+        return {}
+    periodic = apps.get_model("django_celery_beat", "PeriodicTask")
+    listed = periodic.objects.filter(task=TASK, enabled=True, crontab__isnull=False)
+    found: dict[str, datetime] = {}
+    for one in listed.select_related("crontab"):
+        start, left, _ = one.schedule.remaining_delta(begin)
+        if (first := start + left) <= end:
+            slug = str(kwargs_of(one).get("slug") or "")
+            for name in [slug] if slug else nightly():
+                found[name] = min(first, found.get(name, first))
+    return found
 
 
 def of(about: Report, known: list[Scheduled]) -> list[Scheduled]:

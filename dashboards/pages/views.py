@@ -26,6 +26,7 @@ from django_htmx.http import HttpResponseClientRefresh
 from broker.security.users import User
 from dashboards.models import ReportRow, ReportRun
 from dashboards.pages import (
+    by_hour,
     cells,
     chart_series,
     results,
@@ -77,11 +78,15 @@ def shown(
     if wanted.run is not None and "run" in request.GET:
         asked = seen.filter(pk=wanted.run).first()
     rows = results.found(request.user, wanted)
-    page = Paginator(results.in_order(rows, wanted), PAGE).get_page(
-        request.GET.get("page")
-    )
+    ordered: Any = results.in_order(rows, wanted)
+    page = Paginator(ordered, PAGE).get_page(request.GET.get("page"))
     start = asked.parameters if asked else {}
+    state = status(about, request.user, asked)
+    is_active = state["run"] and state["run"].is_active
+    checked = state["done"] if is_active else state["run"]
     context = {
+        "checked": checked,
+        "checks": results.checks_seen_by(request.user, checked),
         "wanted": wanted,
         "periods": PERIODS,
         "form": form or run_requests.ParametersForm(about, request.user, start=start),
@@ -90,6 +95,7 @@ def shown(
         "schedules": schedules.of(about, schedules.every()),
         "may_see_some": results.may_see_some(request.user, about),
         "has_notes": any(one.note for one in about.columns),
+        "has_minutes": wanted.adds_up or by_hour.of_hours(about) is not about,
         "has_queues": bool(results.queue_columns(about)),
         "query": query_of(request),
         "most": exports.MOST,
@@ -98,17 +104,19 @@ def shown(
     return render(
         request,
         "dashboards/report.html",
-        context | status(about, request.user, asked) | table(about, page, wanted, rows),
+        context | state | table(page, wanted, rows),
         status=status_code,
     )
 
 
 def table(
-    about: Report, page: Page[ReportRow], wanted: ResultsQuery, rows: results.Found
+    page: Page[ReportRow], wanted: ResultsQuery, rows: results.Found
 ) -> dict[str, Any]:
+    about = wanted.report
     listed = [cells.shown(about, row) for row in page.object_list]
     sums = results.sums(rows, about) if listed else {}
     return {
+        "report": about,
         "page": page,
         "rows": listed,
         "drawings": chart_series.drawings(rows, wanted) if listed else [],
@@ -189,7 +197,7 @@ def export(request: HttpRequest, slug: str) -> HttpResponseBase:
     if kind not in exports.TYPES:
         return redirect(page_of(about, None))
     done = exports.shown_run(about, wanted)
-    rows = results.in_order(results.found(request.user, wanted), wanted)
+    rows = results.found(request.user, wanted)
     headers = exports.headers(kind, about, timezone.now())
     content = exports.write(kind, rows, wanted, done)
     return streaming.streamed(request, content, headers)
@@ -199,7 +207,7 @@ def wanted_of(request: HttpRequest, about: Report) -> ResultsQuery:
     """The query of the URL; for a report with parameters, the last successful run by
     default.
     """
-    said = request.GET.dict()
+    said: dict[str, str] = {"by": by_hour.HOUR} | request.GET.dict()
     if about.is_by_day:
         said.pop("run", None)
     elif not results.number(said.get("run", "")):

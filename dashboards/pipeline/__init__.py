@@ -6,6 +6,7 @@ The modules, in the order in which data passes through them:
 ``bronze``          copies windows of the journal to Parquet files by day
 ``message_fields``  the same for the fields of the messages that were put in a window
 ``manifest``        the list of current files, and how files are replaced
+``archive``         where the files are: a folder, or an object store (``remote_path``)
 ``compaction``      merges the files of a past day; deletes data past its retention
 ``sources``         reads listed files as data frames
 ``events``          splits events into lines: one entry and one event, in order

@@ -21,7 +21,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Generator
 from contextlib import closing
 from datetime import datetime
-from pathlib import Path
 from typing import NamedTuple
 
 import adbc_driver_manager
@@ -37,17 +36,22 @@ from broker.queueing.journal import has_read
 from dashboards import sql
 from dashboards.models import ArchiveFile, ExportWindow
 from dashboards.pipeline import error_groups, message_fields
+from dashboards.pipeline.archive import (
+    ArchivePath,
+    checksum,
+    harden,
+    moved,
+    root,
+)
 from dashboards.pipeline.day_files import write
 from dashboards.pipeline.manifest import (
     BRONZE,
     MESSAGES,
     Span,
-    checksum,
     exclusive,
-    harden,
+    of_day,
     place,
     put_in_place_of,
-    root,
 )
 from dashboards.reports.errors import ArchiveDamaged
 from dashboards.spark import cpu_share
@@ -106,7 +110,7 @@ def export(tell: Callable[[float], None], most: int = MOST) -> datetime:
     return as_of
 
 
-def file_of(file: ArchiveFile) -> Path:
+def file_of(file: ArchiveFile) -> ArchivePath:
     """The path of a listed file; it is copied again if missing or changed.
 
     Raises:
@@ -241,14 +245,12 @@ def copy_table(table: str, window: ExportWindow) -> list[ArchiveFile]:
         lambda day: root() / table / str(day) / f"{window.n:06}.parquet",
     )
     return [
-        ArchiveFile(
-            table=table,
-            day=day,
-            last_day=day,
+        of_day(
+            table,
+            day,
+            file,
             version=COPIED[table].version,
-            path=str(file.relative_to(root())),
             rows=count,
-            checksum=checksum(file),
             lo=window.lo,
             hi=window.hi,
             window=window.n,
@@ -274,7 +276,7 @@ def recover(file: ArchiveFile) -> None:
     if rows != file.rows:
         again.unlink(missing_ok=True)
         raise ArchiveDamaged(file.path)
-    again.rename(place(file))
+    moved(again, place(file))
     harden([place(file)])
     ArchiveFile.objects.filter(pk=file.pk).update(
         checksum=checksum(place(file)), version=COPIED[file.table].version

@@ -6,21 +6,20 @@ from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from django.db import transaction
 from django.db.models import Count, F, Max
 
 from dashboards.models import ArchiveFile, PublishedDay, ReportRow
+from dashboards.pipeline.archive import reader, root
 from dashboards.pipeline.bronze import COPIED, file_of, is_there
 from dashboards.pipeline.day_files import write
 from dashboards.pipeline.manifest import (
     DAY,
     SILVER,
-    checksum,
     current,
     exclusive,
+    of_day,
     put_in_place_of,
-    root,
     sweep,
 )
 from dashboards.reports import discover
@@ -65,14 +64,12 @@ def compact(table: str, day: date) -> ArchiveFile | None:
     newest = max(piece.window or 0 for piece in pieces)
     name = root() / table / str(day) / f"through-{newest:06}.parquet"
     _, (file, rows) = write(batches(pieces), lambda _: name, by_day=False).popitem()
-    whole = ArchiveFile(
-        table=table,
-        day=day,
-        last_day=day,
+    whole = of_day(
+        table,
+        day,
+        file,
         version=version,
-        path=str(file.relative_to(root())),
         rows=rows,
-        checksum=checksum(file),
         lo=min(piece.lo or 0 for piece in pieces),
         hi=max(piece.hi or 0 for piece in pieces),
         window=newest,
@@ -85,7 +82,7 @@ def compact(table: str, day: date) -> ArchiveFile | None:
 def batches(pieces: list[ArchiveFile]) -> Iterator[pa.RecordBatch]:
     """The rows of all pieces, in the order of the journal."""
     for piece in pieces:
-        with pq.ParquetFile(file_of(piece)) as file:
+        with reader(file_of(piece)) as file:
             yield from file.iter_batches()
 
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import date
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dashboards.pipeline.manifest import harden
+from dashboards.pipeline.archive import ArchivePath, harden, moved, writer
 
 
 def write(
     batches: Iterator[pa.RecordBatch],
-    named: Callable[[date], Path],
+    named: Callable[[date], ArchivePath],
     *,
     by_day: bool = True,
-) -> dict[date, tuple[Path, int]]:
+) -> dict[date, tuple[ArchivePath, int]]:
     """Write rows to one file for each day, or to one file.
 
     Returns:
@@ -33,17 +32,14 @@ def write(
             for day, part in parts:
                 if day not in writers:
                     draft = named(day).with_suffix(".draft")
-                    draft.parent.mkdir(parents=True, exist_ok=True)
-                    writers[day] = open_files.enter_context(
-                        pq.ParquetWriter(draft, part.schema, compression="zstd")
-                    )
+                    writers[day] = open_files.enter_context(writer(draft, part.schema))
                 writers[day].write_batch(part)
                 rows[day] = rows.get(day, 0) + part.num_rows
     files = {day: named(day) for day in writers}
     for file in files.values():
         draft = file.with_suffix(".draft")
         harden([draft])
-        draft.rename(file)
+        moved(draft, file)
     harden(files.values())
     return {day: (file, rows[day]) for day, file in files.items()}
 

@@ -15,24 +15,22 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from django.db import connection, transaction
 from pyspark.sql import DataFrame, SparkSession
 
 from dashboards import sql
 from dashboards.models import ArchiveFile, PublishedDay, ReportRow, ReportRun
 from dashboards.pipeline import sources
+from dashboards.pipeline.archive import harden, root, writer
 from dashboards.pipeline.manifest import (
     DAY,
     GOLD,
     SILVER,
     Span,
-    checksum,
     current,
     folder_name,
-    harden,
+    of_day,
     put_in_place_of,
-    root,
 )
 from dashboards.reports.declaration import AS_OF, DAYS, Report
 from dashboards.reports.quality import require_equal
@@ -85,10 +83,14 @@ def answer(
 ) -> pa.Table:
     """The rows of a report with parameters; they set how many days it looks back."""
     values = report.read(said)
-    last = as_of.date()
+    span = period(values, as_of.date())
+    return count(spark, report, span, values | {AS_OF: as_of})
+
+
+def period(values: Mapping[str, Any], last: date) -> Span:
+    """The days that a report with parameters looks back."""
     back = values.get(DAYS)
-    first = last - (back - 1) * DAY if back else date.min
-    return count(spark, report, Span(first, last), values | {AS_OF: as_of})
+    return Span(last - (back - 1) * DAY if back else date.min, last)
 
 
 def count(
@@ -150,18 +152,11 @@ def store(
 def file(report: Report, run_id: int, day: date, found: pa.Table) -> ArchiveFile:
     """Write a day's rows to a file; the caller lists it."""
     path = root() / GOLD / report.slug / str(day) / f"{folder_name(run_id)}.parquet"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(found, path, compression="zstd")
+    with writer(path, found.schema) as new:
+        new.write_table(found)
     harden([path])
-    return ArchiveFile(
-        table=table_of(report),
-        day=day,
-        last_day=day,
-        version=report.version,
-        path=str(path.relative_to(root())),
-        rows=found.num_rows,
-        checksum=checksum(path),
-    )
+    about = {"version": report.version, "rows": found.num_rows}
+    return of_day(table_of(report), day, path, **about)
 
 
 def cells(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,22 +7,19 @@ that a crash left on the disk were never listed, and are ignored.
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, time, timedelta
-from pathlib import Path
-from typing import NamedTuple
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
 
-from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
 from django.db.models.functions import Now
 
 from dashboards.models import ArchiveFile, ReportRun
 from dashboards.pipeline import locks
+from dashboards.pipeline.archive import ArchivePath, checksum, clear, relative, root
 from dashboards.reports.errors import ArchiveBusy
 
 BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
@@ -47,12 +44,24 @@ class Span(NamedTuple):
         return datetime.combine(self.last + DAY, time(), UTC)
 
 
-def root() -> Path:
-    return Path(settings.VAR_DIR) / "reports"
-
-
-def place(file: ArchiveFile) -> Path:
+def place(file: ArchiveFile) -> ArchivePath:
     return root() / file.path
+
+
+def of_day(table: str, day: date, file: ArchivePath, **about: Any) -> ArchiveFile:
+    """A new file with rows of one day, not listed yet.
+
+    Args:
+        about: its version, its number of rows, and more fields of ``ArchiveFile``.
+    """
+    return ArchiveFile(
+        table=table,
+        day=day,
+        last_day=day,
+        path=relative(file),
+        checksum=checksum(file),
+        **about,
+    )
 
 
 def current(table: str) -> QuerySet[ArchiveFile]:
@@ -63,6 +72,12 @@ def current(table: str) -> QuerySet[ArchiveFile]:
 def touching(table: str, span: Span) -> QuerySet[ArchiveFile]:
     """The current files of a table that may have rows of these days."""
     return current(table).filter(day__lte=span.last, last_day__gte=span.first)
+
+
+def rows_of(table: str, days: Iterable[date]) -> int:
+    """The number of rows of some days that are listed."""
+    files = current(table).filter(day__in=list(days))
+    return files.aggregate(rows=Sum("rows"))["rows"] or 0
 
 
 @contextmanager
@@ -100,13 +115,13 @@ def sweep(grace: timedelta = GRACE) -> int:
     return len(files) + sum(map(clear, left_by_dead_runs()))
 
 
-def left_by_dead_runs() -> Iterator[Path]:
+def left_by_dead_runs() -> Iterator[ArchivePath]:
     """Files that are not listed and never will be: drafts, and files of dead runs.
 
     The disk is read first and the list last, so files that a run lists meanwhile are
     not taken for leftovers.
     """
-    found = [
+    found: list[ArchivePath] = [
         *(file for table in OF_WINDOWS for file in root().glob(f"{table}/*/*")),
         *root().glob(f"{SILVER}/*/run-*"),
         *root().glob(f"{GOLD}/*/*/*"),
@@ -114,36 +129,10 @@ def left_by_dead_runs() -> Iterator[Path]:
     running = ReportRun.objects.filter(state=ReportRun.State.RUNNING)
     pks = running.values_list("pk", flat=True)
     living = {folder_name(pk) for pk in pks if locks.is_held(pk)}
-    paths = map(Path, ArchiveFile.objects.values_list("path", flat=True))
+    paths = map(PurePosixPath, ArchiveFile.objects.values_list("path", flat=True))
     listed = {root() / one for path in paths for one in (path, *path.parents)}
     return (one for one in found if one not in listed and one.stem not in living)
 
 
 def folder_name(run_id: int) -> str:
     return f"run-{run_id}"
-
-
-def clear(left: Path) -> int:
-    """Delete a file or a folder; return 1 if it existed. No process writes to it."""
-    was_there = left.exists()
-    if left.is_dir():
-        shutil.rmtree(left, ignore_errors=True)
-    else:
-        left.unlink(missing_ok=True)
-    return int(was_there)
-
-
-def checksum(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
-
-
-def harden(files: Iterable[Path]) -> None:
-    """Flush files and their folders to the disk."""
-    named = list(files)
-    for path in [*named, *{path.parent for path in named}]:
-        entry = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(entry)
-        finally:
-            os.close(entry)

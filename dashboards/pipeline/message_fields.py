@@ -14,13 +14,15 @@ from broker.security import redaction
 from broker.security.redaction import Veil
 from dashboards.pipeline.properties import columns, cut
 
-VERSION = 1  # the version of the columns; sources.py has a reader for each version
+VERSION = 2  # the version of the columns; sources.py has a reader for each version
 # All fields but the first two are null if the message was already deleted.
 FIELDS = """
     message_id bigint, at timestamp, priority smallint, durable boolean, subject string,
     content_type string, producer string, group_id string, reply_to string, size bigint,
-    properties map<string, string>, numbers map<string, double>
+    report bigint, feedback bigint, properties map<string, string>,
+    numbers map<string, double>
 """
+ADDED = "report bigint, feedback bigint, "  # in version 2: IBM MQ's fields of the MQMD
 TEXTS = ("subject", "content_type", "producer", "group_id", "reply_to")
 
 

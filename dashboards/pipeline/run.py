@@ -9,30 +9,33 @@ skipped.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Now
+from django.utils import timezone
 from pyspark.sql import SparkSession
 
 from dashboards.models import ReportRun
 from dashboards.pipeline import (
+    archive,
     bronze,
     compaction,
     gold,
     locks,
+    manifest,
     runs,
     silver_days,
     sources,
 )
 from dashboards.pipeline.progress import watched
-from dashboards.reports import Report, discover
+from dashboards.reports import Report, discover, quality
 from dashboards.reports.errors import Cancelled, Overtaken, ReportError
-from dashboards.spark import session
-from dashboards.spark.errors import ConnectClientMissing
+from dashboards.spark import own_conf, session
+from dashboards.spark.errors import ConfUnreadable, ConnectClientMissing
 from dashboards.spark.idle import IDLE
 
 KEEP_DAYS = 400
@@ -44,23 +47,25 @@ def perform(run_id: int) -> None:
         run = runs.take(run_id) if held else None
         if not run:
             return
-        try:
-            with IDLE.in_use():
-                steps(run, discover()[run.report])
-        except Exception as error:
-            if runs.is_cancelled(run):
-                runs.end_cancelled(run)
-                raise Cancelled from error
-            runs.stop(run, sentence(error))
-            raise
+        with quality.kept():
+            try:
+                with IDLE.in_use():
+                    steps(run, discover()[run.report])
+            except Exception as error:
+                if runs.is_cancelled(run):
+                    runs.end_cancelled(run)
+                    raise Cancelled from error
+                runs.stop(run, sentence(error), quality.results())
+                raise
 
 
 def steps(run: ReportRun, report: Report) -> None:
+    archive.require()
     as_of = last_as_of(run)
     if as_of is None:
-        as_of = bring_up_to_date(run)
+        as_of = bring_up_to_date(run, report)
         ReportRun.objects.filter(pk=run.pk).update(as_of=as_of)
-    spark = started(run)
+    spark = started(run, report)
     runs.tell(run, 0.65, "Counting")
     around = partial(within, run, spark, 0.65, 0.95)
     if report.is_by_day:
@@ -85,11 +90,11 @@ def last_as_of(run: ReportRun) -> datetime | None:
     return None if silver_days.stale() else found
 
 
-def bring_up_to_date(run: ReportRun) -> datetime:
+def bring_up_to_date(run: ReportRun, report: Report) -> datetime:
     """Copy the journal, and build the days of silver that it changes."""
     runs.tell(run, 0.0, "Copying the journal to the archive")
     as_of = bronze.export(lambda share: runs.go_on(run, 0.2 * share))
-    spark = started(run)
+    spark = started(run, report)
     runs.tell(run, 0.25, "Following each message")
     silver_days.bring_up_to_date(
         spark, run.pk, as_of, partial(within, run, spark, 0.25, 0.6)
@@ -116,7 +121,7 @@ def within(
     return watched(spark, run, begin + part * done, begin + part * will_be)
 
 
-def started(run: ReportRun) -> SparkSession:
+def started(run: ReportRun, report: Report) -> SparkSession:
     """
     Raises:
         ReportError: Spark cannot be started; a sentence for people.
@@ -124,9 +129,20 @@ def started(run: ReportRun) -> SparkSession:
     runs.go_on(run, 0.2)
     runs.tell(run, 0.2, "Starting Spark")
     try:
-        return session.spark(settings.VAR_DIR)
-    except ConnectClientMissing as error:
+        own = own_conf.read(settings.BACKOUT_REPORTS_SPARK_CONF)
+        events = manifest.rows_of(manifest.BRONZE, days_to_read(run, report))
+        return session.spark(settings.VAR_DIR, own, events=events)
+    except (ConfUnreadable, ConnectClientMissing) as error:
         raise ReportError(str(error)) from error
+
+
+def days_to_read(run: ReportRun, report: Report) -> set[date]:
+    """The days of the journal that a run builds or counts."""
+    days = set(silver_days.stale())
+    if report.is_by_day:
+        return days | set(gold.stale(report))
+    span = gold.period(report.read(run.parameters), timezone.now().date())
+    return days | {day for day in silver_days.windows() if day >= span.first}
 
 
 def keep_days() -> int:
@@ -145,6 +161,7 @@ def end(run: ReportRun, as_of: datetime, through: int, rows: int) -> None:
         as_of=as_of,
         through=through,
         rows=rows,
+        checks=quality.results(),
     )
     if not ended:
         raise Overtaken

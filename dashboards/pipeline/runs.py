@@ -7,7 +7,7 @@ running run whose lock is free has died.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -24,6 +24,7 @@ from dashboards.models import ReportRun
 from dashboards.pipeline import locks
 from dashboards.reports import discover
 from dashboards.reports.errors import Cancelled
+from dashboards.reports.quality import CheckResult
 
 State = ReportRun.State
 ACTIVE = (State.WAITING, State.RUNNING)
@@ -126,10 +127,10 @@ def tell(run: ReportRun, progress: float, stage: str | None = None) -> None:
     )
 
 
-def stop(run: ReportRun, error: str) -> None:
+def stop(run: ReportRun, error: str, checks: Sequence[CheckResult] = ()) -> None:
     """End a run that did not finish, with a sentence that says why."""
     ReportRun.objects.filter(pk=run.pk, state__in=ACTIVE).update(
-        state=State.STOPPED, ended_at=Now(), error=error
+        state=State.STOPPED, ended_at=Now(), error=error, checks=list(checks)
     )
 
 

@@ -10,13 +10,11 @@ next run continues there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import date, datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import pyarrow.parquet as pq
 from django.db import transaction
 from django.db.models import Max, Sum
 from pyspark import StorageLevel
@@ -26,20 +24,26 @@ from pyspark.sql.types import StructType
 
 from dashboards.models import ArchiveFile, PublishedDay
 from dashboards.pipeline import events, link_transfers, silver, sources
+from dashboards.pipeline.archive import (
+    ArchivePath,
+    clear,
+    harden,
+    moved,
+    root,
+    rows_in,
+)
 from dashboards.pipeline.manifest import (
     BRONZE,
     DAY,
     SILVER,
     Span,
-    checksum,
-    clear,
     current,
     exclusive,
     folder_name,
-    harden,
+    of_day,
     place,
     put_in_place_of,
-    root,
+    rows_of,
     touching,
 )
 from dashboards.reports.quality import require_equal
@@ -65,7 +69,7 @@ class Batch(NamedTuple):
     """Days in a folder of a run, with what was observed while they were made."""
 
     days: list[date]
-    folder: Path
+    folder: ArchivePath
     found: list[silver.Tally]  # of each day
     opened: list[int]  # the checksum of the open stays of each day
     carried: int  # stays that were open before
@@ -226,7 +230,9 @@ def mended(
     return told.where("NOT unordered").unionByName(again), sums
 
 
-def write(told: DataFrame, days: list[date], folder: Path, *, copies: int) -> list[int]:
+def write(
+    told: DataFrame, days: list[date], folder: ArchivePath, *, copies: int
+) -> list[int]:
     """Write deliveries, and stays by ``goes_on``, by day; return for each day the
     checksum of the stays that go on."""
     save(silver.deliveries(told), silver.DELIVERIES).parquet(f"{folder}/deliveries")
@@ -240,7 +246,7 @@ def write(told: DataFrame, days: list[date], folder: Path, *, copies: int) -> li
     return [sums[f"opened_{n}"] or 0 for n in range(len(days))]
 
 
-def write_transfers(journal: DataFrame, folder: Path) -> None:
+def write_transfers(journal: DataFrame, folder: ArchivePath) -> None:
     found = link_transfers.transfers(journal).withColumn("day", F.to_date("at"))
     save(found, link_transfers.TRANSFERS).parquet(f"{folder}/transfers")
 
@@ -272,7 +278,7 @@ def checked(batch: Batch, n: int, run_id: int) -> WrittenDay:
         for table in silver.SCHEMAS
     }
     before = last_before(day)
-    carried = batch.carried if n == 0 else rows_of("open", batch.days[n - 1])
+    carried = batch.carried if n == 0 else rows_of("open", [batch.days[n - 1]])
     floor = before.floor if before else None
     silver.check(
         found,
@@ -289,12 +295,6 @@ def checked(batch: Batch, n: int, run_id: int) -> WrittenDay:
     return WrittenDay(files, min(known, default=None), found.lines, batch.opened[n])
 
 
-def rows_of(table: str, day: date) -> int:
-    """The number of rows that are published of a day."""
-    found = touching(table, Span(day, day)).aggregate(rows=Sum("rows"))["rows"]
-    return found or 0
-
-
 def gathered(batch: Batch, day: date, run_id: int) -> list[ArchiveFile]:
     """The files of a day, moved to a folder of its own and flushed to the disk; the
     caller lists them."""
@@ -302,21 +302,15 @@ def gathered(batch: Batch, day: date, run_id: int) -> list[ArchiveFile]:
     clear(folder)
     found = []
     for table, name in FOLDERS.items():
-        for draft in sorted((batch.folder / name / f"of={day}").glob("part-*.parquet")):
+        made: ArchivePath = batch.folder / name / f"of={day}"
+        drafts: Iterable[ArchivePath] = made.glob("part-*.parquet")
+        for draft in sorted(drafts, key=str):
             file = folder / table / draft.name
             file.parent.mkdir(parents=True, exist_ok=True)
-            found.append((table, draft.rename(file)))
+            found.append((table, moved(draft, file)))
     harden(file for _, file in found)
     return [
-        ArchiveFile(
-            table=table,
-            day=day,
-            last_day=day,
-            version=silver.VERSION,
-            path=str(file.relative_to(root())),
-            rows=pq.read_metadata(file).num_rows,
-            checksum=checksum(file),
-        )
+        of_day(table, day, file, version=silver.VERSION, rows=rows_in(file))
         for table, file in found
     ]
 
@@ -345,5 +339,5 @@ def publish(day: date, run_id: int, made: WrittenDay) -> None:
     )
 
 
-def folder_of(day: date, run_id: int) -> Path:
+def folder_of(day: date, run_id: int) -> ArchivePath:
     return root() / SILVER / str(day) / folder_name(run_id)

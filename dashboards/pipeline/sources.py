@@ -21,7 +21,7 @@ from dashboards.pipeline import silver
 from dashboards.pipeline.bronze import is_there
 from dashboards.pipeline.events import EVENTS
 from dashboards.pipeline.manifest import BRONZE, DAY, MESSAGES, Span, place, touching
-from dashboards.pipeline.message_fields import FIELDS
+from dashboards.pipeline.message_fields import ADDED, FIELDS
 from dashboards.reports.errors import FileLost, VersionUnknown
 
 Reader = Callable[[SparkSession, list[str]], DataFrame]
@@ -40,11 +40,18 @@ def second_events(spark: SparkSession, paths: list[str]) -> DataFrame:
 
 
 def first_fields(spark: SparkSession, paths: list[str]) -> DataFrame:
+    """Version 1: no fields of reports yet."""
+    found = spark.read.schema(FIELDS.replace(ADDED, "")).parquet(*paths)
+    nothing = F.lit(None).cast("bigint")
+    return found.withColumns({"report": nothing, "feedback": nothing})
+
+
+def second_fields(spark: SparkSession, paths: list[str]) -> DataFrame:
     return spark.read.schema(FIELDS).parquet(*paths)
 
 
 EVENT_READERS: Mapping[int, Reader] = {1: first_events, 2: second_events}
-FIELD_READERS: Mapping[int, Reader] = {1: first_fields}
+FIELD_READERS: Mapping[int, Reader] = {1: first_fields, 2: second_fields}
 PUT_BEFORE = 7 * DAY  # fields of messages put so long before a period are read, too
 
 

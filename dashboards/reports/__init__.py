@@ -31,7 +31,7 @@ from dashboards.reports.declaration import (
 
 __all__ = [
     "Chart", "Column", "Inputs", "Parameter", "Report", "Rows", "Values", "discover",
-    "report",
+    "nightly", "report",
 ]  # fmt: skip
 
 # Modules of this package that are not reports.
@@ -82,3 +82,8 @@ def discover() -> Mapping[str, Report]:
             import_module(f"{__name__}.{module.name}")
     autodiscover_modules("reports")
     return REPORTS
+
+
+def nightly() -> list[str]:
+    """The slugs of the reports that run each night."""
+    return [one.slug for one in discover().values() if one.nightly]

@@ -74,7 +74,9 @@ class Column:
     name: str
     title: str
     type: Kind
-    unit: str = ""  # the unit, shown after the numbers
+    # The unit, shown after numbers. Of a moment: the hour or the minute that the row is
+    # of; pages add up rows of minutes by hour.
+    unit: str = ""
     # A filter for the messages that the cell counts, with names of columns in braces:
     # "origin:{queue} cause:{cause}". Their cells are quoted and filled in. If cells
     # also decide the filter's keys: a function that makes the filter of a row's cells.
@@ -172,6 +174,16 @@ class Report:
         return self.tells is not None
 
     @property
+    def is_of_minutes(self) -> bool:
+        return any(o.type == "moment" and o.unit == "minute" for o in self.columns)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether all numbers are counts that can be added up."""
+        numbers = {"count", "number", "share", "seconds"}
+        return all(one.has_sum for one in self.columns if one.type in numbers)
+
+    @property
     def ddl(self) -> str:
         """The columns, as Spark reads schemas."""
         return ", ".join(f"{one.name} {one.stored}" for one in self.columns)
@@ -200,5 +212,6 @@ class Report:
             (len(names) != len(set(names)), "two columns have one name"),
             (set(used) - set(names), "a chart shows no column"),
             (self.is_by_day and "day" not in names, "it is by day, and has none"),
+            (self.is_of_minutes and not self.adds_up, "its minutes do not add up"),
         ]
         return [f"{self.slug}: {fault}" for wrong, fault in told if wrong]

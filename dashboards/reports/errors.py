@@ -32,6 +32,21 @@ class ArchiveDamaged(ReportError):
         )
 
 
+class ArchiveUnusable(ReportError):
+    """The place that ``BACKOUT_ARCHIVE`` names cannot be reached."""
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(where, why)
+        self.where = where
+        self.why = why
+
+    def __str__(self) -> str:
+        return (
+            f"The archive {self.where} cannot be used: {self.why[:300]}. Nothing was"
+            " changed. See BACKOUT_ARCHIVE, then run the report again."
+        )
+
+
 class FileLost(ReportError):
     """A file that can be built again is missing."""
 

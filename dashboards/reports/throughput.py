@@ -59,7 +59,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
     inputs=("deliveries", "lifelines", "open"),
     columns=(
         Column("day", "Day", "day"),
-        Column("minute", "Minute", "moment"),
+        Column("minute", "Minute", "moment", unit="minute"),
         Column("queue", "Queue", "queue"),
         Column("put", "Put", "count", link="queue:{queue} at:{minute}"),
         Column("got", "Got", "count"),

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +28,20 @@ CORES = max(1, min(2, (os.cpu_count() or 1) // 2))
 SESSIONS = 20  # sessions whose event logs are kept
 # Settings that only the start of a driver can set.
 OF_A_DRIVER = {"spark.sql.warehouse.dir", "spark.sql.codegen.cache.maxEntries"}
+NOTHING: Mapping[str, str] = {}
+# Only where Spark runs in this process. A cluster has its own, in the file
+# ``spark-defaults.conf`` of ``SPARK_CONF_DIR``.
+OF_THIS_MACHINE = {
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": str(2 * CORES),
+    # The largest table to broadcast to all tasks. Spark compares the size of the
+    # compressed files; with its default, 10 MB, the rows could fill the heap.
+    "spark.sql.autoBroadcastJoinThreshold": "1m",
+}
+# So many events are read sooner than Java's second compiler has made code for them.
+FEW_EVENTS = 2_000_000
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+ONE_COMPILER = {JAVA_OPTIONS: "-XX:TieredStopAtLevel=1"}
 # Executors may run the broker's code (``reports.policy_replay``). They import it from
 # this path, or from the same path on their machine.
 PROJECT = Path(__file__).resolve().parents[2]
@@ -39,22 +54,31 @@ exec '{java}' "$@"
 """
 
 
-def spark(var: Path) -> SparkSession:
-    """The session; the first call starts Java, which takes about six seconds.
+def spark(
+    var: Path, own: Mapping[str, str] = NOTHING, *, events: int | None = None
+) -> SparkSession:
+    """The session; the first call starts Java, which takes about six seconds. Java that
+    was started for few events is followed by another if there are many.
 
     Args:
         var: the folder for Spark's temporary files and its event logs.
+        own: settings of this installation, which count before all others.
+        events: that are to be read, about; None: nobody knows.
     """
     if address := os.environ.get("SPARK_REMOTE"):
-        return far_away(address, var)
+        return far_away(address, var, own)
     if has_died():
         forget()
+    is_few = events is not None and events <= FEW_EVENTS
     if running := SparkSession.getActiveSession():
-        return running
+        if events is None or is_few or not is_for_few(running):
+            return running
+        end()
     logging.getLogger("py4j").setLevel(logging.WARNING)  # INFO logs every connection
     os.environ["JAVA_HOME"] = str(java_home(var))
     master = os.environ.get("SPARK_MASTER") or f"local[{CORES}]"
-    if master.startswith("local"):  # executors of a cluster must reach this address
+    is_local = master.startswith("local")
+    if is_local:  # executors of a cluster must reach this address
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # files that a dead Java left behind
@@ -62,7 +86,9 @@ def spark(var: Path) -> SparkSession:
     history(var).mkdir(parents=True, exist_ok=True)
     drop_old_history(var)
     conf = SparkConf().setAppName("reports").setMaster(master)
-    conf.setAll(list(settings(var).items()))
+    here = OF_THIS_MACHINE | (ONE_COMPILER if is_few else {})
+    chosen = settings(var) | (here if is_local else {}) | dict(own)
+    conf.setAll(list(chosen.items()))
     # this starts Java
     cpu_share.behind_all(partial(SparkContext._ensure_initialized, conf=conf))
     session = SparkSession.builder.config(conf=conf).getOrCreate()
@@ -70,20 +96,24 @@ def spark(var: Path) -> SparkSession:
     return session
 
 
-def far_away(address: str, var: Path) -> SparkSession:
+def far_away(address: str, var: Path, own: Mapping[str, str]) -> SparkSession:
     """A session of a Spark Connect server, which runs the driver.
 
     Raises:
         ConnectClientMissing: the client is not installed here.
     """
     builder = SparkSession.builder.appName("reports").remote(address)
-    for name, value in settings(var).items():
+    for name, value in (settings(var) | dict(own)).items():
         if name.startswith("spark.sql.") and name not in OF_A_DRIVER:
             builder = builder.config(name, value)
     try:
         return builder.getOrCreate()
     except ImportError as error:
         raise ConnectClientMissing from error
+
+
+def is_for_few(running: SparkSession) -> bool:
+    return running.conf.get(JAVA_OPTIONS, "") == ONE_COMPILER[JAVA_OPTIONS]
 
 
 def end() -> None:
@@ -121,13 +151,8 @@ def forget() -> None:
 
 def settings(var: Path) -> dict[str, str]:
     return {
-        "spark.driver.memory": "1g",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": str(2 * CORES),
         "spark.sql.adaptive.enabled": "true",
-        # The largest table to broadcast to all tasks. Spark compares the size of the
-        # compressed files; with its default, 10 MB, the rows could fill the heap.
-        "spark.sql.autoBroadcastJoinThreshold": "1m",
         # Generated Java classes to keep. A day of silver needs more than Spark's
         # default; compiling them again would take a quarter of the time.
         "spark.sql.codegen.cache.maxEntries": "2000",

@@ -23,7 +23,11 @@ SELECT
     m.group_id,
     m.reply_to,
     octet_length(m.body)::bigint AS size,
-    m.properties::text AS properties
+    m.properties::text AS properties,
+    CASE jsonb_typeof(m.descriptor -> 'report') WHEN 'number'
+        THEN (m.descriptor ->> 'report')::bigint END AS report,
+    CASE jsonb_typeof(m.descriptor -> 'feedback') WHEN 'number'
+        THEN (m.descriptor ->> 'feedback')::bigint END AS feedback
 FROM put LEFT JOIN broker_message m
     ON m.id = put.id
     AND m.id >= (SELECT min(first.id) FROM put AS first)

@@ -20,11 +20,18 @@ State = ReportRun.State
 DAYS = 4
 ASKED = "what-if"
 ERROR = "ValueError: row 7 of the file orders-2026-03.csv is bad: no such currency, XBT"
+CHECKS = [
+    {"claim": "every entry of every event is read", "found": 1200, "expected": 1200,
+     "times": 7},
+    {"claim": "every entry that failed ends in one way", "found": 31, "expected": 31,
+     "times": 1},
+]  # fmt: skip
 TEXTS = {  # of columns that are a word of a few, where any text will not do
     "cause": ("REJECTED", "EXPIRED", "MAX_DELIVERY_ATTEMPTS"),
     "link": ("shop/orders-out", "shop/returns-in", "mail/letters-to-the-archive"),
     "fingerprint": ("1f0c5b9e", "77aa02d4", "c0ffee12"),
     "policy": ("A", "B"),
+    "handler": ("shop.orders.ship", "anna", "shop/orders-out"),
     "how": ("resubmitted", "accepted", "discarded"),
     "what": ("arrived", "cleared", "waits"),
     "rule": ("DESTQ('orders') ACTION(FWD) FWDQ(BILLS)", "ACTION(IGNORE)", "(no rule)"),
@@ -86,7 +93,7 @@ def make_run(
 def make_asked(slug: str, user: User, long: str, now: datetime) -> ReportRun:
     """A run that ended well, with rows."""
     run = make_run(
-        slug, user, State.DONE, {}, rows=6, as_of=now,
+        slug, user, State.DONE, {}, rows=6, as_of=now, checks=CHECKS,
         started_at=now - minutes(2), ended_at=now,
     )  # fmt: skip
     ReportRow.objects.bulk_create(

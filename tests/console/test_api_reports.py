@@ -173,12 +173,16 @@ def test_rows_of_queues_that_one_may_not_inquire_are_not_told() -> None:
     rights = ("dashboards.view_report", "dashboards.run_report")
     noor = signed_in("noor", rights, authorities.ALL, pattern="eu.#").client()
     make_days("us.secret", "eu.open")
-    make_run({"queue": "us.secret"}, {"queue": "eu.open"})
+    checks = [{"claim": "all is counted", "found": 2, "expected": 2, "times": 1}]
+    run = make_run({"queue": "us.secret"}, {"queue": "eu.open"}, checks=checks)
     named = make_run(parameters=SAID | {"queue": "us.secret"})
 
     for url in (DAYS, ASKED):
         told = noor.get(f"{url}/rows").json()["rows"]
         assert [one["queue"] for one in told] == ["eu.open"]
+    assert noor.get(f"{ASKED}/runs/{run.pk}").json()["checks"] == []  # of all queues
+    vera = signed_in("vera", rights, authorities.ALL).client()
+    assert vera.get(f"{ASKED}/runs/{run.pk}").json()["checks"] == checks
     assert noor.get(f"{DAYS}/rows", {"queue": "us.secret"}).json()["rows"] == []
     problem(noor.get(f"{ASKED}/runs/{named.pk}"), 404)
     problem(noor.get(f"{ASKED}/rows", {"run": named.pk}), 404)

@@ -29,6 +29,7 @@ def main(database: str, var: Path) -> None:
         bronze,
         compaction,
         gold,
+        manifest,
         silver_days,
     )
     from dashboards.pipeline.run import keep_days  # noqa: PLC0415
@@ -41,7 +42,8 @@ def main(database: str, var: Path) -> None:
     cpu_share.give_way()
     as_of = bronze.export(lambda _: None)
     tell("copying")
-    spark = session.spark(var)
+    events = manifest.rows_of(manifest.BRONZE, silver_days.windows())
+    spark = session.spark(var, events=events)
     tell("starting Spark")
     silver_days.bring_up_to_date(spark, RUN, as_of, around)
     tell("silver")

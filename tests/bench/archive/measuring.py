@@ -17,11 +17,11 @@ from django.conf import settings
 from django.db.models import Sum
 
 from dashboards.models import ExportWindow
-from dashboards.pipeline import manifest
 from dashboards.spark import session
 from tests.bench import ground, machine, report
 from tests.bench.archive import rivals, stories
 from tests.bench.live import Live, Took, client
+from tests.dashboards.files import root
 from tests.tools.reports.cluster import forget
 
 BEFORE_S = 30.0  # for which the client is watched with nothing beside it
@@ -113,7 +113,7 @@ def run(database: str, var: Path, say: Callable[[str], None]) -> Run:
     say("The same of PostgreSQL")
     postgresql = rivals.of_postgresql()
     say("The same of DuckDB")
-    duckdb = rivals.of_duckdb(session.CORES, manifest.root())
+    duckdb = rivals.of_duckdb(session.CORES, root())
     return Run(events, before, steps, memory_mb, postgresql, duckdb)
 
 

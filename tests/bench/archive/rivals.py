@@ -18,8 +18,9 @@ import duckdb
 from django.db import connection
 
 from dashboards.models import ReportRow
-from dashboards.pipeline.manifest import BRONZE, current, place
+from dashboards.pipeline.manifest import BRONZE, current
 from dashboards.reports import discover
+from tests.dashboards.files import place
 from tests.tools.reports.by_hand import (
     REDELIVERY,
     RESCUES,

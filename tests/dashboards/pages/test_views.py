@@ -177,7 +177,7 @@ def test_rows_are_sorted_by_a_column(vera: User, client: Client) -> None:
     assert order("-dead_letters") == ["b", "c", "a"]
     assert order("dead_letters") == ["a", "c", "b"]
     assert order("-queue") == ["c", "b", "a"]
-    assert order("weather") == order("") == ["a", "b", "c"]
+    assert order("weather") == order("") == ["b", "c", "a"], "the largest first"
     assert 'aria-sort="descending"' in text(client, PAGE, sort="-dead_letters")
 
 
@@ -279,3 +279,28 @@ def test_there_is_no_page_for_a_report_that_does_not_exist(
 ) -> None:
     assert client.get("/reports/weather/").status_code == 404
     assert client.get("/reports/weather/run/").status_code == 404
+
+
+CHECKS = [
+    {"claim": "every entry ends once", "found": 1234, "expected": 1234, "times": 7},
+    {"claim": "every put is counted", "found": 8, "expected": 9, "times": 1},
+]
+
+
+def test_the_page_shows_what_the_last_run_checked(vera: User, client: Client) -> None:
+    make_run(checks=CHECKS)
+    make_run(state=ReportRun.State.WAITING)  # has checked nothing yet
+
+    words = " ".join(re.sub(r"<[^>]*>", " ", text(client, PAGE)).split())
+
+    assert "before the rows were published" in words
+    assert "Every entry ends once holds 1,234 1,234 7×" in words
+    assert "Every put is counted broken 8 9 1×" in words
+
+
+def test_checks_count_all_queues_so_not_everybody_sees_them(client: Client) -> None:
+    user = make_user("olga", permissions=("dashboards.view_report",), pattern="orders")
+    client.force_login(user)
+    make_run(checks=CHECKS)
+
+    assert "Every entry" not in text(client, PAGE)

@@ -11,8 +11,9 @@ from django.db import connection, transaction
 from broker.models import Kind, Queue
 from dashboards.models import ArchiveFile, ExportWindow
 from dashboards.pipeline import bronze, locks
-from dashboards.pipeline.manifest import BRONZE, current, place, root
+from dashboards.pipeline.manifest import BRONZE, current
 from dashboards.reports.errors import ArchiveBusy, ArchiveDamaged
+from tests.dashboards.files import place, root
 from tests.dashboards.journal import (
     held_elsewhere,
     other_connection,
@@ -190,7 +191,8 @@ def test_a_file_as_it_was_written_is_left_alone(orders: Queue) -> None:
     file = ArchiveFile.objects.get()
     written = place(file).stat().st_mtime_ns
 
-    assert bronze.file_of(file).stat().st_mtime_ns == written
+    assert bronze.file_of(file) == place(file)
+    assert place(file).stat().st_mtime_ns == written
 
 
 def test_an_empty_journal_is_archived_as_nothing(committed: None) -> None:

@@ -9,15 +9,8 @@ import pyarrow.parquet as pq
 from broker.models import Kind, Place, Queue
 from dashboards.models import ArchiveFile, PublishedDay, ReportRow, ReportRun
 from dashboards.pipeline import bronze, compaction, manifest
-from dashboards.pipeline.manifest import (
-    BRONZE,
-    GOLD,
-    MESSAGES,
-    SILVER,
-    current,
-    place,
-    root,
-)
+from dashboards.pipeline.manifest import BRONZE, GOLD, MESSAGES, SILVER, current
+from tests.dashboards.files import place, root
 from tests.dashboards.journal import held_elsewhere, record, until_final
 from tests.make import NOON
 

@@ -13,7 +13,7 @@ from broker.models import Queue
 from dashboards import sql
 from dashboards.models import ArchiveFile, ExportWindow
 from dashboards.pipeline import bronze
-from dashboards.pipeline.manifest import root
+from tests.dashboards.files import root
 from tests.dashboards.journal import record, until_final
 from tests.dashboards.pipeline.test_bronze import archived, export
 from tests.make import NOON

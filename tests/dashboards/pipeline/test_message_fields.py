@@ -15,10 +15,11 @@ from broker.models.queues import RoutingType
 from broker.queueing.put import NewMessage, put_many
 from dashboards.models import ArchiveFile, ExportWindow
 from dashboards.pipeline import bronze, compaction
-from dashboards.pipeline.manifest import BRONZE, MESSAGES, current, place, root
+from dashboards.pipeline.manifest import BRONZE, MESSAGES, current
 from dashboards.pipeline.properties import LONGEST, MOST
 from dashboards.reports.field_significance import CUT
 from tests.broker.dying import back_out
+from tests.dashboards.files import place, root
 from tests.dashboards.histories import last_xid
 from tests.dashboards.journal import until_final
 from tests.make import NOON, make_messages, make_queue, make_redaction, make_setting
@@ -90,6 +91,8 @@ def test_what_is_said_of_a_message_and_by_it_is_archived() -> None:
             "group_id": "g",
             "reply_to": "answers",
             "size": 15,
+            "report": None,
+            "feedback": None,
             "properties": {"n": "7", "x": "-1.5", "vip": "true", "tenant": "t7"},
             "numbers": {"n": 7.0, "x": -1.5},
         }

@@ -73,6 +73,12 @@ def test_what_is_published_is_what_the_journal_says(orders: Queue) -> None:
     assert published() == by_hand()
     assert (first.state, first.progress) == (ReportRun.State.DONE, 1)
     assert first.rows == len(by_hand()) == 4
+    assert len(first.checks) > 6  # of silver and of the report
+    counted = sum(int(str(row[3])) for row in by_hand())
+    assert first.checks[-1] == {
+        "claim": "every dead letter is counted once",
+        "found": counted, "expected": counted, "times": 1,
+    }  # fmt: skip
 
     record(orders, [54], at=NOON + DAY)
     until_final(record(orders, [55], at=NOON - DAY))  # late: its day was counted
@@ -132,6 +138,8 @@ def test_numbers_that_disagree_are_not_published(orders: Queue) -> None:
     stopped = ReportRun.objects.latest("pk")
     assert stopped.state == ReportRun.State.STOPPED
     assert "expected 2, found 1" in stopped.error
+    assert stopped.checks[-1]["claim"] == "every entry ends once"
+    assert (stopped.checks[-1]["found"], stopped.checks[-1]["expected"]) == (1, 2)
 
 
 def test_a_run_is_run_once(orders: Queue) -> None:

@@ -127,4 +127,4 @@ def test_a_run_says_that_the_client_of_spark_connect_is_missing(
     assert run
 
     with pytest.raises(ReportError, match=r"Install pyspark\[connect\]"):
-        started(run)
+        started(run, discover()[SLUG])

@@ -16,9 +16,11 @@ from pytest_django import Settings
 
 from broker.models import Kind, Place, Queue
 from dashboards.models import ArchiveFile, PublishedDay
-from dashboards.pipeline.manifest import clear, current, place
+from dashboards.pipeline.archive import clear
+from dashboards.pipeline.manifest import current
 from dashboards.reports.errors import QualityBroken, VersionUnknown
 from tests.broker.elsewhere import process, said
+from tests.dashboards.files import place
 from tests.dashboards.journal import record, until_final
 from tests.dashboards.silver_tables import refreshed, rows, silver
 from tests.make import NOON, minutes
@@ -258,7 +260,7 @@ def test_files_of_the_first_version_are_read(
 
 
 def write_as_first(file: ArchiveFile) -> None:
-    from dashboards.pipeline.manifest import checksum  # noqa: PLC0415
+    from dashboards.pipeline.archive import checksum  # noqa: PLC0415
 
     table = pq.read_table(place(file)).drop_columns(["fingerprint"])
     version = pa.array([1] * table.num_rows, pa.int16())

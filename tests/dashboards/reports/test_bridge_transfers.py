@@ -10,10 +10,11 @@ import pytest
 from broker.bridges.books import Outcome, TransferEntry
 from broker.models import Queue
 from broker.queueing.put import put, put_many
-from dashboards.pipeline.manifest import current, place
+from dashboards.pipeline.manifest import current
 from dashboards.reports import bridge_transfers
 from dashboards.reports.errors import QualityBroken
 from tests.broker.bridges.carrying import LINK, bring, carry, old, take, tell
+from tests.dashboards.files import place
 from tests.dashboards.histories import last_xid
 from tests.dashboards.journal import until_final
 from tests.dashboards.reports.silver_rows import (

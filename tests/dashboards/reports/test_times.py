@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dashboards.reports import time_to_clear, time_to_dead_letter
+from dashboards.reports import times
 from dashboards.reports.errors import QualityBroken
 from tests.dashboards.reports.silver_rows import (
     LETTER,
@@ -49,7 +49,7 @@ def test_times_to_death_are_by_queue_and_cause(spark: SparkSession) -> None:
         ],
     )
     with pytest.raises(QualityBroken, match="every dead letter is counted once"):
-        time_to_dead_letter.check(inputs, [])
+        times.check_deaths(inputs, [])
 
 
 def test_times_to_clear_are_by_where_they_died_and_how(spark: SparkSession) -> None:
@@ -76,4 +76,4 @@ def test_times_to_clear_are_by_where_they_died_and_how(spark: SparkSession) -> N
         ],
     )
     with pytest.raises(QualityBroken, match="every dead letter is cleared once"):
-        time_to_clear.check(inputs, [])
+        times.check_cleared(inputs, [])

@@ -178,3 +178,31 @@ def test_spark_ends_when_no_run_needs_it_and_starts_again(tmp_path: Path) -> Non
         cwd=settings.BASE_DIR,
     )
     assert told.stdout.splitlines() == ["0", "0"]
+
+
+COMPILES = """
+import sys
+from pathlib import Path
+from pyspark import SparkContext
+from dashboards.spark import session
+for events in (10, None, session.FEW_EVENTS + 1, 10):
+    running = session.spark(Path(sys.argv[1]), events=events)
+    print(session.is_for_few(running), SparkContext._gateway.proc.pid)
+session.end()
+"""
+
+
+@pytest.mark.long
+@pytest.mark.spark
+def test_java_for_few_events_is_followed_by_another_for_many(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", COMPILES, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=settings.BASE_DIR,
+    )
+    few, kept, many, last = (line.split() for line in told.stdout.splitlines())
+    assert few == kept == ["True", few[1]]
+    assert many == last == ["False", many[1]]
+    assert many[1] != few[1]

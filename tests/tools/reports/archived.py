@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from dashboards.models import ArchiveFile, ExportWindow, ReportRow, ReportRun
-from dashboards.pipeline.manifest import place, root
+from tests.dashboards.files import place, root
 
 Rows = Counter[str]
 OPEN = ExportWindow.State.OPEN

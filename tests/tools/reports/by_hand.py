@@ -5,7 +5,8 @@ from __future__ import annotations
 # Stays and delivery attempts, as the journal tells them. 4, 7 and 9 are failures.
 TABLES = """
 CREATE TEMP TABLE told AS
-SELECT e.seq, e.at, e.kind, q.name AS queue, e.queue_id, u.id, e.came_from, e.went_to,
+SELECT e.seq, e.at, e.kind, e.actor, q.name AS queue, e.queue_id, u.id, e.came_from,
+    e.went_to,
     e.detail ->> 'error' AS error, e.detail ->> 'cause' AS cause,
     (e.detail ->> 'repaired')::boolean AS repaired,
     (e.detail -> 'copies' ->> (u.n - 1)::int)::bigint AS copy,
@@ -19,9 +20,12 @@ ANALYZE told;
 
 CREATE TEMP TABLE attempt AS
 SELECT *, (at AT TIME ZONE 'UTC')::date AS day FROM (
-    SELECT *, kind IN (4, 7, 9) AS failed, max(at) FILTER (WHERE kind = 2) OVER (
-        PARTITION BY queue_id, id, nth ORDER BY at, seq) AS got_at
-    FROM told) AS one
+    SELECT *, kind IN (4, 7, 9) AS failed, max(at) FILTER (WHERE kind = 2) OVER before
+            AS got_at,
+        (array_agg(actor) FILTER (WHERE kind = 2) OVER before)[
+            count(*) FILTER (WHERE kind = 2) OVER before] AS taker
+    FROM told
+    WINDOW before AS (PARTITION BY queue_id, id, nth ORDER BY at, seq)) AS one
 WHERE came_from = 2 AND went_to IS DISTINCT FROM 2;
 
 CREATE TEMP TABLE stay AS
@@ -215,7 +219,24 @@ FROM (
         WHERE e.kind = 19 AND (e.detail ->> 'counted')::boolean) AS one
     GROUP BY day, link, queue) AS found
 """
+HELD = lasted("got_at", "at")
+HANDLERS = f"""
+SELECT day, queue, coalesce(nullif(taker, ''), '(no name)'), count(*),
+    count(*) FILTER (WHERE kind = 3), count(*) FILTER (WHERE failed),
+    count(*) FILTER (WHERE kind <> 3 AND NOT failed), avg(failed::int)::float,
+    {within(0.5, HELD)} FILTER (WHERE kind = 3),
+    {within(0.95, HELD)} FILTER (WHERE kind = 3)
+FROM attempt GROUP BY 1, 2, 3
+"""
+EXPIRY = f"""
+SELECT day, date_trunc('hour', ended_at), queue, count(*),
+    count(*) FILTER (WHERE deliveries > 0), count(became), {within(0.5, TAKEN)},
+    {within(0.95, TAKEN)}
+FROM stay WHERE ended = 8 GROUP BY 1, 2, 3
+"""
 BY_HAND = {
+    "handlers": HANDLERS,
+    "expiry": EXPIRY,
     "throughput": THROUGHPUT,
     "dead-letters": DEAD_LETTERS,
     "redelivery": REDELIVERY,

@@ -1,0 +1,60 @@
+"""What alerts find here: reports of the night that are not done in the morning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Max, Min
+
+from broker.alerts.findings import Condition, Readings, RuleFinding
+from broker.models import AlertRule
+from dashboards.models import ReportRun
+from dashboards.pages import schedules
+from dashboards.reports import discover
+
+DAY = timedelta(days=1)
+NAMED = 5  # reports that a sentence names
+
+
+def late(rule: AlertRule, seen: Readings) -> Iterator[RuleFinding]:
+    """One finding for all reports that are late."""
+    if missing := not_done(seen.now):
+        reports = discover()
+        titles = [reports[slug].title for slug in missing if slug in reports]
+        names = ", ".join(titles[:NAMED]) + (", …" if len(titles) > NAMED else "")
+        some = "1 report" if len(missing) == 1 else f"{len(missing)} reports"
+        verb = "is" if len(missing) == 1 else "are"
+        text = f"{some} of the night {verb} not done: {names}."
+        yield RuleFinding("reports", text, len(missing))
+
+
+def not_done(now: datetime) -> list[str]:
+    """The slugs of reports that were due in the 24 hours before the last
+    ``BACKOUT_REPORTS_DUE_HOUR``, and that have not succeeded since they were due."""
+    # both are the console's; without it no report runs
+    hour = getattr(settings, "BACKOUT_REPORTS_DUE_HOUR", -1)
+    if hour < 0 or not settings.BACKOUT_CELERY_APP:
+        return []
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    until = midnight + timedelta(hours=hour % 24)
+    until -= DAY if until > now else timedelta(0)
+    begin = max(until - DAY, installed_at() or until)
+    due = schedules.due(begin, until)
+    done = ReportRun.objects.filter(report__in=due, state=ReportRun.State.DONE)
+    last = done.values_list("report").annotate(at=Max("ended_at"))
+    ended = {slug: at for slug, at in last.order_by() if at}
+    return sorted(slug for slug, at in due.items() if ended.get(slug, begin) < at)
+
+
+def installed_at() -> datetime | None:
+    """When the tables of reports were created: no report was due before."""
+    applied = MigrationRecorder.Migration.objects.filter(app="dashboards")
+    at = applied.aggregate(at=Min("applied"))["at"]
+    assert at is None or isinstance(at, datetime)
+    return at
+
+
+CONDITIONS = {Condition.REPORTS: late}

@@ -1,0 +1,82 @@
+"""Deliveries by the program that got them: how many fail, and how long they take.
+
+Reads    deliveries   of silver
+Writes   handlers     one row for each day, queue and handler with deliveries
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports.common_sql import seconds, spread
+from dashboards.reports.quality import require_equal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+NOBODY = "(no name)"  # a program that gave none
+
+
+def check(inputs: Inputs, rows: Rows) -> None:
+    deliveries = inputs["deliveries"]
+    counted = sum(row["deliveries"] for row in rows)
+    require_equal("every delivery is counted once", counted, deliveries.count())
+    failed = sum(row["failed"] for row in rows)
+    found = deliveries.where("failed").count()
+    require_equal("every failed delivery is counted once", failed, found)
+
+
+@report(
+    "handlers",
+    title="Deliveries by handler and day",
+    question="Which consumers fail, and how long do they take?",
+    inputs=("deliveries",),
+    columns=(
+        Column("day", "Day", "day"),
+        Column("queue", "Queue", "queue"),
+        Column(
+            "handler",
+            "Handler",
+            "text",
+            note="The name that whoever got the messages has in the journal: a handler,"
+            " a user or a link.",
+        ),
+        Column("deliveries", "Deliveries", "count", note="Those that ended."),
+        Column("accepted", "Accepted", "count"),
+        Column("failed", "Failed", "count", note="Backed out, or given up."),
+        Column(
+            "otherwise",
+            "Ended otherwise",
+            "count",
+            note="Released, or taken away by an operator.",
+        ),
+        Column("share", "Share failed", "share"),
+        Column(
+            "p50",
+            "Half within",
+            "seconds",
+            note="From the get to the end, of accepted deliveries.",
+        ),
+        Column("p95", "95 of 100 within", "seconds"),
+    ),
+    charts=(
+        Chart("Deliveries by day", "bars", "day", "deliveries", "handler"),
+        Chart("Failed by day", "bars", "day", "failed", "handler"),
+    ),
+    check=check,
+)
+def build(inputs: Inputs, _: Values) -> DataFrame:
+    deliveries = inputs["deliveries"]
+    took = f"IF(outcome = 'accepted', {seconds('got_at', 'ended_at')}, NULL)"
+    return deliveries.sparkSession.sql(
+        f"""
+        SELECT day, queue, coalesce(nullif(handler, ''), '{NOBODY}') AS handler,
+            count(*) AS deliveries, count_if(outcome = 'accepted') AS accepted,
+            count_if(failed) AS failed,
+            count_if(outcome <> 'accepted' AND NOT failed) AS otherwise,
+            avg(CAST(failed AS int)) AS share, {spread(took, 50, 95)}
+        FROM {{deliveries}} GROUP BY ALL
+        """,  # noqa: S608  # constants
+        deliveries=deliveries,
+    )
