@@ -109,7 +109,6 @@ SENT: list[tuple[str, str, Values]] = [
     ("get", "queues/other/send/", {"like": "@message_id"}),
     ("post", "queues/other/order/", {"which": "all", "kind": "move", "to": "@name"}),
     ("get", "scheduled/", {"queue": "@name"}),
-    ("get", "tasks/", {}),
     ("get", "history/", {"queue": "@name"}),
     ("get", "history/", {"bridge": "@bridge", "link": "@link"}),
     ("get", "settings/effective/", {"address": "@name"}),
@@ -140,7 +139,6 @@ SENT: list[tuple[str, str, Values]] = [
     ("get", "api/v1/discards", {"queue": "@lossy"}),
     ("post", "api/v1/discards/restore", {"messages": ["@binned"]}),
     ("get", "api/v1/scheduled", {"queue": "@name"}),
-    ("get", "api/v1/tasks", {}),
     (
         "post",
         "api/v1/alert-silences",
