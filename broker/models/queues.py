@@ -336,7 +336,10 @@ class Binding(models.Model):
         default_permissions = ()
         constraints = [
             models.UniqueConstraint(
-                "exchange", "routing_key", "queue", name="a_queue_is_bound_once_by_a_key"
+                "exchange",
+                "routing_key",
+                "queue",
+                name="a_queue_is_bound_once_by_a_key",
             )
         ]
 

@@ -17,6 +17,7 @@ from kombu.utils.json import dumps, loads
 
 from broker.queueing.get import Delivery
 from broker.queueing.store import NewMessage
+from broker.settlement.outcomes import Reject
 from broker.sql import database_now
 
 REST = "kombu"  # the property for what is no property of its own
@@ -36,6 +37,7 @@ class Received(Message):
     """A message as kombu's consumers get it."""
 
     delivery: Delivery  # of the broker
+    failure: Reject | None = None  # why its task failed
 
 
 def new_message(

@@ -16,7 +16,6 @@ from broker.models import (
     Address,
     Kind,
     ModelQueue,
-    Owner,
     Place,
     Queue,
     Subscription,
@@ -62,7 +61,9 @@ def is_abandoned(queue: Queue) -> bool:
     subscription = Subscription.objects.filter(queue=queue, durable=False).first()
     if subscription is None or subscription.owner_id == processes.current():
         return False
-    return bool(sql.run("is_dead", {"owner": subscription.owner_id, "lock_class": LOCK}))
+    return bool(
+        sql.run("is_dead", {"owner": subscription.owner_id, "lock_class": LOCK})
+    )
 
 
 @transaction.atomic

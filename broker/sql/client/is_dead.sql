@@ -3,4 +3,4 @@
 -- Locks    the advisory lock of a dead process, until this transaction ends.
 -- Index    none.
 -- Returns  a row if it is dead.
-SELECT WHERE pg_try_advisory_xact_lock(%(lock_class)s::integer, %(owner)s::integer);
+SELECT 1 WHERE pg_try_advisory_xact_lock(%(lock_class)s::integer, %(owner)s::integer);
