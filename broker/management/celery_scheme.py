@@ -7,6 +7,7 @@ loads Django.
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 
 import django
@@ -17,7 +18,8 @@ SCHEME, PATH = "backout", "broker.client.celery_transport:Transport"
 
 def register() -> None:
     """Let kombu know the URL, if it is installed."""
-    if find_spec("kombu") is not None:
+    # Once imported, kombu has no spec.
+    if "kombu" in sys.modules or find_spec("kombu") is not None:
         from kombu.transport import TRANSPORT_ALIASES  # noqa: PLC0415
 
         TRANSPORT_ALIASES[SCHEME] = TRANSPORT_ALIASES[PATH] = transport

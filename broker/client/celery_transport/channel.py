@@ -56,11 +56,9 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
 
     # Exchanges, queues and bindings.
 
-    def exchange_declare(
-        self, exchange: str = "", type: str = "direct", **_: Any
-    ) -> None:
+    def exchange_declare(self, exchange: str = "", **how: Any) -> None:
         """Remember the type of an exchange; it exists by its bindings."""
-        self.connection.kinds[exchange] = type or "direct"
+        self.connection.kinds[exchange] = how.get("type") or "direct"
 
     def exchange_delete(self, exchange: str, **_: Any) -> None:
         routing.delete(exchange)

@@ -8,6 +8,7 @@ task that is retried is another message.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
@@ -24,8 +25,9 @@ from broker.queueing.store import NewMessage
 from broker.settlement.outcomes import Reject, describe
 from broker.settlement.settle import end_ready
 
-HAS_CELERY = find_spec("celery") is not None
+HAS_CELERY = "celery" in sys.modules or find_spec("celery") is not None
 if HAS_CELERY:
+    from billiard.einfo import ExceptionWithTraceback
     from celery import exceptions, signals
 
 
@@ -40,7 +42,8 @@ def failure_of(exc_info: Any, throws: tuple[type[BaseException], ...]) -> Reject
         None if it did not fail: it is retried, ignored, requeued or revoked.
     """
     error = exc_info.exception
-    error = getattr(error, "exc", error)  # as a pool of processes wraps it
+    if isinstance(error, ExceptionWithTraceback):  # from another process
+        error = error.exc
     if isinstance(error, exceptions.Reject):
         if error.requeue:
             return None

@@ -93,22 +93,25 @@ class Fetching:
         self.inbox: deque[tuple[Consumer, Delivery]] = deque()
         self.ending: deque[Prefetched] = deque()
         self.is_poked = False
-        self.stopping = False
         self.alive_at = 0.0
         self.thread: threading.Thread | None = None
 
     def add(self, consumer: Consumer) -> None:
-        with self.changed:
-            self.consumers.append(consumer)
-        if self.thread is None:
+        if consumer.queue.kind != Queue.Kind.TEMPORARY:  # it is a worker
             for each in HOUSEKEEPERS:
                 each()
+        with self.changed:
+            self.consumers.append(consumer)
+            self.start()
+        self.poke()
+
+    def start(self) -> None:
+        if self.thread is None:
             notifications.here().subscribe(self.heard)
             self.thread = threading.Thread(
                 target=self.run, name="celery-fetching", daemon=True
             )
             self.thread.start()
-        self.poke()
 
     def remove(self, consumer: Consumer) -> None:
         """Get no more for a consumer, and release what it was not given yet."""
@@ -126,6 +129,7 @@ class Fetching:
         """Release what these still hold, and end their units of work."""
         with self.changed:
             self.ending.extend(prefetched)
+            self.start()
         self.poke()
 
     def poke(self) -> None:
@@ -142,22 +146,22 @@ class Fetching:
         """The next delivery; None if there is none in time."""
         with self.changed:
             if not self.inbox and timeout_s != 0:
-                self.changed.wait_for(lambda: self.inbox or self.stopping, timeout_s)
+                self.changed.wait_for(lambda: self.inbox, timeout_s)
             if not self.inbox:
                 return None
             consumer, delivery = self.inbox.popleft()
             return consumer, delivery
 
     def stop(self) -> None:
-        """Stop; if the database is away, the thread goes on until all is released."""
-        notifications.here().unsubscribe(self.heard)
-        self.stopping = True
+        """Wait a little until all is released; if the database is away, the thread goes
+        on until it is."""
+        thread = self.thread
         self.poke()
-        if self.thread is not None:
-            self.thread.join(AWAY_S)
+        if thread is not None:
+            thread.join(AWAY_S)
 
     def run(self) -> None:
-        while not (self.stopping and not self.ending):
+        while self.goes_on():
             try:
                 self.stay_alive()
                 self.end_next()
@@ -172,6 +176,15 @@ class Fetching:
                 logger.warning("Tasks wait: %s", error)
                 time.sleep(AWAY_S)
         connection.close()
+
+    def goes_on(self) -> bool:
+        """Whether there is something to do; if not, the thread ends."""
+        with self.changed:
+            if self.consumers or self.ending:
+                return True
+            notifications.here().unsubscribe(self.heard)
+            self.thread = None
+            return False
 
     def stay_alive(self) -> None:
         """Prove that this process runs, and register it again if it counts as dead."""
@@ -191,7 +204,7 @@ class Fetching:
         """Get what there is room for; return the number of entries."""
         count = 0
         for consumer in list(self.consumers):
-            if self.stopping or not consumer.is_due:
+            if not consumer.is_due:
                 continue
             room = consumer.room
             if room > 0 and 2 * room < consumer.channel.prefetch_count:
@@ -255,7 +268,7 @@ class Fetching:
 
 
 def until_due_s(queue: Queue) -> float:
-    """Seconds until the next look at a queue that was empty, if nothing is announced."""
+    """Seconds until the next look at an empty queue, if nothing is announced."""
     if queue.kind == Queue.Kind.TEMPORARY:
         return notifications.POLL_S if notifications.uses_redis() else QUICK_POLL_S
     return min(notifications.POLL_S, delayed.until_due_s(queue.name))

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from kombu.exceptions import ChannelError
 
 from broker import sql
+from broker.config.address_settings import decisions
 from broker.config.names import DYNAMIC, clone, unique
 from broker.declarations.declaring import declare_queue
 from broker.models import (
@@ -26,6 +27,7 @@ from broker.settlement.discards import discard
 
 CHUNK = 1000
 LOCK = processes.LOCK_CLASS
+DEAD_LETTERS = "DLQ"  # address of tasks that failed
 PURGED = "The queue was purged by a client of Celery."
 
 
@@ -49,11 +51,20 @@ def declare(name: str, *, is_temporary: bool) -> Queue:
     if found is not None and not (is_temporary and is_abandoned(found)):
         return found
     if not is_temporary:
-        return declare_queue(name)
+        return declare_queue(name, **dead_letters_of(name))
     try:
         return open_temporary(name, found)
     except IntegrityError:  # another process has just created it
         return find(name)
+
+
+def dead_letters_of(address: str) -> dict[str, str]:
+    """The dead letter address of a new queue, unless address settings define one; an
+    empty one is defined, too."""
+    for one in decisions(address):
+        if one.field == "dead_letter_address" and one.decided_by is None:
+            return {one.field: DEAD_LETTERS}
+    return {}
 
 
 def is_abandoned(queue: Queue) -> bool:

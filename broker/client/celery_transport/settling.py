@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 MOST = 500  # most outcomes of one statement
 AWAY_S = 1.0  # wait after an error of the database
+LINGERS_S = 1.0  # how long the thread waits for more
 ENDS_WITHIN_S = 10.0  # longest wait for the last outcomes when a connection closes
 LOST = "The outcome of %d tasks has no effect, they were redelivered: %s"
 
@@ -40,7 +41,6 @@ class Settling:
         # What else is to be done in the same thread.
         self.jobs: deque[Callable[[], object]] = deque()
         self.is_busy = False
-        self.stopping = False
         self.thread: threading.Thread | None = None
 
     def add(self, delivery: Delivery, outcome: Outcome) -> None:
@@ -64,31 +64,17 @@ class Settling:
         self.changed.notify_all()
 
     def flush(self, within_s: float = ENDS_WITHIN_S) -> bool:
-        """Wait until everything is settled; whether it is."""
+        """Wait until everything is settled; whether it is. If the database is away, the
+        thread goes on until it has settled."""
         with self.changed:
             return self.changed.wait_for(lambda: not self.is_waiting, within_s)
-
-    def stop(self) -> None:
-        """Settle what was added, and stop. If the database is away, the thread goes on
-        until it has settled."""
-        self.flush()
-        with self.changed:
-            self.stopping = True
-            self.changed.notify_all()
 
     @property
     def is_waiting(self) -> bool:
         return bool(self.outcomes or self.jobs or self.is_busy)
 
     def run(self) -> None:
-        while True:
-            with self.changed:
-                self.is_busy = False
-                self.changed.notify_all()
-                self.changed.wait_for(lambda: self.stopping or self.is_waiting)
-                if not self.is_waiting:
-                    break
-                self.is_busy = True
+        while self.goes_on():
             try:
                 self.settle_next()
                 self.do_next()
@@ -97,6 +83,17 @@ class Settling:
                 connection.close()
                 time.sleep(AWAY_S)
         connection.close()
+
+    def goes_on(self) -> bool:
+        """Wait for something to settle; if nothing comes, the thread ends."""
+        with self.changed:
+            self.is_busy = False
+            self.changed.notify_all()
+            self.changed.wait_for(lambda: self.is_waiting, LINGERS_S)
+            self.is_busy = self.is_waiting
+            if not self.is_busy:
+                self.thread = None
+            return self.is_busy
 
     def settle_next(self) -> None:
         """Settle the next outcomes; they are kept if the database is away."""

@@ -56,9 +56,9 @@ class Transport(KombuTransport):  # type: ignore[misc]  # kombu has no types
         self.kinds: dict[str, str] = {}  # types of exchanges, by name
         self.declared: set[str] = set()  # names of queues
         self.exclusive: set[str] = set()  # queues that end with the connection
-        self.alarm, self.bell = socket.socketpair()
-        self.alarm.setblocking(False)
-        self.bell.setblocking(False)
+        # Wakes the event loop, if there is one.
+        self.alarm: socket.socket | None = None
+        self.bell: socket.socket | None = None
         self.settling = Settling()
         self.fetching = Fetching(self.settling, self.wake)
 
@@ -102,20 +102,22 @@ class Transport(KombuTransport):  # type: ignore[misc]  # kombu has no types
         if self.pid == os.getpid():
             for channel in list(self.channels):
                 channel.close()
-            self.settling.stop()
+            self.settling.flush()
             self.fetching.stop()
             for queue in Queue.objects.filter(name__in=self.exclusive):
                 queues.delete(queue)
             self.exclusive.clear()
-        self.alarm.close()
-        self.bell.close()
+        for end in (self.alarm, self.bell):
+            if end is not None:
+                end.close()
 
     # Deliveries.
 
     def wake(self) -> None:
         """Wake the event loop; called in the thread that fetches."""
-        with suppress(OSError):  # it has more than enough to read, or is closed
-            self.bell.send(b"\0")
+        if self.bell is not None:
+            with suppress(OSError):  # it has more than enough to read, or is closed
+                self.bell.send(b"\0")
 
     def drain_events(self, connection: Transport, timeout: float | None = None) -> None:
         """Deliver one message.
@@ -130,6 +132,9 @@ class Transport(KombuTransport):  # type: ignore[misc]  # kombu has no types
         consumer.deliver(consumer, delivery)
 
     def register_with_event_loop(self, connection: Transport, loop: Any) -> None:
+        self.alarm, self.bell = socket.socketpair()
+        self.alarm.settimeout(0)
+        self.bell.settimeout(0)
         loop.add_reader(self.alarm, self.on_readable, connection, loop)
 
     def unregister_from_event_loop(self, connection: Transport, loop: Any) -> None:
@@ -137,6 +142,7 @@ class Transport(KombuTransport):  # type: ignore[misc]  # kombu has no types
 
     def on_readable(self, connection: Transport, loop: Any) -> None:
         """Deliver what has come; called by the event loop."""
+        assert self.alarm is not None, "it was registered"
         with suppress(BlockingIOError):
             self.alarm.recv(4096)
         with suppress(TimeoutError):
