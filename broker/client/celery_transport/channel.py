@@ -271,7 +271,14 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
     def basic_reject(self, delivery_tag: str, requeue: bool = False) -> None:  # noqa: FBT001, FBT002
         """Reject a message: it becomes a dead letter; or a backout is counted, and it
         is delivered again unless its attempts are used up."""
-        self.end(delivery_tag, BackOut(REQUEUED) if requeue else Reject(REJECTED))
+        message = self.unacked.get(delivery_tag)
+        failure = message.failure if message is not None else None
+        if not requeue:
+            self.end(delivery_tag, failure or Reject(REJECTED))
+        elif failure is None:
+            self.end(delivery_tag, BackOut(REQUEUED))
+        else:
+            self.end(delivery_tag, BackOut(failure.error, stack=failure.stack))
 
     def basic_recover(self, requeue: bool = False, **_: Any) -> None:  # noqa: FBT001, FBT002
         """Release all unacknowledged messages: they are delivered again."""
@@ -285,8 +292,7 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
         message = self.unacked.pop(delivery_tag, None)
         if message is None:
             return
-        if outcome is None or isinstance(outcome, Reject):
-            outcome = message.failure or outcome or Accept()
+        outcome = outcome or message.failure or Accept()
         self.connection.settling.add(message.delivery, outcome)
         if 2 * self.in_hand <= (self.prefetch_count or 2) or not self.unread:
             self.connection.fetching.poke()
