@@ -12,11 +12,10 @@ from celery.result import AsyncResult
 from django.db import transaction
 from django.utils.timezone import now
 
-from broker.models import DeadLetter, Delayed, Event, Message, Queue, Ready
+from broker.models import AddressSetting, DeadLetter, Delayed, Event, Message, Queue, Ready
 from broker.monitoring import fsck
 from tests.celery_peer import app as peer
 from tests.console.until import until
-from tests.make import make_setting
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 WITHIN_S = 30
@@ -139,7 +138,7 @@ def test_purge_discards_what_waits() -> None:
 def test_a_task_that_kills_its_process_ends_as_a_dead_letter() -> None:
     """It is rejected to be requeued; each time counts, until its attempts are used
     up."""
-    make_setting("peer", max_delivery_attempts=2)
+    AddressSetting.objects.filter(match="peer").update(max_delivery_attempts=2)
     result = peer.die.delay()
     assert "WorkerLostError" in letter_of(result).error
 
