@@ -12,7 +12,8 @@ from celery import Celery, Task
 from celery.exceptions import Reject
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
-app = Celery("peer", broker="backout://", set_as_current=False)
+BROKER = os.environ.get("PEER_BROKER", "backout://")
+app = Celery("peer", broker=BROKER, set_as_current=False)
 app.conf.update(
     result_backend=os.environ.get("REDIS_URL", "").replace("unix:", "redis+socket:"),
     task_default_queue="peer",

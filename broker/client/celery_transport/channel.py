@@ -15,7 +15,6 @@ from broker.client.celery_transport.messages import Received
 from broker.config.names import address_of
 from broker.errors import NoSuchAddress
 from broker.models import Queue
-from broker.queueing import processes
 from broker.queueing.get import Delivery
 from broker.queueing.put import put_many
 from broker.settlement.outcomes import Accept, BackOut, Outcome, Reject, Release
@@ -238,10 +237,9 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
 
     def basic_get(self, queue: str, no_ack: bool = False, **_: Any) -> Received | None:  # noqa: FBT001, FBT002
         """The next message of a queue, if there is one now."""
-        found = queues.find(queue)
-        prefetched = Prefetched(found)
+        self.connection.settling.flush()
+        prefetched = Prefetched(queues.find(queue))
         self.ended.append(prefetched)
-        processes.current()
         got = prefetched.get(1)
         if not got:
             prefetched.end()

@@ -120,7 +120,7 @@ class Transport(KombuTransport):  # type: ignore[misc]  # kombu has no types
                 self.bell.send(b"\0")
 
     def drain_events(self, connection: Transport, timeout: float | None = None) -> None:
-        """Deliver one message.
+        """Wait for a message; deliver it, and what else has come.
 
         Raises:
             TimeoutError: none came in time.
@@ -128,8 +128,10 @@ class Transport(KombuTransport):  # type: ignore[misc]  # kombu has no types
         found = self.fetching.take(timeout)
         if found is None:
             raise TimeoutError
-        consumer, delivery = found
-        consumer.deliver(consumer, delivery)
+        while found is not None:
+            consumer, delivery = found
+            consumer.deliver(consumer, delivery)
+            found = self.fetching.take(0)
 
     def register_with_event_loop(self, connection: Transport, loop: Any) -> None:
         self.alarm, self.bell = socket.socketpair()
@@ -146,5 +148,4 @@ class Transport(KombuTransport):  # type: ignore[misc]  # kombu has no types
         with suppress(BlockingIOError):
             self.alarm.recv(4096)
         with suppress(TimeoutError):
-            while True:
-                self.drain_events(connection, timeout=0)
+            self.drain_events(connection, timeout=0)
