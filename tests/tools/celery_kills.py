@@ -67,8 +67,8 @@ def one_round(notes: Path, app: object, note: object) -> str:
     after = [line.split() for line in notes.read_text().splitlines()]
     back = [float(at) for n, at in after if float(at) > killed_at]
     return (
-        f"{TASKS - len(times)} of {TASKS} not done, {doubled} done twice, "
-        f"{len(before)} before the kill, the last {max(back) - killed_at:.1f} s after it"
+        f"{len(before)} of {TASKS} done before the kill; {TASKS - len(times)} never,"
+        f" {doubled} twice; the last {max(back) - killed_at:.1f} s after it"
     )
 
 

@@ -12,7 +12,15 @@ from celery.result import AsyncResult
 from django.db import transaction
 from django.utils.timezone import now
 
-from broker.models import AddressSetting, DeadLetter, Delayed, Event, Message, Queue, Ready
+from broker.models import (
+    AddressSetting,
+    DeadLetter,
+    Delayed,
+    Event,
+    Message,
+    Queue,
+    Ready,
+)
 from broker.monitoring import fsck
 from tests.celery_peer import app as peer
 from tests.console.until import until
