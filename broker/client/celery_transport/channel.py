@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from kombu.transport.base import StdChannel
 
 from broker.client.celery_transport import failures, messages, queues, routing
-from broker.client.celery_transport.fetching import Consumer
-from broker.client.celery_transport.messages import Received
+from broker.client.celery_transport.fetching import TaskConsumer
+from broker.client.celery_transport.messages import TaskMessage
 from broker.config.names import address_of
 from broker.errors import NoSuchAddress
 from broker.models import Queue
@@ -22,7 +22,7 @@ from broker.transactions.prefetch import Prefetched
 
 REQUEUED = "The worker requeued the task."
 REJECTED = "The worker rejected the message."
-Callback = Callable[[Received], object]
+Callback = Callable[[TaskMessage], object]
 
 
 class DeclareOk(NamedTuple):
@@ -46,8 +46,8 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
         self.keeps_failures = bool(options.get("dead_letters", True))
         self.prefetch_count = 0  # 0: no limit
         self.unread = 0  # deliveries of all consumers that were not handed over yet
-        self.unacked: dict[str, Received] = {}
-        self.consumers: dict[str, Consumer] = {}
+        self.unacked: dict[str, TaskMessage] = {}
+        self.consumers: dict[str, TaskConsumer] = {}
         self.ended: list[Prefetched] = []  # of cancelled consumers
         self.temporary: set[str] = set()  # queues to delete with their last consumer
         self.closed = False
@@ -198,12 +198,14 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
         **_: Any,
     ) -> str:
         deliver = partial(self.deliver, callback)
-        consumer = Consumer(consumer_tag, queues.find(queue), self, deliver, no_ack)
+        consumer = TaskConsumer(consumer_tag, queues.find(queue), self, deliver, no_ack)
         self.consumers[consumer_tag] = consumer
         self.connection.fetching.add(consumer)
         return consumer_tag
 
-    def deliver(self, callback: Callback, consumer: Consumer, got: Delivery) -> None:
+    def deliver(
+        self, callback: Callback, consumer: TaskConsumer, got: Delivery
+    ) -> None:
         """Give a delivery to the callback of its consumer."""
         self.unread -= 1
         message = self.received(got, consumer.tag)
@@ -214,7 +216,7 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
             self.unacked[message.delivery_tag] = message
         callback(message)
 
-    def received(self, got: Delivery, consumer_tag: str) -> Received:
+    def received(self, got: Delivery, consumer_tag: str) -> TaskMessage:
         return messages.received(
             got,
             channel=self,
@@ -235,7 +237,12 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
             self.connection.settling.flush()
             self.queue_delete(name)
 
-    def basic_get(self, queue: str, no_ack: bool = False, **_: Any) -> Received | None:  # noqa: FBT001, FBT002
+    def basic_get(
+        self,
+        queue: str,
+        no_ack: bool = False,  # noqa: FBT001, FBT002
+        **_: Any,
+    ) -> TaskMessage | None:
         """The next message of a queue, if there is one now."""
         self.connection.settling.flush()
         prefetched = Prefetched(queues.find(queue))
@@ -252,7 +259,7 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
             self.unacked[message.delivery_tag] = message
         return message
 
-    def message_to_python(self, message: Received) -> Received:
+    def message_to_python(self, message: TaskMessage) -> TaskMessage:
         return message
 
     @property

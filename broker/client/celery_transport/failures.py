@@ -16,7 +16,7 @@ from typing import Any
 
 from django.db import transaction
 
-from broker.client.celery_transport.messages import Received
+from broker.client.celery_transport.messages import TaskMessage
 from broker.formats.error_fingerprint import readable
 from broker.formats.stack_trace import LONGEST
 from broker.queueing.get import Delivery
@@ -59,7 +59,7 @@ def watch(sender: Any = None, request: Any = None, **_: Any) -> None:
     """Receive Celery's signal ``task_received``: see how the task of a message of ours
     ends."""
     message = request.message
-    if isinstance(message, Received) and message.channel.keeps_failures:
+    if isinstance(message, TaskMessage) and message.channel.keeps_failures:
         request.on_failure = partial(failed, request, request.on_failure)
         request.on_timeout = partial(timed_out, request, request.on_timeout)
 

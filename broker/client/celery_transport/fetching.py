@@ -20,7 +20,7 @@ from typing import Protocol
 from django.db import Error as DatabaseError
 from django.db import connection
 
-from broker.client.celery_transport.settling import Settling
+from broker.client.celery_transport.settling import Settler
 from broker.errors import BrokerError, LockLost, NoSuchQueue
 from broker.models import Queue
 from broker.queueing import delayed, notifications, processes
@@ -53,13 +53,13 @@ class Holder(Protocol):
 
 
 @dataclass(eq=False)
-class Consumer:
+class TaskConsumer:
     """A consumer of one queue. ``deliver`` is called in the thread that drains."""
 
     tag: str
     queue: Queue
     channel: Holder
-    deliver: Callable[[Consumer, Delivery], None]
+    deliver: Callable[[TaskConsumer, Delivery], None]
     no_ack: bool
     prefetched: Prefetched = field(init=False)
     seen: int = -1  # version of the queue at the last look
@@ -82,21 +82,21 @@ class Consumer:
         return version != self.seen or time.monotonic() >= self.look_at
 
 
-class Fetching:
+class Fetcher:
     """The consumers of one connection, and what they got."""
 
-    def __init__(self, settling: Settling, wake: Callable[[], None]) -> None:
+    def __init__(self, settling: Settler, wake: Callable[[], None]) -> None:
         self.settling = settling
         self.wake = wake  # called when something is there after there was nothing
         self.changed = threading.Condition()
-        self.consumers: deque[Consumer] = deque()
-        self.inbox: deque[tuple[Consumer, Delivery]] = deque()
+        self.consumers: deque[TaskConsumer] = deque()
+        self.inbox: deque[tuple[TaskConsumer, Delivery]] = deque()
         self.ending: deque[Prefetched] = deque()
         self.is_poked = False
         self.alive_at = 0.0
         self.thread: threading.Thread | None = None
 
-    def add(self, consumer: Consumer) -> None:
+    def add(self, consumer: TaskConsumer) -> None:
         if consumer.queue.kind != Queue.Kind.TEMPORARY:  # it is a worker
             for each in HOUSEKEEPERS:
                 each()
@@ -113,7 +113,7 @@ class Fetching:
             )
             self.thread.start()
 
-    def remove(self, consumer: Consumer) -> None:
+    def remove(self, consumer: TaskConsumer) -> None:
         """Get no more for a consumer, and release what it was not given yet."""
         with self.changed:
             if consumer in self.consumers:
@@ -142,7 +142,7 @@ class Fetching:
         if any(one.queue.pk in queue_ids for one in list(self.consumers)):
             self.poke()
 
-    def take(self, timeout_s: float | None) -> tuple[Consumer, Delivery] | None:
+    def take(self, timeout_s: float | None) -> tuple[TaskConsumer, Delivery] | None:
         """The next delivery; None if there is none in time."""
         with self.changed:
             if not self.inbox and timeout_s != 0:
@@ -216,7 +216,7 @@ class Fetching:
             self.consumers.rotate(-1)
         return count
 
-    def fetch(self, consumer: Consumer, limit: int) -> int:
+    def fetch(self, consumer: TaskConsumer, limit: int) -> int:
         consumer.seen = notifications.version(consumer.queue.pk)
         try:
             got = consumer.prefetched.get(limit)
@@ -233,14 +233,14 @@ class Fetching:
         self.hand_over(consumer, got)
         return len(got)
 
-    def find_again(self, consumer: Consumer) -> None:
+    def find_again(self, consumer: TaskConsumer) -> None:
         """A queue was deleted; somebody may have created another of its name."""
         consumer.look_at = time.monotonic() + notifications.POLL_S
         queue = Queue.objects.filter(name=consumer.queue.name).first()
         if queue is not None:
             consumer.queue, consumer.prefetched = queue, Prefetched(queue)
 
-    def hand_over(self, consumer: Consumer, got: list[Delivery]) -> None:
+    def hand_over(self, consumer: TaskConsumer, got: list[Delivery]) -> None:
         if not got:
             return
         with self.changed:

@@ -33,7 +33,7 @@ OWN_FIELDS = (
 LONG = 2**63
 
 
-class Received(Message):
+class TaskMessage(Message):  # type: ignore[misc]  # kombu has no types
     """A message as kombu's consumers get it."""
 
     delivery: Delivery  # of the broker
@@ -88,7 +88,7 @@ def new_message(
 
 def received(
     delivery: Delivery, *, channel: Any, consumer_tag: str, tag: str, zero_first: bool
-) -> Received:
+) -> TaskMessage:
     """The message of a delivery, for kombu's consumers."""
     rest = loads(delivery.properties.get(REST) or "{}")
     headers = dict(rest.get("headers", {}))
@@ -113,7 +113,7 @@ def received(
     is_text = delivery.content_type.startswith("text/") or "json" in (
         delivery.content_type
     )
-    message = Received(
+    message = TaskMessage(
         body=delivery.body,
         delivery_tag=tag,
         content_type=delivery.content_type,

@@ -32,7 +32,7 @@ LOST = "The outcome of %d tasks has no effect, they were redelivered: %s"
 Ended = tuple[Delivery, Outcome]
 
 
-class Settling:
+class Settler:
     """Outcomes of one connection, in the order in which they were added."""
 
     def __init__(self) -> None:

@@ -15,8 +15,8 @@ from kombu.transport.base import Transport as KombuTransport
 import broker
 from broker.client.celery_transport import queues
 from broker.client.celery_transport.channel import Channel
-from broker.client.celery_transport.fetching import Fetching
-from broker.client.celery_transport.settling import Settling
+from broker.client.celery_transport.fetching import Fetcher
+from broker.client.celery_transport.settling import Settler
 from broker.models import Queue
 
 NAME = "backout"
@@ -35,7 +35,6 @@ class Transport(KombuTransport):  # type: ignore[misc]  # kombu has no types
     own.
     """
 
-    Channel = Channel
     driver_type = NAME
     driver_name = NAME
     connection_errors = (OperationalError, InterfaceError)
@@ -59,8 +58,8 @@ class Transport(KombuTransport):  # type: ignore[misc]  # kombu has no types
         # Wakes the event loop, if there is one.
         self.alarm: socket.socket | None = None
         self.bell: socket.socket | None = None
-        self.settling = Settling()
-        self.fetching = Fetching(self.settling, self.wake)
+        self.settling = Settler()
+        self.fetching = Fetcher(self.settling, self.wake)
 
     def driver_version(self) -> str:
         return broker.__version__
