@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from celery import Task
 from celery.result import AsyncResult
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.timezone import now
 
@@ -22,6 +24,7 @@ from broker.models import (
     Ready,
 )
 from broker.monitoring import fsck
+from broker.operations import single_edit
 from tests.celery_peer import app as peer
 from tests.console.until import until
 
@@ -149,6 +152,23 @@ def test_a_task_that_kills_its_process_ends_as_a_dead_letter() -> None:
     AddressSetting.objects.filter(match="peer").update(max_delivery_attempts=2)
     result = peer.die.delay()
     assert "WorkerLostError" in letter_of(result).error
+
+
+def test_a_dead_letter_with_other_arguments_runs_when_it_is_resubmitted(
+    tmp_path: Path,
+) -> None:
+    notes = tmp_path / "notes"
+    result = peer.note.delay(str(tmp_path), "here")  # it is a folder
+    letter = letter_of(result)
+    message = Message.objects.get(id=letter.message_id)
+    arguments, *rest = json.loads(bytes(message.body))
+    body = json.dumps([[str(notes), *arguments[1:]], *rest])
+    user = User.objects.create_superuser("tess")
+    edit = single_edit.Edit(body=body.encode())
+    operation = single_edit.plan_edit(user, letter.message_id, "DLQ", edit)
+    single_edit.start_edit(operation.pk)
+    until(lambda: notes.exists() and notes.read_text())
+    assert notes.read_text().startswith("here ")
 
 
 def test_nothing_is_inconsistent_afterwards() -> None:
