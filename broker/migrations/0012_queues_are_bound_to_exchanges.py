@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("broker", "0010_times_from_get_to_accept")]
+    dependencies = [("broker", "0011_reports_may_be_late")]
 
     operations = [
         migrations.CreateModel(
