@@ -87,7 +87,8 @@ def noted(request: Any, failure: Reject | None, go_on: Callable[[], Any]) -> Any
     if failure is None:
         return go_on()
     is_late = not request.acknowledged
-    message.failure = failure
+    if is_late:  # an early acknowledgement may still be on its way: it accepts
+        message.failure = failure
     try:
         return go_on()
     finally:

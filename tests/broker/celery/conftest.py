@@ -1,4 +1,4 @@
-"""A worker of Celery on the database of the tests, for a whole module."""
+"""A worker of Celery on the database of the tests, for all modules."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def _other_processes_hear(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notifications.Arrivals, "say", SAY)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def celery_worker(
     _commits_are_quick: None,
     django_db_blocker: DjangoDbBlocker,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[SimpleNamespace]:
-    """One with two processes; tests of the module share the database."""
+    """One with two processes; tests of the package share the database."""
     log = tmp_path_factory.mktemp("celery") / "worker.log"
     app.conf.result_backend = settings.REDIS_URL.replace("unix:", "redis+socket:")
     with django_db_blocker.unblock():
