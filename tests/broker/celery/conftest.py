@@ -27,7 +27,7 @@ def worker(log: Path, *options: str) -> subprocess.Popen[bytes]:
     command = (sys.executable, "-m", "celery", "-A", "tests.celery_peer.app", "worker")
     with log.open("wb") as file:
         return subprocess.Popen(
-            [*command, "-l", "INFO", *options],
+            [*command, "-l", "INFO", "-n", f"{log.parent.name}@{log.stem}", *options],
             cwd=settings.BASE_DIR,
             env=os.environ
             | {"DATABASE_URL": database_url(), "REDIS_URL": settings.REDIS_URL},
