@@ -27,10 +27,11 @@ class BrokerConfig(AppConfig):
         django_settings.refuse_unknown(settings)
         from broker import checks  # noqa: F401, PLC0415
         from broker.bridges import checks as of_bridges  # noqa: F401, PLC0415
-        from broker.management import migrate  # noqa: PLC0415
+        from broker.management import celery_scheme, migrate  # noqa: PLC0415
         from broker.queueing import processes  # noqa: PLC0415
         from broker.settlement import hardening  # noqa: PLC0415
 
         pre_migrate.connect(migrate.refuse_half_way)
         post_migrate.connect(migrate.prepare, sender=self)
+        celery_scheme.register()
         processes.AT_START.append(hardening.forget_counts)

@@ -47,6 +47,7 @@ MAP = [
         "redactionrule",
         "counterreset",
         "queuealias",
+        "binding",
         "queue",
         "address",
         "addresssetting",

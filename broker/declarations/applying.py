@@ -27,7 +27,7 @@ from broker.queueing.transfer import Record, TakenEntry
 from broker.security import audit
 from broker.settlement.discards import discard
 
-ONE_AT_A_TIME = 0x424F  # key of the advisory lock of those who declare
+ONE_AT_A_TIME = 0x4250  # key of the advisory lock of those who declare
 AT_ONCE = 1000  # messages that a purge takes with one statement
 ATTEMPTS = 5  # to lock out puts
 # Less than PostgreSQL's deadlock_timeout, so that it is the deletion that gives way.

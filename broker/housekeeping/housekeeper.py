@@ -10,6 +10,7 @@ is lost does no harm, as the work is safe to do twice.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -39,6 +40,7 @@ SELECT CASE WHEN %s AND EXISTS (
 ) THEN false ELSE pg_try_advisory_lock(%s::int, 0) END"""
 LEAVE = "SELECT pg_advisory_unlock(%s::int, 0)"
 NAME = "backout housekeeping"  # of the connection that holds the lock
+beside_pids: list[int] = []  # the process in which ``beside`` has started one
 
 
 class Housekeeper:
@@ -110,6 +112,13 @@ class Housekeeper:
                 if not connection.is_usable():
                     raise InterfaceError("The connection is lost.") from error
             self.called[place] = now_s
+
+
+def beside() -> None:
+    """Do the housekeeping in a thread of this process, once, until it ends."""
+    if beside_pids != [os.getpid()]:
+        beside_pids[:] = [os.getpid()]
+        Housekeeper().start()
 
 
 def of_applications() -> list[Duty]:

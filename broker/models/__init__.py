@@ -49,6 +49,7 @@ from broker.models.operations import CounterReset, Operation, OperationItem
 from broker.models.patches import OperationPatch
 from broker.models.queues import (
     Address,
+    Binding,
     CountsWhenLost,
     ModelQueue,
     Queue,
@@ -77,6 +78,7 @@ __all__ = [
     "AuditCheck",
     "AuditRecord",
     "Authority",
+    "Binding",
     "Branch",
     "Bridge",
     "BridgeDestination",

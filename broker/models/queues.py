@@ -314,3 +314,34 @@ class Subscription(models.Model):
 
     def __str__(self) -> str:
         return self.name or f"subscription {self.pk}"
+
+
+class Binding(models.Model):
+    """A binding of AMQP 0-9-1: an exchange sends messages with a matching routing key
+    to a queue. Celery and kombu declare them."""
+
+    class Kind(models.TextChoices):
+        """How the exchange compares its routing keys."""
+
+        DIRECT = "direct"
+        TOPIC = "topic"
+        FANOUT = "fanout"
+
+    exchange = models.CharField(max_length=255)
+    kind = models.TextField(choices=Kind)
+    routing_key = models.CharField(max_length=255, blank=True)
+    queue = models.ForeignKey(Queue, models.CASCADE, related_name="bindings")
+
+    class Meta:
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(
+                "exchange",
+                "routing_key",
+                "queue",
+                name="a_queue_is_bound_once_by_a_key",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.exchange} {self.routing_key} to {self.queue_id}"

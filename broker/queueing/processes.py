@@ -231,3 +231,17 @@ def forget(owner_ids: Sequence[int]) -> None:
     ClientEndpoint.objects.filter(connection__owner_id__in=owner_ids).delete()
     ClientConnection.objects.filter(owner_id__in=owner_ids).delete()
     OwnerRow.objects.filter(pk__in=owner_ids).delete()
+
+
+def leave_to_parent() -> None:
+    """In a child process after a fork: close the parent's session, or the parent would
+    count as alive as long as the child is. Nothing is said to the server."""
+    global _lock  # noqa: PLW0603
+    _lock = threading.Lock()  # another thread of the parent may have held it
+    if _current is not None and not _current.session.closed:
+        os.close(_current.session.fileno())
+        of_parents.append(_current)
+
+
+of_parents: list[Owner] = []  # kept, so that nobody closes their sessions
+os.register_at_fork(after_in_child=leave_to_parent)

@@ -126,7 +126,7 @@ def compared(drains: dict[str, list[Drain]], concurrency: int) -> Iterator[Figur
 def kinds() -> Iterator[Kind]:
     for queue in OURS:
         yield Kind(queue, sender(queue), dispatcher(queue))
-    brokers = {"Redis": current_app.conf.broker_url}
+    brokers = {"Redis": current_app.conf.broker_url, "Backout": "backout://"}
     if rabbit.is_here():
         brokers["RabbitMQ"] = RABBIT.format(rabbit.HOST)
     for name, url in brokers.items():

@@ -11,6 +11,7 @@ from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
+from broker.declarations.declaring import declare_queue
 from broker.housekeeping import housekeeper
 from broker.housekeeping.housekeeper import HOUSEKEEPING, Housekeeper
 from broker.housekeeping.work import Duty
@@ -98,3 +99,15 @@ def test_a_duty_that_fails_keeps_no_other_from_its_turn(
     mine.do_what_is_due()
     assert done == ["each beat", "now and then", "each beat"]
     assert "The housekeeping failed: fail" in caplog.text
+
+
+def test_queues_are_declared_while_somebody_has_the_turn(
+    elsewhere: psycopg.Connection,
+) -> None:
+    lock(elsewhere, HOUSEKEEPING, 0)
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = 1000")
+        try:
+            declare_queue("orders")
+        finally:
+            cursor.execute("RESET lock_timeout")

@@ -1,0 +1,274 @@
+"""The thread that gets tasks for the consumers of one connection.
+
+It gets as many as their channels may have unacknowledged. It looks when a put is
+announced, when a delayed task falls due, when a task was acknowledged, and once in
+``POLL_S``. When the process dies, its lock in the database is free, and its tasks are
+redelivered.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from django.db import Error as DatabaseError
+from django.db import connection
+
+from broker.client.celery_transport.settling import Settler
+from broker.errors import BrokerError, LockLost, NoSuchQueue
+from broker.models import Queue
+from broker.queueing import delayed, notifications, processes
+from broker.queueing.get import Delivery
+from broker.queueing.low_watermarks import FLOORS
+from broker.settlement.outcomes import Release
+from broker.transactions.prefetch import Prefetched
+
+logger = logging.getLogger(__name__)
+
+KIND = "celery"  # kind of the process
+MOST = 200  # most tasks in hand of a channel without a limit
+AWAY_S = 1.0  # wait after an error of the database
+TOGETHER_S = 0.002  # wait for more room, so that one get takes several tasks
+# Without Redis, commands and their answers are looked for more often than tasks.
+QUICK_POLL_S = 0.2
+# Started beside the first consumer of a process, in order: what else needs to run.
+HOUSEKEEPERS: list[Callable[[], object]] = []
+WAITS = "Tasks wait for the database: %s"
+
+
+class Holder(Protocol):
+    """The part of ``Channel`` that fetches use."""
+
+    prefetch_count: int
+    unread: int
+
+    @property
+    def in_hand(self) -> int: ...
+
+
+@dataclass(eq=False)
+class TaskConsumer:
+    """A consumer of one queue. ``deliver`` is called in the thread that drains."""
+
+    tag: str
+    queue: Queue
+    channel: Holder
+    deliver: Callable[[TaskConsumer, Delivery], None]
+    no_ack: bool
+    prefetched: Prefetched = field(init=False)
+    seen: int = -1  # version of the queue at the last look
+    look_at: float = 0.0  # monotonic time of the next look, if nothing is announced
+
+    def __post_init__(self) -> None:
+        self.prefetched = Prefetched(self.queue)
+
+    @property
+    def room(self) -> int:
+        """How many tasks to get now, at most."""
+        if self.no_ack:
+            return MOST - self.channel.unread
+        return (self.channel.prefetch_count or MOST) - self.channel.in_hand
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there may be something on the queue."""
+        version = notifications.version(self.queue.pk)
+        return version != self.seen or time.monotonic() >= self.look_at
+
+
+class Fetcher:
+    """The consumers of one connection, and what they got."""
+
+    def __init__(self, settling: Settler, wake: Callable[[], None]) -> None:
+        self.settling = settling
+        self.wake = wake  # called when something is there after there was nothing
+        self.changed = threading.Condition()
+        self.consumers: deque[TaskConsumer] = deque()
+        self.inbox: deque[tuple[TaskConsumer, Delivery]] = deque()
+        self.ending: deque[Prefetched] = deque()
+        self.is_poked = False
+        self.alive_at = 0.0
+        self.thread: threading.Thread | None = None
+
+    def add(self, consumer: TaskConsumer) -> None:
+        if consumer.queue.kind != Queue.Kind.TEMPORARY:  # it is a worker
+            for each in HOUSEKEEPERS:
+                each()
+        with self.changed:
+            self.consumers.append(consumer)
+            self.start()
+        self.poke()
+
+    def start(self) -> None:
+        if self.thread is None:
+            notifications.here().subscribe(self.heard)
+            self.thread = threading.Thread(
+                target=self.run, name="celery-fetching", daemon=True
+            )
+            self.thread.start()
+
+    def remove(self, consumer: TaskConsumer) -> None:
+        """Get no more for a consumer, and release what it was not given yet."""
+        with self.changed:
+            if consumer in self.consumers:
+                self.consumers.remove(consumer)
+            unread = [one for one in self.inbox if one[0] is consumer]
+            for one in unread:
+                self.inbox.remove(one)
+        for _, delivery in unread:
+            consumer.channel.unread -= 1
+            self.settling.add(delivery, Release())
+
+    def end(self, prefetched: Iterable[Prefetched]) -> None:
+        """Release what these still hold, and end their units of work."""
+        with self.changed:
+            self.ending.extend(prefetched)
+            self.start()
+        self.poke()
+
+    def poke(self) -> None:
+        """Look again: there may be room or a message."""
+        with self.changed:
+            self.is_poked = True
+            self.changed.notify_all()
+
+    def heard(self, queue_ids: list[int]) -> None:
+        if any(one.queue.pk in queue_ids for one in list(self.consumers)):
+            self.poke()
+
+    def take(self, timeout_s: float | None) -> tuple[TaskConsumer, Delivery] | None:
+        """The next delivery; None if there is none in time."""
+        with self.changed:
+            if not self.inbox and timeout_s != 0:
+                self.changed.wait_for(lambda: self.inbox, timeout_s)
+            if not self.inbox:
+                return None
+            consumer, delivery = self.inbox.popleft()
+            return consumer, delivery
+
+    def stop(self) -> None:
+        """Wait a little until all is released; if the database is away, the thread goes
+        on until it is."""
+        thread = self.thread
+        self.poke()
+        if thread is not None:
+            thread.join(AWAY_S)
+
+    def run(self) -> None:
+        while self.goes_on():
+            try:
+                self.stay_alive()
+                self.end_next()
+                if not self.look():
+                    self.rest()
+            except DatabaseError as error:
+                logger.warning(WAITS, error)
+                connection.close()
+                FLOORS.forget()
+                time.sleep(AWAY_S)
+            except BrokerError as error:
+                logger.warning("Tasks wait: %s", error)
+                time.sleep(AWAY_S)
+        connection.close()
+
+    def goes_on(self) -> bool:
+        """Whether there is something to do; if not, the thread ends."""
+        with self.changed:
+            if self.consumers or self.ending:
+                return True
+            notifications.here().unsubscribe(self.heard)
+            self.thread = None
+            return False
+
+    def stay_alive(self) -> None:
+        """Prove that this process runs, and register it again if it counts as dead."""
+        now = time.monotonic()
+        if now - self.alive_at >= processes.HEARTBEAT_S:
+            self.alive_at = now
+            processes.current(KIND)
+            processes.renew(KIND)
+
+    def end_next(self) -> None:
+        while self.ending:
+            with suppress(LockLost):
+                self.ending[0].end()
+            self.ending.popleft()
+
+    def look(self) -> int:
+        """Get what there is room for; return the number of entries."""
+        count = 0
+        for consumer in list(self.consumers):
+            if not consumer.is_due:
+                continue
+            room = consumer.room
+            if room > 0 and 2 * room < consumer.channel.prefetch_count:
+                time.sleep(TOGETHER_S)
+                room = consumer.room
+            if room > 0:
+                count += self.fetch(consumer, min(room, MOST))
+        with self.changed:
+            self.consumers.rotate(-1)
+        return count
+
+    def fetch(self, consumer: TaskConsumer, limit: int) -> int:
+        consumer.seen = notifications.version(consumer.queue.pk)
+        try:
+            got = consumer.prefetched.get(limit)
+        except LockLost:  # this process was taken for dead
+            consumer.prefetched = Prefetched(consumer.queue)
+            return 1
+        except NoSuchQueue:
+            self.find_again(consumer)
+            return 0
+        if len(got) < limit:
+            consumer.look_at = time.monotonic() + until_due_s(consumer.queue)
+        else:
+            consumer.look_at = 0.0
+        self.hand_over(consumer, got)
+        return len(got)
+
+    def find_again(self, consumer: TaskConsumer) -> None:
+        """A queue was deleted; somebody may have created another of its name."""
+        consumer.look_at = time.monotonic() + notifications.POLL_S
+        queue = Queue.objects.filter(name=consumer.queue.name).first()
+        if queue is not None:
+            consumer.queue, consumer.prefetched = queue, Prefetched(queue)
+
+    def hand_over(self, consumer: TaskConsumer, got: list[Delivery]) -> None:
+        if not got:
+            return
+        with self.changed:
+            is_wanted = consumer in self.consumers
+            if is_wanted:
+                was_empty = not self.inbox
+                consumer.channel.unread += len(got)
+                self.inbox.extend((consumer, one) for one in got)
+                self.changed.notify_all()
+        if not is_wanted:
+            consumer.prefetched.give_back(got)
+        elif was_empty:
+            self.wake()
+
+    def rest(self) -> None:
+        """Wait until something may be there and there is room for it."""
+        now = time.monotonic()
+        with self.changed:
+            moments = [one.look_at for one in self.consumers if one.room > 0]
+            moments.append(self.alive_at + processes.HEARTBEAT_S)
+            left_s = min(moments) - now
+            if left_s > 0 and not self.ending:
+                self.changed.wait_for(lambda: self.is_poked, left_s)
+            self.is_poked = False
+
+
+def until_due_s(queue: Queue) -> float:
+    """Seconds until the next look at an empty queue, if nothing is announced."""
+    if queue.kind == Queue.Kind.TEMPORARY:
+        return notifications.POLL_S if notifications.uses_redis() else QUICK_POLL_S
+    return min(notifications.POLL_S, delayed.until_due_s(queue.name))

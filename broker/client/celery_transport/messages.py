@@ -1,0 +1,159 @@
+"""kombu's messages as messages of the broker, and back.
+
+The body is stored as Celery serialized it. Headers with simple values are properties:
+``task``, ``id``, ``retries``, ``origin``, ``argsrepr``. Everything else that kombu
+needs is one property, ``kombu``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils.timezone import is_naive, make_aware
+from kombu.message import Message
+from kombu.utils.json import dumps, loads
+
+from broker.queueing.get import Delivery
+from broker.queueing.store import NewMessage
+from broker.settlement.outcomes import Reject
+from broker.sql import database_now
+
+REST = "kombu"  # the property for what is no property of its own
+HIGHEST = 9  # priority
+TRANSIENT = 1  # delivery mode of messages that need not survive a crash
+TEXT, OCTETS = "utf-8", "binary"  # content encodings
+# Properties that the broker adds to copies; no header of the task.
+OURS = ("_AMQ", "JMS", "traceparent", "tracestate")
+OWN_FIELDS = (
+    *("correlation_id", "reply_to", "message_id", "priority", "expiration"),
+    *("delivery_info", "delivery_tag", "body_encoding"),
+)
+LONG = 2**63
+
+
+class TaskMessage(Message):  # type: ignore[misc]  # kombu has no types
+    """A message as kombu's consumers get it."""
+
+    delivery: Delivery  # of the broker
+    failure: Reject | None = None  # why its task failed
+
+
+def new_message(
+    message: Mapping[str, Any],
+    *,
+    address: str,
+    exchange: str,
+    routing_key: str,
+    zero_first: bool,
+) -> NewMessage:
+    """The message to put.
+
+    Args:
+        message: as ``Channel.prepare_message`` made it.
+        address: where it is put.
+        exchange: the exchange it was sent to; empty: the default exchange.
+        routing_key: its routing key.
+        zero_first: whether priority 0 is the highest, as with Redis.
+
+    A header ``eta`` is the time before which it is not delivered; an expiration is by
+    the database's clock.
+    """
+    body, headers = message["body"], message["headers"]
+    properties = message["properties"]
+    simple = {k: v for k, v in headers.items() if is_simple(v) and k != REST}
+    rest = {
+        "headers": {k: v for k, v in headers.items() if k not in simple},
+        "properties": {k: v for k, v in properties.items() if k not in OWN_FIELDS},
+        "encoding": message["content-encoding"],
+        "exchange": exchange,
+        "routing_key": routing_key,
+    }
+    ends = properties.get("expiration")
+    return NewMessage(
+        address,
+        body.encode() if isinstance(body, str) else bytes(body),
+        content_type=message["content-type"] or "application/octet-stream",
+        properties=simple | {REST: dumps(rest)},
+        priority=turned(properties.get("priority"), zero_first=zero_first),
+        durable=properties.get("delivery_mode") != TRANSIENT,
+        expires_at=None if not ends else database_now() + milliseconds(ends),
+        deliver_at=moment(headers.get("eta")),
+        message_id=properties.get("message_id") or headers.get("id"),
+        correlation_id=properties.get("correlation_id"),
+        reply_to=properties.get("reply_to") or None,
+    )
+
+
+def received(
+    delivery: Delivery, *, channel: Any, consumer_tag: str, tag: str, zero_first: bool
+) -> TaskMessage:
+    """The message of a delivery, for kombu's consumers."""
+    rest = loads(delivery.properties.get(REST) or "{}")
+    headers = dict(rest.get("headers", {}))
+    for name, value in delivery.properties.items():
+        if name != REST and not name.startswith(OURS):
+            headers[name] = value
+    info = {
+        "consumer_tag": consumer_tag,
+        "exchange": rest.get("exchange", ""),
+        "routing_key": rest.get("routing_key", ""),
+        "redelivered": delivery.delivery_count > 1,
+    }
+    properties = {
+        **rest.get("properties", {}),
+        "correlation_id": delivery.correlation_id,
+        "reply_to": delivery.reply_to,
+        "message_id": delivery.client_message_id,
+        "priority": turned(delivery.priority, zero_first=zero_first),
+        "delivery_tag": tag,
+        "delivery_info": info,
+    }
+    is_text = delivery.content_type.startswith("text/") or "json" in (
+        delivery.content_type
+    )
+    message = TaskMessage(
+        body=delivery.body,
+        delivery_tag=tag,
+        content_type=delivery.content_type,
+        content_encoding=rest.get("encoding") or (TEXT if is_text else OCTETS),
+        headers=headers,
+        properties=properties,
+        delivery_info=info,
+        channel=channel,
+    )
+    message.delivery = delivery
+    return message
+
+
+def is_simple(value: object) -> bool:
+    """Whether a header can be a property as it is."""
+    if isinstance(value, bool | str):
+        return True
+    return isinstance(value, int) and -LONG <= value < LONG
+
+
+def turned(priority: Any, *, zero_first: bool) -> int:
+    """A priority of Celery as one of the broker, or back; none is 0, as in AMQP."""
+    try:
+        level = min(max(int(priority or 0), 0), HIGHEST)
+    except (TypeError, ValueError):
+        level = 0
+    return HIGHEST - level if zero_first else level
+
+
+def milliseconds(text: Any) -> timedelta:
+    return timedelta(milliseconds=int(text))
+
+
+def moment(eta: Any) -> datetime | None:
+    """The time of a header ``eta``; None if it has none that can be read."""
+    if isinstance(eta, str):
+        try:
+            eta = datetime.fromisoformat(eta)
+        except ValueError:
+            return None
+    if not isinstance(eta, datetime):
+        return None
+    return make_aware(eta) if is_naive(eta) else eta

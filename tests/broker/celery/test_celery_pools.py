@@ -1,0 +1,65 @@
+"""Workers of Celery with other pools, and one that dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from broker.models import DeadLetter, Message, Owner
+from tests.broker.celery.conftest import WITHIN_S, worker
+from tests.celery_peer import app as peer
+from tests.console.until import until
+
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
+
+@pytest.mark.parametrize("pool", ["threads", "solo"])
+def test_a_pool_without_processes_runs_tasks_and_keeps_failures(
+    pool: str, tmp_path: Path
+) -> None:
+    queue = f"--queues={pool}"
+    process = worker(tmp_path / "log", f"--pool={pool}", queue, "--concurrency=2")
+    try:
+        result = peer.add.apply_async([2, 3], queue=pool)
+        assert result.get(timeout=WITHIN_S) == 5
+        failed = peer.fail.apply_async(["oh"], queue=pool)
+        with pytest.raises(ValueError, match="oh"):
+            failed.get(timeout=WITHIN_S)
+        until(lambda: letters(failed.id) == ["ValueError: oh"])
+    finally:
+        process.terminate()
+        process.wait(WITHIN_S)
+
+
+def letters(task_id: str) -> list[str | None]:
+    ids = Message.objects.filter(correlation_id=task_id).values("id")
+    found = DeadLetter.objects.filter(message_id__in=ids)
+    return list(found.values_list("error", flat=True))
+
+
+def test_tasks_of_a_dead_worker_come_back_at_once(tmp_path: Path) -> None:
+    """Its children may live a little longer; they have closed their parent's lock."""
+    notes = tmp_path / "notes"
+    first = worker(tmp_path / "log", "--queues=dies", "--concurrency=1", "-O", "fair")
+    peer.note.apply_async([str(notes), "one", 600], queue="dies")
+    until(notes.exists)
+    owners = set(Owner.objects.values_list("pk", flat=True))
+    left = psutil.Process(first.pid).children(recursive=True)
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    second = worker(tmp_path / "log2", "--queues=dies", "--concurrency=1")
+    try:
+        until(lambda: notes.read_text().count("one") == 2)
+        assert owners - set(Owner.objects.values_list("pk", flat=True))
+    finally:
+        left += psutil.Process(second.pid).children(recursive=True)
+        second.kill()
+        second.wait()
+        for each in left:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
