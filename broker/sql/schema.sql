@@ -171,6 +171,12 @@ CREATE TABLE broker_annotations (
     PRIMARY KEY (message_id, queue_id)
 );
 
+-- What tasks returned; kept as long as their messages.
+CREATE TABLE broker_returned (
+    message_id bigint NOT NULL PRIMARY KEY,
+    value jsonb NOT NULL
+);
+
 -- The discard bin.
 CREATE TABLE broker_discarded (
     message_id bigint NOT NULL,
