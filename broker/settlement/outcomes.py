@@ -84,9 +84,7 @@ def failure(error: BaseException) -> Failure:
     if isinstance(error, units_of_work.Reject):
         stack = stack_trace(error)
         return Reject(describe(error), stack=stack, exception=class_of(cause))
-    return BackOut(
-        describe(error), stack=stack_trace(error), exception=class_of(error)
-    )
+    return BackOut(describe(error), stack=stack_trace(error), exception=class_of(error))
 
 
 def class_of(error: BaseException) -> str:

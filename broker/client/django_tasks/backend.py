@@ -19,8 +19,12 @@ from broker.client.django_tasks.framework import (
     task_enqueued,
 )
 from broker.client.django_tasks.messages import fields_of
+from broker.client.django_tasks.results import result_of
+from broker.config.address_settings import settings_for
+from broker.declarations.declaring import declare_queue
 from broker.errors import NoSuchAddress
 from broker.errors.tasks import OtherTransaction
+from broker.models import Queue
 from broker.queueing.put import put
 
 NO_QUEUES = "QUEUES of {} is empty, so a dispatcher does not know what to run."
@@ -98,8 +102,6 @@ class BackoutBackend(BaseTaskBackend):
         Raises:
             TaskResultDoesNotExist: there is none, or it is past its retention.
         """
-        from broker.client.django_tasks.results import result_of
-
         found = result_of(self, result_id)
         if found is None:
             raise TaskResultDoesNotExist(result_id)
@@ -129,10 +131,6 @@ def check_transaction() -> None:
 def declare(queue: str) -> None:
     """Make a queue of tasks, if it is missing. What fails in it for good becomes a dead
     letter, wherever its settings say, or else on ``DEAD_LETTERS``."""
-    from broker.config.address_settings import settings_for
-    from broker.declarations.declaring import declare_queue
-    from broker.models import Queue
-
     if Queue.objects.filter(name=queue).exists():
         return
     if settings_for(queue).dead_letter_address:

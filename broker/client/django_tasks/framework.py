@@ -1,4 +1,4 @@
-"""The Tasks framework: Django's own, or the package ``django-tasks`` before Django 6."""
+"""The Tasks framework: Django's own, or before Django 6 that of ``django-tasks``."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def level(priority: int) -> int:
     """
     if priority > 0:
         return DEFAULT_PRIORITY + 1 + (priority - 1) // LEVELS_ABOVE
-    return DEFAULT_PRIORITY - -(priority // LEVELS_BELOW)
+    return DEFAULT_PRIORITY + priority // LEVELS_BELOW
 
 
 def fields_of(task: Task, args: Sequence[Any], kwargs: Any) -> dict[str, Any]:

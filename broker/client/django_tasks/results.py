@@ -15,7 +15,7 @@ from broker.client.django_tasks.framework import (
     TaskResultStatus,
 )
 from broker.client.django_tasks.messages import SUBJECT, call_of
-from broker.models import DeadLetter, Kind, Message, Place, Queue, Returned
+from broker.models import DeadLetter, Kind, Message, Place, Returned
 from broker.queueing import journal
 from broker.queueing.journal import LifelineEvent
 
@@ -30,7 +30,9 @@ def result_of(backend: Any, result_id: str) -> TaskResult | None:
     Raises:
         NoTask: the task is not there any more.
     """
-    if not (result_id.isascii() and result_id.isdigit() and len(result_id) <= LONGEST_ID):
+    if not (
+        result_id.isascii() and result_id.isdigit() and len(result_id) <= LONGEST_ID
+    ):
         return None
     number = int(result_id)
     lives = list(
@@ -80,7 +82,7 @@ def made(backend: BaseTaskBackend, lives: Sequence[Message]) -> TaskResult:
 
 
 def dead_among(ids: Sequence[int]) -> set[int]:
-    """Those of the messages that are dead letters; a message that is no copy is none."""
+    """Those of the messages that are dead letters; only copies can be."""
     copies = ids[1:]
     if not copies:
         return set()
@@ -115,9 +117,9 @@ def attempts_in(
     """The gets that were attempts: not those of dead letters, nor released ones."""
     released = {one.uow for one in events if one.kind == Kind.RELEASE}
     for one in events:
-        if one.kind == Kind.GET and one.uow not in released:
-            if one.message_id not in dead:
-                yield one
+        is_attempt = one.kind == Kind.GET and one.uow not in released
+        if is_attempt and one.message_id not in dead:
+            yield one
 
 
 def is_failure(event: LifelineEvent, dead: set[int]) -> bool:

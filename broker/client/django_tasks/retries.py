@@ -46,7 +46,7 @@ class TaskPolicy:
         raise RedeliverIn(redelivery_delay(self, attempts, spread)) from error
 
 
-def redelivery(  # noqa: PLR0913  # each is named where it is used
+def redelivery(  # each is named where it is used
     *,
     delay: float = 0,
     multiplier: float = 1,

@@ -60,8 +60,8 @@ class Command(BaseCommand):
         except UnsafeServer as error:
             raise CommandError(str(error)) from error
         if getattr(settings, "TASKS", None):
-            # here: it needs Django's Tasks, or their package
-            from broker.client.django_tasks import running
+            # only here: it needs Django's Tasks, or their package
+            from broker.client.django_tasks import running  # noqa: PLC0415
 
             running.register()
         handlers = [
