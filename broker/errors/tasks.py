@@ -45,7 +45,3 @@ class OtherTransaction(BrokerError):
             " after it, by transaction.on_commit, or in a transaction of the default"
             " database."
         )
-
-
-class TaskExited(Exception):
-    """A task ended by an exception that ends a program, such as ``SystemExit``."""

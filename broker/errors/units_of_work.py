@@ -38,15 +38,15 @@ class Reject(Exception):
 
 
 class RedeliverIn(Exception):
-    """Raised by a handler whose messages are to be redelivered after this delay, in
-    place of the delay of the settings. Raise it from the error, which operators see::
+    """Raised by a handler whose messages are to be redelivered after this delay; None is
+    that of the settings. Raise it from the error, which operators see::
 
         raise RedeliverIn(timedelta(minutes=5)) from error
 
     The attempt counts; after the last, the messages become dead letters as usual.
     """
 
-    def __init__(self, delay: timedelta) -> None:
+    def __init__(self, delay: timedelta | None = None) -> None:
         super().__init__(delay)
         self.delay = delay
 

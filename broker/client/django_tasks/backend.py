@@ -25,9 +25,8 @@ from broker.declarations.declaring import declare_queue
 from broker.errors import NoSuchAddress
 from broker.errors.tasks import OtherTransaction
 from broker.models import Queue
-from broker.queueing.put import put
+from broker.queueing.put import Receipt, put
 
-NO_QUEUES = "QUEUES of {} is empty, so a dispatcher does not know what to run."
 DEAD_LETTERS = "DLQ"
 MAX_RETURN_BYTES = 64 * 1024
 
@@ -66,11 +65,12 @@ class BackoutBackend(BaseTaskBackend):
         """
         self.validate_task(task)
         check_transaction()
+        receipt = self.send(task, args, kwargs)
         result = TaskResult(
             task=task,
-            id=str(self.send(task, args, kwargs)),
+            id=str(receipt.message_id),
             status=TaskResultStatus.READY,
-            enqueued_at=timezone.now(),
+            enqueued_at=receipt.put_at or timezone.now(),
             started_at=None,
             finished_at=None,
             last_attempted_at=None,
@@ -83,18 +83,17 @@ class BackoutBackend(BaseTaskBackend):
         task_enqueued.send(type(self), task_result=result)
         return result
 
-    def send(self, task: Task, args: Any, kwargs: Any) -> int:
-        """Put the message of a task; return its number. Its queue is made if it is
-        missing."""
+    def send(self, task: Task, args: Any, kwargs: Any) -> Receipt:
+        """Put the message of a task. Its queue is made if it is missing."""
         queue, fields = self.prefix + task.queue_name, fields_of(task, args, kwargs)
         try:
             receipt = put(queue, **fields)
             if receipt.queue_ids:
-                return receipt.message_id
+                return receipt
         except NoSuchAddress:
             pass
         declare(queue)
-        return put(queue, **fields).message_id
+        return put(queue, **fields)
 
     def get_result(self, result_id: str) -> TaskResult:
         """The result of a task, as the journal has it.
@@ -111,8 +110,6 @@ class BackoutBackend(BaseTaskBackend):
         if not apps.is_installed("broker"):
             hint = "Add 'broker' to INSTALLED_APPS."
             yield checks.Error("The tables of tasks are missing.", hint=hint)
-        if not self.queues:
-            yield checks.Warning(NO_QUEUES.format(self.alias))
 
 
 def check_transaction() -> None:

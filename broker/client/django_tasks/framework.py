@@ -18,7 +18,7 @@ if VERSION >= (6, 0):
     from django.tasks.signals import task_enqueued, task_finished, task_started
     from django.utils.json import normalize_json
 else:
-    from django_tasks import task_backends
+    from django_tasks import exceptions, task_backends
     from django_tasks.backends.base import BaseTaskBackend
     from django_tasks.base import (
         Task,
@@ -27,10 +27,14 @@ else:
         TaskResult,
         TaskResultStatus,
     )
-    from django_tasks.exceptions import InvalidTaskError as InvalidTask
     from django_tasks.exceptions import TaskResultDoesNotExist
     from django_tasks.signals import task_enqueued, task_finished, task_started
     from django_tasks.utils import normalize_json
+
+    if hasattr(exceptions, "InvalidTask"):  # its name after version 0.12
+        from django_tasks.exceptions import InvalidTask
+    else:
+        from django_tasks.exceptions import InvalidTaskError as InvalidTask
 
 __all__ = [
     "BaseTaskBackend",

@@ -28,7 +28,7 @@ class TaskPolicy:
     never: tuple[type[BaseException], ...]
     dead_letter_address: str | None = None
 
-    def raise_for(self, error: Exception, attempts: int) -> None:
+    def raise_for(self, error: BaseException, attempts: int) -> None:
         """Raise what a handler raises for this outcome.
 
         Args:

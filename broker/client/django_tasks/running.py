@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any
 
 from django.conf import settings
@@ -23,15 +24,20 @@ from broker.client.django_tasks.framework import (
 from broker.client.django_tasks.messages import SUBJECT, Call, call_of
 from broker.client.django_tasks.results import result_of
 from broker.client.django_tasks.retries import policy_of
-from broker.errors.tasks import NoTask, ReturnsTooMuch, TaskExited
-from broker.errors.units_of_work import Reject
+from broker.errors.tasks import NoTask, ReturnsTooMuch
+from broker.errors.units_of_work import RedeliverIn, Reject
 from broker.models import Message, Returned
 from broker.queueing.get import Delivery
 from broker.settlement import settle
 from broker.settlement.backout import rules_of
-from broker.settlement.outcomes import describe
 from broker.transactions.scope import UnitOfWork
 
+logger = logging.getLogger(__name__)
+
+NO_QUEUES = (
+    "Tasks of the backend %s are not run here: name its QUEUES in TASKS. An empty list"
+    " lets any queue be enqueued to."
+)
 ORIGINAL = "_AMQ_ORIG_MESSAGE_ID"  # a property of copies
 
 
@@ -41,6 +47,8 @@ def register() -> None:
         backend = task_backends[alias]
         if not isinstance(backend, BackoutBackend):
             continue
+        if not backend.queues:
+            logger.warning(NO_QUEUES, alias)
         for name in sorted(backend.queues):
             queue = backend.prefix + name
             if (queue, "") in HANDLERS and HANDLERS[queue, ""].handle is run:
@@ -68,13 +76,9 @@ def run(delivery: Delivery, work: UnitOfWork) -> None:
     except ReturnsTooMuch as error:
         note_end(backend, result, TaskResultStatus.FAILED)
         raise Reject(str(error)) from error
-    except Exception as error:
+    except BaseException as error:  # SystemExit ends the task, not the dispatcher
         fail(backend, result, error, delivery)
-        raise
-    except BaseException as error:
-        exited = TaskExited(describe(error))
-        fail(backend, result, exited, delivery)
-        raise exited from error
+        raise RedeliverIn from error
     object.__setattr__(result, "_return_value", value)
     if value is not None:
         keep(text, delivery, work, join=backend.join)
@@ -163,21 +167,27 @@ def keep(text: str, delivery: Delivery, work: UnitOfWork, *, join: bool) -> None
 
 
 def fail(
-    backend: BackoutBackend, result: TaskResult, error: Exception, delivery: Delivery
+    backend: BackoutBackend,
+    result: TaskResult,
+    error: BaseException,
+    delivery: Delivery,
 ) -> None:
     """Say that a task failed, if this was its last attempt; and raise what it says of
     its redelivery itself, if it does.
 
     Raises:
         Reject: it is not run again.
-        RedeliverIn: it is run again later.
+        RedeliverIn: it is run again, after a delay of its own.
     """
+    if isinstance(error, Reject):
+        note_end(backend, result, TaskResultStatus.FAILED)
+        raise error
     policy, attempts = policy_of(result.task.func), delivery.backout_count + 1
     rule = rules_of({delivery.queue_id}).get(delivery.queue_id)
     limit = rule.max_delivery_attempts if rule else 1
-    is_last = isinstance(error, Reject) or 0 < (limit or 0) <= attempts
+    is_last = 0 < (limit or 0) <= attempts
     try:
-        if policy is not None and not isinstance(error, Reject):
+        if policy is not None:
             policy.raise_for(error, attempts)
     except Reject:
         is_last = True
