@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from django_tasks import TaskContext, task
+from django import VERSION
 
 from broker.client import Reject
 from broker.client.django_tasks import redelivery
 from broker.models import Address
+
+if VERSION >= (6, 0):
+    from django.tasks import TaskContext, task
+else:
+    from django_tasks import TaskContext, task
 
 
 class CardDeclined(Exception):
