@@ -151,5 +151,3 @@ def enqueuers() -> Iterator[dict[str, Enqueuer]]:
         for one in made.values():
             stack.callback(one.close)
         yield made
-
-

@@ -1,6 +1,6 @@
 """Several workers of ``django-tasks-db``, which come again when they end.
 
-    python -m tests.handlers_bench.db_workers COUNT
+python -m tests.handlers_bench.db_workers COUNT
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ COMMANDS = {
         *("--interval=0.01", "--no-startup-delay", "-v0"),
     ),
 }
-QUIET_S = 12.0  # after this long without a task the run has ended
+QUIET_S = 30.0  # after this long without a task the run has ended
 LONGEST_S = 120.0
 UNENDED = {
     "db": "SELECT count(*) FROM django_tasks_database_dbtaskresult"
