@@ -38,8 +38,8 @@ class Reject(Exception):
 
 
 class RedeliverIn(Exception):
-    """Raised by a handler whose messages are to be redelivered after this delay; None is
-    that of the settings. Raise it from the error, which operators see::
+    """Raised by a handler whose messages are to be redelivered after this delay; None
+    is that of the settings. Raise it from the error, which operators see::
 
         raise RedeliverIn(timedelta(minutes=5)) from error
 

@@ -77,7 +77,7 @@ def test_a_task_is_run_and_its_value_is_kept(join: bool, settings: Any) -> None:
 
     result.refresh()
     assert (result.status, result.return_value, result.attempts) == (SUCCESSFUL, 5, 1)
-    assert result.enqueued_at and result.started_at and result.finished_at
+    assert None not in (result.enqueued_at, result.started_at, result.finished_at)
     assert result.enqueued_at <= result.started_at <= result.finished_at
     again = tasks.add.get_result(result.id)
     assert (again.args, again.kwargs, again.errors) == ([2], {"other": 3}, [])
@@ -282,7 +282,8 @@ def test_what_is_no_task_is_rejected(fields: dict[str, Any]) -> None:
     assert work() == 1
 
     (event,) = Event.objects.filter(kind=Kind.DEAD_LETTER)
-    assert event.detail and "is no task that can be run" in event.detail["error"]
+    assert event.detail
+    assert "is no task that can be run" in event.detail["error"]
 
 
 def test_a_value_is_forgotten_with_its_message() -> None:
