@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.apps import apps
@@ -66,7 +65,7 @@ class BackoutBackend(BaseTaskBackend):
         self.validate_task(task)
         check_transaction()
         receipt = self.send(task, args, kwargs)
-        result = TaskResult(
+        result: TaskResult[Any, Any] = TaskResult(
             task=task,
             id=str(receipt.message_id),
             status=TaskResultStatus.READY,
@@ -106,10 +105,11 @@ class BackoutBackend(BaseTaskBackend):
             raise TaskResultDoesNotExist(result_id)
         return found
 
-    def check(self, **_: Any) -> Iterable[checks.CheckMessage]:
+    def check(self, **_: Any) -> list[checks.CheckMessage]:
         if not apps.is_installed("broker"):
             hint = "Add 'broker' to INSTALLED_APPS."
-            yield checks.Error("The tables of tasks are missing.", hint=hint)
+            return [checks.Error("The tables of tasks are missing.", hint=hint)]
+        return []
 
 
 def check_transaction() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django import VERSION
 
-if VERSION >= (6, 0):
+if TYPE_CHECKING or VERSION >= (6, 0):
     from django.tasks import task_backends
     from django.tasks.backends.base import BaseTaskBackend
     from django.tasks.base import (

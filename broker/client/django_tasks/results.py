@@ -60,7 +60,7 @@ def made(backend: BaseTaskBackend, lives: Sequence[Message]) -> TaskResult:
     attempts = list(attempts_in(events, dead))
     queue = first.address.removeprefix(backend.options.get("PREFIX", ""))
     call = call_of(first.properties, last.body, queue=queue, alias=backend.alias)
-    result = TaskResult(
+    result: TaskResult[Any, Any] = TaskResult(
         task=call.task,
         id=str(first.pk),
         status=status,

@@ -54,8 +54,8 @@ def register() -> None:
             if (queue, "") in HANDLERS and HANDLERS[queue, ""].handle is run:
                 continue  # of another backend, or of an earlier call
             declare(queue)
-            about = {"join": backend.join, "concurrency": backend.concurrency}
-            consumes(queue, **about)(run)
+            made = consumes(queue, join=backend.join, concurrency=backend.concurrency)
+            made(run)
 
 
 def run(delivery: Delivery, work: UnitOfWork) -> None:
@@ -135,7 +135,7 @@ def result_at_start(
 def returned(call: Call, result: TaskResult) -> Any:
     """What a task returns, in types of JSON."""
     if call.task.takes_context:
-        context = TaskContext(task_result=result)
+        context: TaskContext[Any, Any] = TaskContext(task_result=result)
         return normalize_json(call.task.call(context, *call.args, **call.kwargs))
     return normalize_json(call.task.call(*call.args, **call.kwargs))
 

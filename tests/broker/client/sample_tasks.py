@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import VERSION
 
@@ -11,7 +11,7 @@ from broker.client import Reject
 from broker.client.django_tasks import redelivery
 from broker.models import Address
 
-if VERSION >= (6, 0):
+if TYPE_CHECKING or VERSION >= (6, 0):
     from django.tasks import TaskContext, task
 else:
     from django_tasks import TaskContext, task

@@ -77,7 +77,9 @@ def test_a_task_is_run_and_its_value_is_kept(join: bool, settings: Any) -> None:
 
     result.refresh()
     assert (result.status, result.return_value, result.attempts) == (SUCCESSFUL, 5, 1)
-    assert None not in (result.enqueued_at, result.started_at, result.finished_at)
+    assert result.enqueued_at
+    assert result.started_at
+    assert result.finished_at
     assert result.enqueued_at <= result.started_at <= result.finished_at
     again = tasks.add.get_result(result.id)
     assert (again.args, again.kwargs, again.errors) == ([2], {"other": 3}, [])
@@ -125,7 +127,9 @@ def test_a_transaction_of_another_database_is_refused(
     other.alias = "other"
     other.in_atomic_block = True
     monkeypatch.setitem(connections.settings, "other", {})
-    monkeypatch.setattr(connections._connections, "other", other, raising=False)
+    monkeypatch.setattr(
+        vars(connections)["_connections"], "other", other, raising=False
+    )
     with pytest.raises(OtherTransaction, match="'other'"):
         tasks.noop.enqueue()
     with transaction.atomic():
@@ -154,6 +158,8 @@ def test_a_task_fails_until_its_attempts_are_used_up() -> None:
         assert error.exception_class is ValueError
         assert "raise ValueError(why)" in error.traceback
         assert "running.py" not in error.traceback
+    assert result.started_at
+    assert result.last_attempted_at
     assert result.last_attempted_at > result.started_at
     with pytest.raises(ValueError, match="failed"):
         _ = result.return_value
@@ -161,7 +167,7 @@ def test_a_task_fails_until_its_attempts_are_used_up() -> None:
 
 def test_a_dead_letter_is_mended_and_becomes_successful() -> None:
     make_setting("default", max_delivery_attempts=1, dead_letter_address="DLQ")
-    result = tasks.add.enqueue("one", 2)
+    result = tasks.add.enqueue("one", 2)  # type: ignore[arg-type]
     declare_queue("DLQ")
     work()
     assert fresh(result).status == FAILED
@@ -202,7 +208,9 @@ def test_a_policy_of_the_task_delays_and_ends_it() -> None:
     ],
 )
 def test_other_ends_are_failures(task: Any, error: str) -> None:
-    arguments = {tasks.reject: ["no use"], tasks.give: [70_000]}.get(task, [])
+    arguments: list[Any] = []
+    if task in (tasks.reject, tasks.give):
+        arguments = ["no use"] if task is tasks.reject else [70_000]
     make_setting("default", max_delivery_attempts=1, dead_letter_address="DLQ")
     declare_queue("DLQ")
     result = task.enqueue(*arguments)
@@ -220,7 +228,7 @@ def test_a_context_knows_its_attempt() -> None:
 
 
 def test_coroutines_are_enqueued_and_run() -> None:
-    result = async_to_sync(tasks.add_later.aenqueue)(1, 2)
+    result: Any = async_to_sync(tasks.add_later.aenqueue)(1, 2)
     work()
     async_to_sync(result.arefresh)()
     assert result.return_value == 3
