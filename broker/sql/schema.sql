@@ -172,10 +172,7 @@ CREATE TABLE broker_annotations (
 );
 
 -- What tasks returned; kept as long as their messages.
-CREATE TABLE broker_returned (
-    message_id bigint NOT NULL PRIMARY KEY,
-    value jsonb NOT NULL
-);
+CREATE TABLE broker_returned (message_id bigint NOT NULL PRIMARY KEY, value jsonb NOT NULL);
 
 -- The discard bin.
 CREATE TABLE broker_discarded (
@@ -230,8 +227,7 @@ CREATE INDEX broker_event_ids ON broker_event
 CREATE TABLE broker_tally (
     queue_id integer NOT NULL,
     kind smallint NOT NULL,
-    came_from smallint NOT NULL,
-    went_to smallint NOT NULL,
+    came_from smallint NOT NULL, went_to smallint NOT NULL,
     entries bigint NOT NULL,
     PRIMARY KEY (queue_id, kind, came_from, went_to)
 );
