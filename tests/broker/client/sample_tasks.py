@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from typing import TYPE_CHECKING, Any
 
 from django import VERSION
@@ -60,6 +62,11 @@ def reject(why: str) -> None:
 @task
 def exit_python() -> None:
     raise SystemExit(3)
+
+
+@task
+def kill_process() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @task

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from datetime import timedelta
 from typing import Any
 
@@ -21,21 +25,34 @@ from broker.client.django_tasks.framework import (
     TaskResultStatus,
     task_backends,
 )
+from broker.errors import LockLost
 from broker.errors.tasks import OtherTransaction
 from broker.models import Address, Delayed, Event, Kind, Message, Queue, Ready, Returned
 from broker.monitoring import fsck
 from broker.operations import Edit
 from broker.queueing import delayed
 from broker.queueing.put import put
+from broker.settlement import settle
 from broker.settlement.discards import forget
+from console.runtime.directories import BASE_DIR
+from tests.amqp.launching import database_url
 from tests.broker.client import sample_tasks as tasks
 from tests.broker.handling import handle_next, session
 from tests.broker.repairing import edited
+from tests.console.until import until
 from tests.make import make_setting
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
 BACKEND = "broker.client.django_tasks.BackoutBackend"
+WORKER = f"""
+import django
+django.setup()
+from django.conf import settings
+settings.TASKS = {{"default": {{"BACKEND": "{BACKEND}"}}}}
+from tests.broker.client.test_django_tasks import work
+work()
+"""
 READY, RUNNING = TaskResultStatus.READY, TaskResultStatus.RUNNING
 FAILED, SUCCESSFUL = TaskResultStatus.FAILED, TaskResultStatus.SUCCESSFUL
 JOINED_OR_NOT = pytest.mark.parametrize("join", [True, False])
@@ -292,6 +309,23 @@ def test_what_is_no_task_is_rejected(fields: dict[str, Any]) -> None:
     (event,) = Event.objects.filter(kind=Kind.DEAD_LETTER)
     assert event.detail
     assert "is no task that can be run" in event.detail["error"]
+
+
+def test_a_task_that_kills_its_process_becomes_a_dead_letter() -> None:
+    make_setting("default", max_delivery_attempts=1, dead_letter_address="DLQ")
+    declare_queue("DLQ")
+    result = tasks.kill_process.enqueue()
+    environment = os.environ | {"DATABASE_URL": database_url()}
+
+    ended = subprocess.run(
+        [sys.executable, "-c", WORKER], cwd=BASE_DIR, env=environment, check=False
+    )
+
+    assert ended.returncode == -signal.SIGKILL
+    assert fresh(result).status == RUNNING
+    until(lambda: settle.back_out_overdue(limit=10))
+    assert (fresh(result).status, result.attempts) == (FAILED, 1)
+    assert result.errors[0].exception_class is LockLost
 
 
 def test_a_value_is_forgotten_with_its_message() -> None:
