@@ -53,6 +53,7 @@ settings.TASKS = {{"default": {{"BACKEND": "{BACKEND}"}}}}
 from tests.broker.client.test_django_tasks import work
 work()
 """
+NOOP = "tests.broker.client.sample_tasks.noop"
 READY, RUNNING = TaskResultStatus.READY, TaskResultStatus.RUNNING
 FAILED, SUCCESSFUL = TaskResultStatus.FAILED, TaskResultStatus.SUCCESSFUL
 JOINED_OR_NOT = pytest.mark.parametrize("join", [True, False])
@@ -277,23 +278,10 @@ def test_a_task_runs_after_a_time_and_by_its_priority() -> None:
         {"subject": messages.SUBJECT},
         {"properties": {"task": "antigravity.task"}},
         {"properties": {"task": "tests.broker.client.sample_tasks.not_a_task"}},
-        {"properties": {"task": "tests.broker.client.sample_tasks.noop"}},
-        {
-            "properties": {"task": "tests.broker.client.sample_tasks.noop"},
-            "body": b"[" * 100_000,
-        },
-        {
-            "properties": {
-                "task": "tests.broker.client.sample_tasks.noop",
-                "priority": "high",
-            }
-        },
-        {
-            "properties": {
-                "task": "tests.broker.client.sample_tasks.noop",
-                "backend": "x",
-            }
-        },
+        {"properties": {"task": NOOP}},
+        {"properties": {"task": NOOP}, "body": b"[" * 100_000},
+        {"properties": {"task": NOOP, "priority": "high"}},
+        {"properties": {"task": NOOP, "backend": "x"}},
     ],
 )
 def test_what_is_no_task_is_rejected(fields: dict[str, Any]) -> None:
