@@ -55,7 +55,8 @@ MAP = [
 ]
 HOT = [
     *("message", "ready", "delayed", "claim", "unit_of_work", "owner"),
-    *("dead_letter", "discarded", "annotations", "prepared_put", "event", "tally"),
+    *("dead_letter", "discarded", "annotations", "returned", "prepared_put"),
+    *("event", "tally"),
 ]
 KEPT = "audit"  # by triggers, from all but the owner of the database
 AROUND = (

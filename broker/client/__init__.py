@@ -15,6 +15,8 @@ message that can never be processed is rejected, and becomes a dead letter::
 
     message.reject("There is no customer 17.")
 
+Django's tasks are in ``broker.client.django_tasks``, which ``TASKS`` names.
+
 A transacted session can commit in two phases, as one branch of a transaction that also
 changes something else. A prepared branch survives everything until it is decided::
 
@@ -38,7 +40,7 @@ from broker.client.jms.messages import Message
 from broker.client.jms.producers import Producer, SendOptions
 from broker.client.jms.sessions import Session, SessionMode
 from broker.declarations.declaring import declare_queue
-from broker.errors.units_of_work import Reject
+from broker.errors.units_of_work import RedeliverIn, Reject
 from broker.queueing.get import Delivery
 from broker.queueing.put import NewMessage, put, put_many
 from broker.transactions.prepared import PreparedUnitOfWork
@@ -53,6 +55,7 @@ __all__ = [
     "NewMessage",
     "PreparedUnitOfWork",
     "Producer",
+    "RedeliverIn",
     "Reject",
     "SendOptions",
     "Session",

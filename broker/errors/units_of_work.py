@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from broker.errors import BrokerError
 from broker.errors.mq_codes import Completion, GetOptions, Reason
 
@@ -33,6 +35,23 @@ class Reject(Exception):
     however many attempts are left. Its text is for operators. See
     ``broker.settlement.outcomes``.
     """
+
+
+class RedeliverIn(Exception):
+    """Raised by a handler whose messages are to be redelivered after this delay; None
+    is that of the settings. Raise it from the error, which operators see::
+
+        raise RedeliverIn(timedelta(minutes=5)) from error
+
+    The attempt counts; after the last, the messages become dead letters as usual.
+    """
+
+    def __init__(self, delay: timedelta | None = None) -> None:
+        super().__init__(delay)
+        self.delay = delay
+
+    def __str__(self) -> str:
+        return str(self.__cause__ or f"redelivered after {self.delay}")
 
 
 class NotForced(BrokerError):

@@ -43,6 +43,7 @@ from broker.models.messages import (
     Owner,
     PreparedPut,
     Ready,
+    Returned,
     UnitOfWork,
 )
 from broker.models.operations import CounterReset, Operation, OperationItem
@@ -121,6 +122,7 @@ __all__ = [
     "Ready",
     "RecurringMessage",
     "RedactionRule",
+    "Returned",
     "RoutingType",
     "RuleAttempt",
     "RulePass",

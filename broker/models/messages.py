@@ -223,6 +223,17 @@ class Annotations(models.Model):
         db_table = "broker_annotations"
 
 
+class Returned(models.Model):
+    """What a task returned; kept until its message is deleted. None has no row."""
+
+    message_id = models.BigIntegerField(primary_key=True)
+    value = models.JSONField()
+
+    class Meta:
+        managed = False
+        db_table = "broker_returned"
+
+
 class Discarded(models.Model):
     """An entry in the discard bin: no longer on a queue, restorable for a while."""
 

@@ -81,6 +81,8 @@ class Receipt:
 
     message_id: int  # the broker's number of the message
     queue_ids: list[int]  # queues that accepted the message; empty if none did
+    # When it was put; None if several were, or one with a delay.
+    put_at: datetime | None = None
     reason: Reason = Reason.NONE  # why the put has a warning
 
     @property

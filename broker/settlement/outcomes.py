@@ -47,6 +47,7 @@ class BackOut:
     annotations: Annotations = ()
     hidden: bool = False  # this consumer is not offered it again
     stack: str = ""  # the stack trace of the exception that its handler raised
+    exception: str = ""  # the class of that exception, with its module
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class Reject:
 
     error: str
     stack: str = ""  # the stack trace of the exception that its handler raised
+    exception: str = ""  # as of ``BackOut``
 
 
 Failure = BackOut | Reject
@@ -71,15 +73,31 @@ Outcome = Accept | Release | Failure
 
 def failure(error: BaseException) -> Failure:
     """The outcome of a delivery whose consumer raised an exception."""
-    is_final = isinstance(error, units_of_work.Reject)
-    kind = Reject if is_final else BackOut
-    return kind(describe(error), stack=stack_trace(error))
+    cause = error.__cause__ or error
+    if isinstance(error, units_of_work.RedeliverIn):
+        return BackOut(
+            describe(cause),
+            delay=error.delay,
+            stack=stack_trace(cause),
+            exception=class_of(cause),
+        )
+    if isinstance(error, units_of_work.Reject):
+        stack = stack_trace(error)
+        return Reject(describe(error), stack=stack, exception=class_of(cause))
+    return BackOut(describe(error), stack=stack_trace(error), exception=class_of(error))
+
+
+def class_of(error: BaseException) -> str:
+    """The dotted path of an exception's class."""
+    return f"{type(error).__module__}.{type(error).__qualname__}"
 
 
 def for_journal(outcome: Failure) -> dict[str, Any]:
     """What the journal says of a failure."""
     told = {"error": readable(outcome.error)}
-    return told | {"stack": outcome.stack} if outcome.stack else told
+    if outcome.stack:
+        told |= {"stack": outcome.stack, "exception": readable(outcome.exception)}
+    return told
 
 
 def describe(error: BaseException) -> str:

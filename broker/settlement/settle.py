@@ -77,6 +77,26 @@ def accept(
     return []
 
 
+def accept_returning(
+    uow: int, value: str, *, actor: str = "", now: datetime | None = None
+) -> None:
+    """Accept the one message of a unit of work, and keep what its task returned.
+
+    Args:
+        uow: the unit of work.
+        value: what the task returned, as JSON.
+        actor: name that the journal records.
+        now: the current time; the database's clock when not given.
+
+    Raises:
+        LockLost: as of ``accept``; nothing is kept.
+    """
+    try:
+        sql.fetch_one("accept_returning", uow=uow, value=value, actor=actor, now=now)
+    except DataError as error:
+        raise LockLost(uow) from error
+
+
 @transaction.atomic
 def settle_some(  # noqa: PLR0913  # each is named where it is used
     uow: int,

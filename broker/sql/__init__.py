@@ -28,7 +28,7 @@ Row = TypeVar("Row")
 
 FOLDER = Path(__file__).parent
 FILES = {path.stem: path for path in sorted(FOLDER.glob("*/*.sql"))}
-KEPT = ("put", "put_one", "get", "get_one", "accept")
+KEPT = ("put", "put_one", "get", "get_one", "accept", "accept_returning")
 LITTLE = 64 * 1024  # most characters or bytes of small parameters and rows
 JSONB = psycopg.postgres.types["jsonb"].oid
 NO_KEYS = b"\x01{}"  # in the binary format

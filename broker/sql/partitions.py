@@ -160,12 +160,13 @@ def drop_messages(child: str, low: int, kept: sql.Composable | None = None) -> N
                 " WHERE message_id >= {low} AND message_id < {high}",
                 names,
             )
-        run(
-            "DELETE FROM broker_annotations AS said"
-            " WHERE message_id >= {low} AND message_id < {high} AND NOT EXISTS"
-            " (SELECT FROM broker_message WHERE id = said.message_id)",
-            names,
-        )
+        for about in ("broker_annotations", "broker_returned"):
+            run(
+                "DELETE FROM {about} AS said"
+                " WHERE message_id >= {low} AND message_id < {high} AND NOT EXISTS"
+                " (SELECT FROM broker_message WHERE id = said.message_id)",
+                names | {"about": Identifier(about)},
+            )
 
 
 def kept_in(

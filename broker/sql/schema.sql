@@ -171,6 +171,9 @@ CREATE TABLE broker_annotations (
     PRIMARY KEY (message_id, queue_id)
 );
 
+-- What tasks returned; kept as long as their messages.
+CREATE TABLE broker_returned (message_id bigint NOT NULL PRIMARY KEY, value jsonb NOT NULL);
+
 -- The discard bin.
 CREATE TABLE broker_discarded (
     message_id bigint NOT NULL,
@@ -224,8 +227,7 @@ CREATE INDEX broker_event_ids ON broker_event
 CREATE TABLE broker_tally (
     queue_id integer NOT NULL,
     kind smallint NOT NULL,
-    came_from smallint NOT NULL,
-    went_to smallint NOT NULL,
+    came_from smallint NOT NULL, went_to smallint NOT NULL,
     entries bigint NOT NULL,
     PRIMARY KEY (queue_id, kind, came_from, went_to)
 );

@@ -8,6 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 
 from tests.bench import cells, ground, links, machine, pages, report
+from tests.bench import django_tasks as measuring_tasks
 from tests.bench import handlers as measuring_handlers
 from tests.bench.archive import measuring
 from tests.bench.clients import clients
@@ -26,6 +27,9 @@ def arguments() -> Namespace:
     parser.add_argument("--links", action="store_true", help="those of bridges")
     parser.add_argument(
         "--handlers", action="store_true", help="those of other task queues, too"
+    )
+    parser.add_argument(
+        "--tasks", action="store_true", help="Django's, beside other backends"
     )
     parser.add_argument(
         "--lane-cursors", action="store_true", help="another storage beside ours"
@@ -55,8 +59,9 @@ def main() -> None:
         links.measure(
             say, count=6_000 if options.quick else 20_000, write=options.write
         )
-    elif options.handlers:
-        measuring_handlers.measure(
+    elif options.handlers or options.tasks:
+        measured = measuring_tasks if options.tasks else measuring_handlers
+        measured.measure(
             say,
             messages=1_000 if options.quick else 5_000,
             rounds=2 if options.quick else 5,

@@ -38,6 +38,7 @@ EXCUSED_FIELDS = {
     "broker.ConnectionFactory.provider": "it is one of a few keys",
     "broker.ConnectionFactory.secret": NOT_SHOWN,
     "broker.HandlerLimit.handler": NOT_SHOWN,
+    "broker.Returned.value": NOT_SHOWN,
     "broker.RecurringMessage.crontab": CHECKED,
     "broker.RecurringMessage.time_zone": CHECKED,
     "broker.RuleAttempt.attempts": NOT_SHOWN,

@@ -4,4 +4,14 @@ from __future__ import annotations
 
 from console.settings import *  # noqa: F403
 
-INSTALLED_APPS += ["tests.handlers_bench"]  # noqa: F405
+INSTALLED_APPS += ["tests.handlers_bench", "django_tasks", "django_tasks_db"]  # noqa: F405
+OURS = "broker.client.django_tasks.BackoutBackend"
+TASKS = {
+    "default": {"BACKEND": OURS, "QUEUES": ["tasks"]},
+    "joined": {
+        "BACKEND": OURS,
+        "QUEUES": ["joined_tasks"],
+        "OPTIONS": {"JOIN": True},
+    },
+    "db": {"BACKEND": "django_tasks_db.DatabaseBackend", "QUEUES": ["tasks"]},
+}

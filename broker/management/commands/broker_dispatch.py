@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from broker.alerts import handler  # noqa: F401  the handler of notifications
@@ -58,6 +59,11 @@ class Command(BaseCommand):
             refuse_unsafe_server()
         except UnsafeServer as error:
             raise CommandError(str(error)) from error
+        if getattr(settings, "TASKS", None):
+            # only here: it needs Django's Tasks, or their package
+            from broker.client.django_tasks import running  # noqa: PLC0415
+
+            running.register()
         handlers = [
             replace(one, concurrency=concurrency or one.concurrency)
             for one in discover()

@@ -4,9 +4,9 @@
 -- Order    as in put.sql: the transaction gets its own id before the message.
 -- Locks    none.
 -- Index    one_address_a_name
--- Returns  the id of the message and the queues that took it. No row, and nothing stored,
---          if the address does not exist, one of its queues is guarded, or a setting
---          defines expiry at arrival.
+-- Returns  the id of the message, the queues that took it, and the time. No row, and
+--          nothing stored, if the address does not exist, one of its queues is guarded, or
+--          a setting defines expiry at arrival.
 WITH numbered AS MATERIALIZED (
     SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at, anycast, multicast,
         CASE WHEN pg_current_xact_id() IS NOT NULL
@@ -51,4 +51,4 @@ journal AS (
     SELECT at, %(uow)s::bigint, unnest(taker_ids), 1, 1, 1, %(actor)s::text, ARRAY[id]
     FROM sent
 )
-SELECT id, taker_ids FROM sent;
+SELECT id, taker_ids, at FROM sent;

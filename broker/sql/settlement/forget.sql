@@ -2,7 +2,7 @@
 --
 -- Locks    the messages.
 -- Index    broker_message_pkey, broker_ready_pkey, broker_delayed_pkey,
---          broker_discarded_pkey, broker_annotations_pkey
+--          broker_discarded_pkey, broker_annotations_pkey, broker_returned_pkey
 -- Returns  the number of deleted messages.
 WITH forgotten AS (
     DELETE FROM broker_message AS message
@@ -20,6 +20,10 @@ WITH forgotten AS (
 ),
 annotations AS (
     DELETE FROM broker_annotations AS said USING forgotten
+    WHERE said.message_id = forgotten.id
+),
+returned AS (
+    DELETE FROM broker_returned AS said USING forgotten
     WHERE said.message_id = forgotten.id
 )
 SELECT count(*) FROM forgotten;

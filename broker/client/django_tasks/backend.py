@@ -1,0 +1,136 @@
+"""The backend: enqueues tasks, and finds their results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.apps import apps
+from django.core import checks
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.utils import timezone
+
+from broker.client.django_tasks.framework import (
+    BaseTaskBackend,
+    Task,
+    TaskResult,
+    TaskResultDoesNotExist,
+    TaskResultStatus,
+    task_enqueued,
+)
+from broker.client.django_tasks.messages import fields_of
+from broker.client.django_tasks.results import result_of
+from broker.config.address_settings import settings_for
+from broker.declarations.declaring import declare_queue
+from broker.errors import NoSuchAddress
+from broker.errors.tasks import OtherTransaction
+from broker.models import Queue
+from broker.queueing.put import Receipt, put
+
+DEAD_LETTERS = "DLQ"
+MAX_RETURN_BYTES = 64 * 1024
+
+
+class BackoutBackend(BaseTaskBackend):
+    """Tasks as messages, in the database and its transactions.
+
+    ``OPTIONS``:
+        PREFIX: of the names of the queues of the broker; by default none.
+        JOIN: run each task in one transaction with its acceptance; by default False.
+        CONCURRENCY: threads of each dispatcher for each queue; by default 1.
+        MAX_RETURN_BYTES: most bytes of a return value as JSON; by default 64 KiB.
+    """
+
+    supports_defer = True
+    supports_async_task = True
+    supports_get_result = True
+    supports_priority = True
+
+    def __init__(self, alias: str, params: dict[str, Any]) -> None:
+        super().__init__(alias, params)
+        self.prefix: str = self.options.get("PREFIX", "")
+        self.join: bool = self.options.get("JOIN", False)
+        self.concurrency: int = self.options.get("CONCURRENCY", 1)
+        self.max_return_bytes: int = self.options.get(
+            "MAX_RETURN_BYTES", MAX_RETURN_BYTES
+        )
+
+    def enqueue(self, task: Task, args: Any, kwargs: Any) -> TaskResult:
+        """Put a task; inside a transaction it is committed with it, or not at all.
+
+        Raises:
+            InvalidTask: of the framework: the task cannot be run by this backend.
+            OtherTransaction: the caller's transaction is one of another database.
+            BrokerError: as of ``put``.
+        """
+        self.validate_task(task)
+        check_transaction()
+        receipt = self.send(task, args, kwargs)
+        result: TaskResult[Any, Any] = TaskResult(
+            task=task,
+            id=str(receipt.message_id),
+            status=TaskResultStatus.READY,
+            enqueued_at=receipt.put_at or timezone.now(),
+            started_at=None,
+            finished_at=None,
+            last_attempted_at=None,
+            args=args,
+            kwargs=kwargs,
+            backend=self.alias,
+            errors=[],
+            worker_ids=[],
+        )
+        task_enqueued.send(type(self), task_result=result)
+        return result
+
+    def send(self, task: Task, args: Any, kwargs: Any) -> Receipt:
+        """Put the message of a task. Its queue is made if it is missing."""
+        queue, fields = self.prefix + task.queue_name, fields_of(task, args, kwargs)
+        try:
+            receipt = put(queue, **fields)
+            if receipt.queue_ids:
+                return receipt
+        except NoSuchAddress:
+            pass
+        declare(queue)
+        return put(queue, **fields)
+
+    def get_result(self, result_id: str) -> TaskResult:
+        """The result of a task, as the journal has it.
+
+        Raises:
+            TaskResultDoesNotExist: there is none, or it is past its retention.
+        """
+        found = result_of(self, result_id)
+        if found is None:
+            raise TaskResultDoesNotExist(result_id)
+        return found
+
+    def check(self, **_: Any) -> list[checks.CheckMessage]:
+        if not apps.is_installed("broker"):
+            hint = "Add 'broker' to INSTALLED_APPS."
+            return [checks.Error("The tables of tasks are missing.", hint=hint)]
+        return []
+
+
+def check_transaction() -> None:
+    """Refuse a transaction that a task cannot be part of.
+
+    Raises:
+        OtherTransaction: only another database has a transaction.
+    """
+    if connections[DEFAULT_DB_ALIAS].in_atomic_block:
+        return
+    for one in connections.all(initialized_only=True):
+        if one.in_atomic_block:
+            raise OtherTransaction(one.alias)
+
+
+def declare(queue: str) -> None:
+    """Make a queue of tasks, if it is missing. What fails in it for good becomes a dead
+    letter, wherever its settings say, or else on ``DEAD_LETTERS``."""
+    if Queue.objects.filter(name=queue).exists():
+        return
+    if settings_for(queue).dead_letter_address:
+        declare_queue(queue)
+    else:
+        declare_queue(queue, dead_letter_address=DEAD_LETTERS)

@@ -1,0 +1,205 @@
+"""Run tasks: the handler of their queues."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from broker.client.dispatch.handlers import HANDLERS, consumes
+from broker.client.django_tasks.backend import BackoutBackend, declare
+from broker.client.django_tasks.framework import (
+    TaskContext,
+    TaskResult,
+    TaskResultStatus,
+    normalize_json,
+    task_backends,
+    task_finished,
+    task_started,
+)
+from broker.client.django_tasks.messages import SUBJECT, Call, call_of
+from broker.client.django_tasks.results import result_of
+from broker.client.django_tasks.retries import policy_of
+from broker.errors.tasks import NoTask, ReturnsTooMuch
+from broker.errors.units_of_work import RedeliverIn, Reject
+from broker.models import Message, Returned
+from broker.queueing.get import Delivery
+from broker.settlement import settle
+from broker.settlement.backout import rules_of
+from broker.transactions.scope import UnitOfWork
+
+logger = logging.getLogger(__name__)
+
+NO_QUEUES = (
+    "Tasks of the backend %s are not run here: name its QUEUES in TASKS. An empty list"
+    " lets any queue be enqueued to."
+)
+ORIGINAL = "_AMQ_ORIG_MESSAGE_ID"  # a property of copies
+
+
+def register() -> None:
+    """Make handlers for the queues of all backends in ``TASKS``, and missing queues."""
+    for alias in settings.TASKS:
+        backend = task_backends[alias]
+        if not isinstance(backend, BackoutBackend):
+            continue
+        if not backend.queues:
+            logger.warning(NO_QUEUES, alias)
+        for name in sorted(backend.queues):
+            queue = backend.prefix + name
+            if (queue, "") in HANDLERS and HANDLERS[queue, ""].handle is run:
+                continue  # of another backend, or of an earlier call
+            declare(queue)
+            made = consumes(queue, join=backend.join, concurrency=backend.concurrency)
+            made(run)
+
+
+def run(delivery: Delivery, work: UnitOfWork) -> None:
+    """Run the task of a message: the handler of queues of tasks.
+
+    Raises:
+        Reject: the message is no task, or is not to be run again.
+    """
+    try:
+        backend, call = read(delivery)
+    except NoTask as error:
+        raise Reject(str(error)) from error
+    result = result_at_start(backend, call, delivery)
+    task_started.send(type(backend), task_result=result)
+    try:
+        value = returned(call, result)
+        text = as_json(value, backend.max_return_bytes)
+    except ReturnsTooMuch as error:
+        note_end(backend, result, TaskResultStatus.FAILED)
+        raise Reject(str(error)) from error
+    except BaseException as error:  # SystemExit ends the task, not the dispatcher
+        fail(backend, result, error, delivery)
+        raise RedeliverIn from error
+    object.__setattr__(result, "_return_value", value)
+    if value is not None:
+        keep(text, delivery, work, join=backend.join)
+    note_end(backend, result, TaskResultStatus.SUCCESSFUL)
+
+
+def read(delivery: Delivery) -> tuple[BackoutBackend, Call]:
+    """The task of a message, and the backend that it was enqueued by.
+
+    Raises:
+        NoTask: it is no task, or not one of this project.
+    """
+    if delivery.subject != SUBJECT:
+        raise NoTask(f"its type is {delivery.subject!r}, not {SUBJECT!r}")
+    alias = str(delivery.properties.get("backend", "default"))
+    backend = task_backends[alias] if alias in settings.TASKS else None
+    if not isinstance(backend, BackoutBackend):
+        raise NoTask(f"TASKS has no backend of Backout named {alias!r}")
+    queue = delivery.address.removeprefix(backend.prefix)
+    call = call_of(delivery.properties, delivery.body, queue=queue, alias=alias)
+    return backend, call
+
+
+def result_at_start(
+    backend: BackoutBackend, call: Call, delivery: Delivery
+) -> TaskResult:
+    """The result of a task that begins to run. A first attempt needs no query."""
+    number = delivery.message_id
+    is_copy = ORIGINAL in delivery.properties
+    if is_copy:
+        row = Message.objects.filter(pk=number).values_list("first_id", flat=True)
+        number = row.first() or number
+    if is_copy or delivery.backout_count:
+        known = result_of(backend, str(number))
+        if known is not None:
+            return known
+    now = timezone.now()
+    return TaskResult(
+        task=call.task,
+        id=str(number),
+        status=TaskResultStatus.RUNNING,
+        enqueued_at=delivery.put_at,
+        started_at=now,
+        last_attempted_at=now,
+        finished_at=None,
+        args=call.args,
+        kwargs=call.kwargs,
+        backend=backend.alias,
+        errors=[],
+        worker_ids=[str(delivery.uow)],
+    )
+
+
+def returned(call: Call, result: TaskResult) -> Any:
+    """What a task returns, in types of JSON."""
+    if call.task.takes_context:
+        context: TaskContext[Any, Any] = TaskContext(task_result=result)
+        return normalize_json(call.task.call(context, *call.args, **call.kwargs))
+    return normalize_json(call.task.call(*call.args, **call.kwargs))
+
+
+def as_json(value: Any, most: int) -> str:
+    """A return value as text.
+
+    Raises:
+        ReturnsTooMuch: it has more bytes.
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    size = len(text.encode())
+    if size > most:
+        raise ReturnsTooMuch(size, most)
+    return text
+
+
+def keep(text: str, delivery: Delivery, work: UnitOfWork, *, join: bool) -> None:
+    """Keep a return value, in one transaction with the acceptance of the message."""
+    if join:
+        Returned.objects.create(pk=delivery.message_id, value=json.loads(text))
+    elif work.only_accepts() and work.held == 1:
+        settle.accept_returning(delivery.uow, text, actor=work.actor)
+        work.ended = True
+    else:
+        with transaction.atomic():
+            Returned.objects.create(pk=delivery.message_id, value=json.loads(text))
+            work.commit()
+
+
+def fail(
+    backend: BackoutBackend,
+    result: TaskResult,
+    error: BaseException,
+    delivery: Delivery,
+) -> None:
+    """Say that a task failed, if this was its last attempt; and raise what it says of
+    its redelivery itself, if it does.
+
+    Raises:
+        Reject: it is not run again.
+        RedeliverIn: it is run again, after a delay of its own.
+    """
+    if isinstance(error, Reject):
+        note_end(backend, result, TaskResultStatus.FAILED)
+        raise error
+    policy, attempts = policy_of(result.task.func), delivery.backout_count + 1
+    rule = rules_of({delivery.queue_id}).get(delivery.queue_id)
+    limit = rule.max_delivery_attempts if rule else 1
+    is_last = 0 < (limit or 0) <= attempts
+    try:
+        if policy is not None:
+            policy.raise_for(error, attempts)
+    except Reject:
+        is_last = True
+        raise
+    finally:
+        if is_last:
+            note_end(backend, result, TaskResultStatus.FAILED)
+
+
+def note_end(
+    backend: BackoutBackend, result: TaskResult, status: TaskResultStatus
+) -> None:
+    object.__setattr__(result, "status", status)
+    object.__setattr__(result, "finished_at", timezone.now())
+    task_finished.send(type(backend), task_result=result)
