@@ -168,6 +168,15 @@ ONE_REPAIR = {
 }
 
 
+TASKS = {
+    "value": "7",
+    "probe": 3,
+    "transactions": 2**40,
+    "span": timedelta(hours=1),
+    "failures": [4],
+}
+
+
 def parameters(name: str, queue: Queue) -> dict[str, Any]:
     """A value for every parameter that any statement has."""
     common = common_of(queue)
@@ -188,6 +197,7 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
         | ONE_PART
         | ONE_NOTE
         | ONE_LIMIT
+        | TASKS
         | arrays
     )
 
