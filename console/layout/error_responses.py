@@ -25,6 +25,7 @@ from broker.errors import (
     queues,
     redaction,
     rules,
+    tasks,
     units_of_work,
 )
 from broker.errors import settings as of_settings
@@ -109,6 +110,9 @@ STATUS: dict[type[errors.BrokerError], int] = {
     rules.RulesChanged: 409,
     of_settings.SettingsChanged: 409,
     of_settings.WrongSettings: 400,
+    tasks.NoTask: 422,
+    tasks.OtherTransaction: 409,
+    tasks.ReturnsTooMuch: 422,
     units_of_work.BackedOut: 409,
     units_of_work.MarkNotPossible: 409,
     units_of_work.NoSuchXid: 404,

@@ -3,7 +3,10 @@
 -- Locks    the deleted rows.
 -- Index    broker_queue_pkey
 -- Returns  the name of the deleted queue.
-WITH sessions AS (
+WITH bindings AS (
+    DELETE FROM broker_binding WHERE queue_id = %(queue_id)s::integer
+),
+sessions AS (
     DELETE FROM broker_connectionconsumer WHERE queue_id = %(queue_id)s::integer
 ),
 stoppages AS (

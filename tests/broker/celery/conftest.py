@@ -59,7 +59,7 @@ def celery_worker(
         finally:
             process.terminate()
             process.wait(WITHIN_S)
-            app.pool.force_close_all()
+            app.pool.force_close_all(close_pool=False)
             app.close()
             empty_the_broker()
 
