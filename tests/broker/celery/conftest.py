@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from django.conf import settings
+from kombu import pools
 from pytest_django import DjangoDbBlocker
 
 from broker.queueing import notifications
@@ -59,8 +60,8 @@ def celery_worker(
         finally:
             process.terminate()
             process.wait(WITHIN_S)
-            app.pool.force_close_all(close_pool=False)
-            app.close()
+            pools.reset()
+            app._after_fork()  # forgets closed pools: there may be another worker
             empty_the_broker()
 
 
