@@ -28,7 +28,7 @@ from tests.console.filled import Paths, fill, omar
 from tests.console.refused import PLAIN
 
 MOST_MS = 150  # that the 99th percentile may be
-ROUNDS = 20
+ROUNDS = 12
 NO_LISTS = {
     "/api/v1/messages/export",
     "/api/v1/operations/{operation_id}/patch",
