@@ -31,6 +31,7 @@ class TasksHere:
     delayed: int
     running: int
     oldest_at: datetime | None  # when the first of the ready ones was put
+    is_cut: bool  # whether the queue has more entries than were read
 
 
 @dataclass(frozen=True, slots=True)

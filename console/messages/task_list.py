@@ -36,6 +36,7 @@ class TaskRow:
     patterns: dict[str, str] = field(default_factory=dict)  # errors by fingerprint
     errors: Counter[str] = field(default_factory=Counter)  # dead letters, likewise
 
+    is_cut: bool = False  # whether there may be more than are counted
     busiest: int = 0  # most attempts that are done on one queue
 
     def add_here(self, here: TasksHere, queue: str) -> None:
@@ -43,6 +44,7 @@ class TaskRow:
         self.ready += here.ready
         self.delayed += here.delayed
         self.running += here.running
+        self.is_cut = self.is_cut or here.is_cut
         self.oldest_at = min(
             filter(None, (self.oldest_at, here.oldest_at)), default=None
         )
@@ -67,11 +69,6 @@ class TaskRow:
             (key, self.patterns[key], count)
             for key, count in self.errors.most_common(SHOWN)
         ]
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether there may be more than are counted."""
-        return max(self.ready, self.delayed) >= tasks.MOST
 
     def told(self) -> dict[str, Any]:
         """As documents have it."""

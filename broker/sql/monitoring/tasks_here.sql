@@ -22,6 +22,13 @@ WITH carrying AS MATERIALIZED (
         ) AS message
         WHERE message.properties ? 'task')
 ),
+cut AS MATERIALIZED (
+    SELECT id FROM carrying
+    WHERE EXISTS (SELECT FROM broker_ready
+            WHERE queue_id = carrying.id OFFSET %(limit)s::bigint)
+        OR EXISTS (SELECT FROM broker_delayed
+            WHERE queue_id = carrying.id OFFSET %(limit)s::bigint)
+),
 entry AS (
     SELECT carrying.id AS queue_id, first.id, first.place
     FROM carrying, LATERAL (
@@ -38,7 +45,8 @@ entry AS (
 SELECT left(message.properties ->> 'task', 200), entry.queue_id,
     count(*) FILTER (WHERE entry.place = 1), count(*) FILTER (WHERE entry.place = 3),
     count(*) FILTER (WHERE entry.place = 2),
-    min(message.put_at) FILTER (WHERE entry.place = 1)
+    min(message.put_at) FILTER (WHERE entry.place = 1),
+    entry.queue_id IN (SELECT id FROM cut)
 FROM entry, LATERAL (
     SELECT properties, put_at FROM broker_message WHERE id = entry.id OFFSET 0
 ) AS message

@@ -49,7 +49,8 @@ class TaskStates(Schema):
 @router.get("/tasks", response={200: TaskStates, **REFUSED}, summary="Tasks by name")
 def list_tasks(request: HttpRequest) -> dict[str, Any]:
     """Tasks of Django and of Celery by name: how many wait, run, and failed. Up to some
-    seconds old; runs are those of the last hour.
+    seconds old; attempts are those of the last hour. Dead letters are
+    counted among the newest 10,000, attempts among the last 50,000 transactions.
     """
     require(request, "broker.view_queue")
     return {"tasks": [row.told() for row in task_list.rows_for(request.user)]}

@@ -37,10 +37,27 @@ def test_tasks_are_counted_by_name_and_place() -> None:
 
     assert found == {
         "shop.tasks.send": TasksHere(
-            "shop.tasks.send", orders.pk, 2, 0, 0, now - minutes(2)
+            "shop.tasks.send", orders.pk, 2, 0, 0, now - minutes(2), is_cut=False
         ),
-        "shop.tasks.bill": TasksHere("shop.tasks.bill", orders.pk, 0, 1, 0, None),
+        "shop.tasks.bill": TasksHere(
+            "shop.tasks.bill", orders.pk, 0, 1, 0, None, is_cut=False
+        ),
     }
+
+
+def test_of_a_long_queue_the_first_are_counted_and_all_names_say_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tasks, "MOST", 4)
+    make_queue()
+    put_many(make_messages(4, properties=SEND))
+    assert [one.is_cut for one in tasks.here(ids())] == [False]
+
+    put("orders", properties=BILL, priority=9)
+
+    found = tasks.here(ids())
+    assert sum(one.ready for one in found) == 4
+    assert all(one.is_cut for one in found)
 
 
 def test_a_task_that_runs_is_counted() -> None:
