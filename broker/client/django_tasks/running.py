@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from typing import Any
 
 from django.conf import settings
@@ -38,6 +39,11 @@ NO_QUEUES = (
     "Tasks of the backend %s are not run here: name its QUEUES in TASKS. An empty list"
     " lets any queue be enqueued to."
 )
+HAS_NUL = (
+    "The task returned text with the character NUL, which PostgreSQL cannot store."
+    " Return bytes as base64."
+)
+NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # its escape, not one of a backslash
 ORIGINAL = "_AMQ_ORIG_MESSAGE_ID"  # a property of copies
 
 
@@ -145,8 +151,11 @@ def as_json(value: Any, most: int) -> str:
 
     Raises:
         ReturnsTooMuch: it has more bytes.
+        Reject: it has a character that PostgreSQL cannot store.
     """
     text = json.dumps(value, ensure_ascii=False)
+    if NUL.search(text):
+        raise Reject(HAS_NUL)
     size = len(text.encode())
     if size > most:
         raise ReturnsTooMuch(size, most)

@@ -70,8 +70,8 @@ def kill_process() -> None:
 
 
 @task
-def give(size: int) -> str:
-    return "x" * size
+def give(size: int, text: str = "x") -> str:
+    return text * size
 
 
 @task(takes_context=True)

@@ -218,23 +218,27 @@ def test_a_policy_of_the_task_delays_and_ends_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "error"),
+    ("task", "arguments", "error"),
     [
-        (tasks.reject, "no use"),
-        (tasks.exit_python, "SystemExit"),
-        (tasks.give, "bytes"),
+        (tasks.reject, ["no use"], "no use"),
+        (tasks.exit_python, [], "SystemExit"),
+        (tasks.give, [70_000], "bytes"),
+        (tasks.give, [1, "\0"], "NUL"),
     ],
 )
-def test_other_ends_are_failures(task: Any, error: str) -> None:
-    arguments: list[Any] = []
-    if task in (tasks.reject, tasks.give):
-        arguments = ["no use"] if task is tasks.reject else [70_000]
+def test_other_ends_are_failures(task: Any, arguments: list[Any], error: str) -> None:
     make_setting("default", max_delivery_attempts=1, dead_letter_address="DLQ")
     declare_queue("DLQ")
     result = task.enqueue(*arguments)
     work()
     assert fresh(result).status == FAILED
     assert error in result.errors[0].traceback
+
+
+def test_what_only_looks_like_nul_is_kept() -> None:
+    result = tasks.give.enqueue(1, r"\u0000")
+    work()
+    assert fresh(result).return_value == r"\u0000"
 
 
 def test_a_context_knows_its_attempt() -> None:
