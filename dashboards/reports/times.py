@@ -44,10 +44,10 @@ def check_deaths(inputs: Inputs, rows: Rows) -> None:
 @report(
     "time-to-dead-letter",
     title="Time to dead letter",
-    question="How long does a message take from its put to its death?",
+    question="How long does it take from the put of a message until it is dead-lettered?",
     inputs=("lifelines",),
     columns=(
-        Column("day", "Day", "day", note="Of the death."),
+        Column("day", "Day", "day", note="On which they were dead-lettered."),
         Column("queue", "Queue", "queue"),
         Column("cause", "Cause", "cause"),
         Column("deaths", "Dead letters", "count", link=LINK),
