@@ -44,7 +44,7 @@ def check_deaths(inputs: Inputs, rows: Rows) -> None:
 @report(
     "time-to-dead-letter",
     title="Time to dead letter",
-    question="How long does it take from the put of a message until it is dead-lettered?",
+    question="How long after its put is a message dead-lettered?",
     inputs=("lifelines",),
     columns=(
         Column("day", "Day", "day", note="On which they were dead-lettered."),
