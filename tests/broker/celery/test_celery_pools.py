@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from broker.models import DeadLetter, Message, Owner
+from broker.settlement import settle
 from tests.broker.celery.conftest import WITHIN_S, worker
 from tests.celery_peer import app as peer
 from tests.console.until import until
@@ -42,6 +43,13 @@ def letters(task_id: str) -> list[str | None]:
     return list(found.values_list("error", flat=True))
 
 
+def is_back(notes: Path) -> bool:
+    """A worker of the console that another test left does no housekeeping without
+    Celery beat, and nobody else does it beside one."""
+    settle.back_out_overdue(limit=100)
+    return notes.read_text().count("one") == 2
+
+
 def test_tasks_of_a_dead_worker_come_back_at_once(tmp_path: Path) -> None:
     """Its children may live a little longer; they have closed their parent's lock."""
     notes = tmp_path / "notes"
@@ -54,7 +62,7 @@ def test_tasks_of_a_dead_worker_come_back_at_once(tmp_path: Path) -> None:
     first.wait()
     second = worker(tmp_path / "log2", "--queues=dies", "--concurrency=1")
     try:
-        until(lambda: notes.read_text().count("one") == 2)
+        until(lambda: is_back(notes))
         assert owners - set(Owner.objects.values_list("pk", flat=True))
     finally:
         left += psutil.Process(second.pid).children(recursive=True)
