@@ -9,7 +9,7 @@ returns entries that nobody has touched since.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -44,9 +44,17 @@ LOST = "Whoever approved it may no longer do so; plan it again"
 CHANGED = "It is not the plan that was approved; plan it again"
 
 
-def limits_passed(operation: Operation, limit: str) -> list[str]:
+def limits_passed(
+    operation: Operation, limit: str, counts: Mapping[int, int] | None = None
+) -> list[str]:
     """The names of the queues whose limit for operations without approval is
-    exceeded."""
+    exceeded.
+
+    Args:
+        operation: the operation.
+        limit: the field of the queue with the limit.
+        counts: the operation's messages by queue id, if the caller has counted them.
+    """
     if operation.undoes_id is not None:
         return []
     limited = Queue.objects.filter(**{f"{limit}__isnull": False})
@@ -55,9 +63,12 @@ def limits_passed(operation: Operation, limit: str) -> list[str]:
     }
     if not limits:
         return []
-    counted = operation.items.filter(queue_id__in=limits).values_list("queue_id")
-    counts = counted.annotate(Count("pk")).order_by()
-    return sorted(limits[pk][0] for pk, count in counts if count > limits[pk][1])
+    if counts is None:
+        counted = operation.items.filter(queue_id__in=limits).values_list("queue_id")
+        counts = dict(counted.annotate(Count("pk")).order_by())
+    return sorted(
+        name for pk, (name, most) in limits.items() if counts.get(pk, 0) > most
+    )
 
 
 def seal_of(operation: Operation) -> str:

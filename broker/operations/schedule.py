@@ -5,6 +5,7 @@ Lock order, also for a step: the operation, then its course.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from django.db import transaction
@@ -152,11 +153,17 @@ def last_copy(operation_id: int) -> int:
     return done.aggregate(last=Max("copy_id"))["last"] or 0
 
 
-def usual_canary(operation: Operation) -> int:
-    """The default size of the canary of a plan."""
-    items = operation.items.filter(status=Status.PLANNED)
-    counted = items.values_list("target").annotate(Count("pk")).order_by()
-    goals = dict(counted)
+def usual_canary(operation: Operation, goals: Mapping[str, int] | None = None) -> int:
+    """The default size of the canary of a plan.
+
+    Args:
+        operation: the plan.
+        goals: its planned messages by target, if the caller has counted them.
+    """
+    if goals is None:
+        items = operation.items.filter(status=Status.PLANNED)
+        counted = items.values_list("target").annotate(Count("pk")).order_by()
+        goals = dict(counted)
     depths = journal.depths(ids_of(Queue.objects.filter(name__in=goals)))
     taken = [depth.done[Kind.GET] for depth in depths.values()]
     messages = sum(goals.values())

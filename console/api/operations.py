@@ -251,10 +251,7 @@ def read_items(
 ) -> dict[str, Any]:
     """Items in the order of processing."""
     found, ledger = seen(request, operation_id)
-    items = found.items.filter(pk__gt=page.after).order_by("pk")
-    if page.status:
-        items = items.filter(status=page.status)
-    rows = list(items[: page.limit + 1])
+    rows = results.items_after(found, page.status, page.after, page.limit + 1)
     part = rows[: page.limit]
     return {
         "items": numbered([item_told(one, ledger) for one in part]),

@@ -9,7 +9,7 @@ from django.db.models import Count, Min, QuerySet
 from broker.bridges import standing
 from broker.models import Branch, Link, LinkStatus
 from broker.security.authorities import GrantedAuthorities
-from dashboards.live.link_status import ENDS, ends_here, sees
+from dashboards.live.link_status import ENDS, WITH_ENDS, ends_here, sees
 
 LOOKED_AT = 200  # links
 PATIENCE = timedelta(minutes=1)  # grace time for errors that usually pass
@@ -50,6 +50,5 @@ def in_doubt(
 
 
 def seen(found: QuerySet[LinkStatus], held: GrantedAuthorities) -> list[LinkStatus]:
-    ends = (f"link__{one}" for one in ENDS)
-    every = found.select_related(*ends)[:LOOKED_AT]
+    every = found.prefetch_related(*WITH_ENDS)[:LOOKED_AT]
     return [one for one in every if sees(held, ends_here(one.link))]

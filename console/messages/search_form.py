@@ -71,14 +71,11 @@ def search(
     needed: list[authorities.Authority] = ["inquire"]
     if reads:
         needed.append("browse")
-    return Search(
-        wanted,
-        {
-            pk: name
-            for pk, name in Queue.objects.values_list("pk", "name")
-            if all(held.on(one, name) for one in needed)
-        },
-    )
+    names = dict(Queue.objects.values_list("pk", "name"))
+    for one in needed:
+        if not held.everywhere(one):
+            names = {pk: name for pk, name in names.items() if held.on(one, name)}
+    return Search(wanted, names)
 
 
 def require_clear(held: authorities.GrantedAuthorities, wanted: Filter) -> None:

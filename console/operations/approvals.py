@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.utils import timezone
@@ -34,9 +35,17 @@ class Consent:
         return self.approval is not None and not self.is_given and not self.is_over
 
 
-def consent_to(operation: Operation, user: Principal) -> Consent | None:
-    """The approval that a plan needs; None if it needs none."""
-    queues = limits_passed(operation, "approval_above")
+def consent_to(
+    operation: Operation, user: Principal, counts: Mapping[int, int] | None = None
+) -> Consent | None:
+    """The approval that a plan needs; None if it needs none.
+
+    Args:
+        operation: the plan.
+        user: the reader.
+        counts: its messages by queue id, if the caller has counted them.
+    """
+    queues = limits_passed(operation, "approval_above", counts)
     if not queues:
         return None
     approval: Approval | None = getattr(operation, "approval", None)
@@ -50,7 +59,7 @@ def asks_why(operation: Operation, ledger: Ledger) -> bool:
     if operation.state != Operation.State.PLANNED:
         return False
     asks = results.asks_why(operation, ledger)
-    return asks or bool(limits_passed(operation, "reason_above"))
+    return asks or bool(limits_passed(operation, "reason_above", ledger.on))
 
 
 def agree(user: Principal, operation: Operation, seal: str, reason: str) -> Approval:

@@ -54,6 +54,8 @@ class Ledger:
     sources: set[str]  # the same names, and an empty one for deleted queues
     # reasons and numbers of messages, the most frequent first
     why_skipped: list[tuple[str, int]]
+    goals: Counter[str]  # planned messages by the name of their target
+    on: Counter[int]  # all messages by their queue's id, also those left out
 
     @property
     def total(self) -> int:
@@ -87,10 +89,15 @@ def ledger_of(operation: Operation) -> Ledger:
     counts: Counter[str] = Counter()
     notes: Counter[str] = Counter()
     ends: Counter[End] = Counter()
+    goals: Counter[str] = Counter()
+    on: Counter[int] = Counter()
     for queue_id, target, status, note, fate, died_of, count in rows:
         counts[status] += count
+        on[queue_id] += count
         if status == Status.LEFT_OUT:
             continue
+        if status == Status.PLANNED:
+            goals[target] += count
         goes = operation.state != State.PLANNED or status == Status.PLANNED
         way = way_of(operation, names.get(queue_id, ""), target)
         ways[way] += count if goes else 0  # zero counts are kept, for authorization
@@ -108,7 +115,28 @@ def ledger_of(operation: Operation) -> Ledger:
         names,
         {names.get(row[0], "") for row in rows},
         notes.most_common(),
+        goals,
+        on,
     )
+
+
+def items_after(
+    operation: Operation, status: str | None, after: int | None, count: int
+) -> list[OperationItem]:
+    """The next items of an operation, in the order of work.
+
+    Args:
+        operation: the operation.
+        status: only items with this status; empty or None: all.
+        after: the id of the item before.
+        count: the largest number of items.
+    """
+    items = operation.items.filter(pk__gt=after or 0).order_by("pk")
+    # The index has the items of each status in order: without it, PostgreSQL sorts all
+    # items, or reads those of earlier operations.
+    statuses = [status] if status else Status.values
+    found = [item for one in statuses for item in items.filter(status=one)[:count]]
+    return sorted(found, key=lambda item: item.pk)[:count]
 
 
 def way_of(operation: Operation, source: str, target: str) -> tuple[str, str]:

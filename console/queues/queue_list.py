@@ -19,7 +19,7 @@ from dashboards.live import ages, attention, trends
 from dashboards.live.depths import QueueDepth
 from dashboards.live.trends import Trend
 
-PAGE = 100
+PAGE = 50
 TREND = "trend"  # a column by which queues cannot be sorted
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from html import escape
 
 from django import template
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from broker.models import Place
 from broker.queueing.browse import Browsed
@@ -85,14 +86,13 @@ def figure(
     announced to screen readers from time to time.
     """
     slot = what if queue_id is None else f"q{queue_id}-{what}"
-    return format_html(
-        '<data class="number{}{}"{}{} value="{}">{}</data>',
-        "" if value else " zero",
-        " number-dead" if what == "dead" else "",
-        format_html(' data-slot="{}"', slot) if what else "",
-        format_html(' data-announce="{}"', announce) if announce else "",
-        "" if value is None else value,
-        number(value),
+    # Pages have hundreds of figures: ``format_html`` takes five times as long.
+    kinds = f"number{'' if value else ' zero'}{' number-dead' * (what == 'dead')}"
+    slots = f' data-slot="{escape(slot)}"' if what else ""
+    announced = f' data-announce="{escape(announce)}"' if announce else ""
+    raw = "" if value is None else value
+    return mark_safe(  # noqa: S308 - numbers, and what is escaped above
+        f'<data class="{kinds}"{slots}{announced} value="{raw}">{number(value)}</data>'
     )
 
 

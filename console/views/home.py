@@ -39,7 +39,10 @@ def overview(request: HttpRequest) -> HttpResponse:
         "found": needs.overview(queues, held, request.user, now=timezone.now()),
         "steps": first_steps(queues, held, request.user),
         "totals": depths.totals(queues),
-        "over_time": over_time.of_every_queue(request),
+        "over_time": over_time.of_every_queue(
+            request,
+            frozenset(one.queue_id for one in queues if not one.takes_dead_letters),
+        ),
         "arriving": rate([one.arriving for one in queues]),
         "accepted": rate([one.accepted for one in queues]),
     }

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from django.db.models import BooleanField, ExpressionWrapper, F
 from django.db.models.functions import Lower
@@ -27,8 +27,7 @@ NOTHING = journal.Depth()
 MOST_SHOWN = 500  # queues on one page
 
 
-@dataclass(frozen=True, slots=True)
-class QueueDepth:
+class QueueDepth(NamedTuple):
     """One queue. Rates are entries a second; totals only grow."""
 
     queue_id: int
@@ -82,27 +81,31 @@ def queues(
         counts = journal.depths(None if name is None else [row[0] for row in rows])
     rates = samples.rates(counts, now)
     held = authorities.held_by(user)
-    return [
-        QueueDepth(
-            queue_id=pk,
-            name=queue,
-            address=address,
-            paused=paused,
-            stopped=stopped,
-            takes_dead_letters=is_dead,
-            ready=counts.get(pk, NOTHING).ready,
-            claimed=counts.get(pk, NOTHING).claimed,
-            delayed=counts.get(pk, NOTHING).delayed,
-            arrived=counts.get(pk, NOTHING).done.get(Kind.PUT, 0),
-            left=counts.get(pk, NOTHING).accepted,
-            attempts=counts.get(pk, NOTHING).accept_attempts,
-            arriving=rates[pk].arriving,
-            accepted=rates[pk].accepted,
-            backed_out=rates[pk].backed_out,
-        )
-        for pk, queue, address, paused, stopped, is_dead in rows
-        if held.on("inquire", queue)
-    ]
+    sees_all = held.everywhere("inquire")
+    every = []
+    for pk, queue, feed, paused, stopped, is_dead in rows:
+        if sees_all or held.on("inquire", queue):
+            depth, (arriving, accepted, backed_out) = counts.get(pk, NOTHING), rates[pk]
+            every.append(
+                QueueDepth(
+                    pk,
+                    queue,
+                    feed,
+                    paused,
+                    stopped,
+                    is_dead,
+                    depth.ready,
+                    depth.claimed,
+                    depth.delayed,
+                    depth.done.get(Kind.PUT, 0),
+                    depth.accepted,
+                    depth.accept_attempts,
+                    arriving,
+                    accepted,
+                    backed_out,
+                )
+            )
+    return every
 
 
 def html(

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from operator import sub
+from typing import NamedTuple
 
 import redis
 from django.conf import settings
@@ -28,13 +28,15 @@ COUNTED = (Kind.PUT, Kind.ACCEPT, Kind.BACK_OUT)  # in the order of Rates
 SHORTEST_S = 0.5  # seconds; shorter intervals give no useful rate
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(NamedTuple):
     """Entries a second, or None if unknown."""
 
     arriving: float | None = None
     accepted: float | None = None
     backed_out: float | None = None
+
+
+UNKNOWN, STILL = Rates(), Rates(0.0, 0.0, 0.0)
 
 
 @cache
@@ -97,12 +99,14 @@ def rates(
     oldest = json.loads(found or '{"at": 0}')
     span = (now or timezone.now()).timestamp() - oldest["at"]
     if not SHORTEST_S <= span <= STALE_S:
-        return defaultdict(Rates)
-    result = defaultdict(lambda: Rates(0.0, 0.0, 0.0))
+        return defaultdict(lambda: UNKNOWN)
+    result: defaultdict[int, Rates] = defaultdict(lambda: STILL)
+    nothing = [0] * len(COUNTED)
     for queue_id, depth in counts.items():
-        before = oldest["done"].get(str(queue_id), [0] * len(COUNTED))
-        counts_since = map(sub, done(depth), before)
-        result[queue_id] = Rates(*(round(count / span, 1) for count in counts_since))
+        present, before = done(depth), oldest["done"].get(str(queue_id), nothing)
+        if present != before:
+            since = map(sub, present, before)
+            result[queue_id] = Rates(*(round(count / span, 1) for count in since))
     return result
 
 

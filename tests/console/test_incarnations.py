@@ -86,6 +86,7 @@ def test_a_million_is_looked_at_and_then_one_goes_on(
 ) -> None:
     monkeypatch.setattr(message_copies, "STEP", 2)
     monkeypatch.setattr(message_copies, "STEPS", 2)
+    monkeypatch.setattr(message_copies, "QUICK_S", 60)
     make_queue("orders")
     one = put("orders", message_id="ID:1").message_id
     put_many(make_messages(5))
@@ -99,6 +100,23 @@ def test_a_million_is_looked_at_and_then_one_goes_on(
 
     newer = put("orders", message_id="ID:1").message_id
     assert client.get(url("ID:1"))["Location"] == f"/messages/{newer}/"
+
+
+@pytest.mark.django_db
+def test_a_search_that_takes_long_stops_after_a_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(message_copies, "STEP", 2)
+    monkeypatch.setattr(message_copies, "QUICK_S", -1)
+    make_queue("orders")
+    one = put("orders", message_id="ID:1").message_id
+    last = put_many(make_messages(5))[-1].message_id
+
+    first = message_copies.incarnations("ID:1")
+    assert (first.message_ids, first.goes_on) == ([], last - 1)
+    second = message_copies.incarnations("ID:1", before=first.goes_on)
+    rest = message_copies.incarnations("ID:1", before=second.goes_on)
+    assert rest.message_ids == [one]
 
 
 def test_many_are_told_some_at_a_time(

@@ -322,8 +322,8 @@ def test_the_pages_ask_a_fixed_number_of_questions(
     client.get(LIST)  # the badges are kept for seconds
 
     for address, most in (
-        (url("operation", second), 24),
-        (url("operation", first), 23),
+        (url("operation", second), 26),
+        (url("operation", first), 26),
         (LIST, 13),
     ):
         with django_assert_max_num_queries(most):

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 Operator: TypeAlias = Literal["<", "<=", ">", ">="]
@@ -28,11 +29,15 @@ class Text:
 
     def matches(self, text: str) -> bool:
         """Whether another text matches this text, as a whole."""
-        between = ".*".join(re.escape(part) for part in self.parts)
-        return re.fullmatch(between, text, re.S) is not None
+        return pattern_of(self.parts).fullmatch(text) is not None
 
     def __str__(self) -> str:
         return "*".join(quoted(part) for part in self.parts) or '""'
+
+
+@lru_cache(maxsize=100)  # of a text that is compared with thousands of names
+def pattern_of(parts: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, parts)), re.S)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ position of the next entry of each lane is kept, and only lanes with an entry ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -24,32 +24,30 @@ class LaneSegment(NamedTuple):
     moved: int  # position minus message number
 
 
+# The next entry of a segment: its negative message number, and the segment's fields.
+Next = tuple[int, int, int, int]
+
+
 class Lanes:
     """Iteration down through all lanes, the newest message first.
 
     Entries that arrive or leave meanwhile may be missed.
     """
 
-    def __init__(self, lanes: Iterable[tuple[int, int, int]]) -> None:
+    def __init__(self, newest: Sequence[Next]) -> None:
         """Start before the newest entries.
 
         Args:
-            lanes: for each lane its queue, its priority, and its last position.
+            newest: the newest entry of each segment, the newest first.
         """
-        self.passed: list[LaneSegment] = []  # segments whose next entry is not known
-        self.next: list[
-            tuple[int, LaneSegment]
-        ] = []  # a heap of the negative number of the next entry, and its segment
-        for queue_id, priority, last in lanes:
-            self.passed.append(LaneSegment(queue_id, priority, -RETURNED))
-            if last >= 0:
-                heappush(self.next, (-last, LaneSegment(queue_id, priority, 0)))
+        # segments whose next entry is not known
+        self.passed: list[LaneSegment] = []
+        self.next = list(newest)  # a heap, as everything sorted is one
 
     def highest(self, beyond: int) -> int:
         """The highest message number below ``beyond`` in any lane; 0 if there is
         none."""
-        while self.next and -self.next[0][0] >= beyond:
-            self.passed.append(heappop(self.next)[1])
+        self.down_to(beyond)
         if self.passed:
             self.find(beyond)
         return -self.next[0][0] if self.next else 0
@@ -70,12 +68,12 @@ class Lanes:
         )
         for part, (top,) in zip(self.passed, tops, strict=True):
             if top is not None:
-                heappush(self.next, (part.moved - top, part))
+                heappush(self.next, (part.moved - top, *part))
         self.passed = []
 
     def down_to(self, floor: int) -> list[LaneSegment]:
         """Return the segments with an entry at ``floor`` or above; their next entry
         becomes unknown."""
         while self.next and -self.next[0][0] >= floor:
-            self.passed.append(heappop(self.next)[1])
+            self.passed.append(LaneSegment(*heappop(self.next)[1:]))
         return list(self.passed)

@@ -74,7 +74,7 @@ def scope_of(wanted: Filter, queues: Mapping[int, str], now: datetime) -> Scope:
     late = overlaps(ranges, [(high, BEYOND)]) if "dead" in states else []
     letters = in_time if "dead" in states and "ready" not in states else []
     return Scope(
-        tuple(pk for pk, name in queues.items() if is_wanted(wanted, name)),
+        queues_of(wanted, queues),
         states,
         tuple(in_time),
         tuple(letters),
@@ -103,10 +103,18 @@ def states_of(wanted: Filter) -> frozenset[str]:
     return frozenset(states)
 
 
-def is_wanted(wanted: Filter, queue: str) -> bool:
+def queues_of(wanted: Filter, queues: Mapping[int, str]) -> tuple[int, ...]:
+    """The queues that a matching entry can be on."""
+    terms = tuple(terms_of(wanted, "queue"))
+    if not terms:
+        return tuple(queues)
+    return tuple(pk for pk, name in queues.items() if is_wanted(terms, name))
+
+
+def is_wanted(terms: Iterable[Term], queue: str) -> bool:
     return all(
         term.is_negated != any(matches(one, queue) for one in term.alternatives)
-        for term in terms_of(wanted, "queue")
+        for term in terms
     )
 
 

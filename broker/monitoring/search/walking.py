@@ -205,7 +205,7 @@ class Walk:
             floor = max(beyond - 1 - self.width, 0) if self.all_lanes else 0
             parts = [
                 LaneSegment(queue_id, priority, moved)
-                for queue_id, priority, _ in self.all_lanes
+                for queue_id, priority in {lane[1:3] for lane in self.all_lanes}
                 for moved in (0, -RETURNED)
             ]
         elif "ready" in scope.states:
@@ -222,7 +222,7 @@ class Walk:
             "priorities": self.priorities,
             "lows": [low for low, _ in scope.ranges],
             "highs": [high for _, high in scope.ranges],
-            "queue_ids": list(scope.queue_ids),
+            "queue_ids": self.queue_ids,
             "fingerprints": list(scope.fingerprints),
             "delayed": "delayed" in scope.states,
             "held": "in-flight" in scope.states,
@@ -233,17 +233,22 @@ class Walk:
         }
 
     @cached_property
+    def queue_ids(self) -> str:
+        """An array, as text: psycopg takes long for a list of thousands."""
+        return f"{{{','.join(map(str, self.scope.queue_ids))}}}"
+
+    @cached_property
     def all_lanes(self) -> list[tuple[Any, ...]]:
-        """Queue, priority and last position of each lane of ready entries."""
+        """The newest entry of each segment of the lanes."""
         wanted = set(self.scope.queue_ids)
         bounds = {"lowest": min(wanted, default=0), "highest": max(wanted, default=0)}
-        return [lane for lane in sql.run("lanes", bounds) if lane[0] in wanted]
+        return [lane for lane in sql.run("lanes", bounds) if lane[1] in wanted]
 
     @cached_property
     def priorities(self) -> list[int]:
         """The priorities to look up for dead letters that are not read from lanes."""
         has_letters = self.scope.letter_ranges or self.scope.late_ranges
-        return sorted({one for _, one, _ in self.all_lanes}) if has_letters else []
+        return sorted({lane[2] for lane in self.all_lanes}) if has_letters else []
 
     @cached_property
     def lanes(self) -> Lanes:

@@ -90,6 +90,9 @@ class ItemsForm(PageForm):
     status = forms.ChoiceField(choices=Status.choices, required=False)
 
 
+NO_CHOICE = {"status": "", "after": None}
+
+
 class GivenForm(forms.Form):
     """Whether a patch is to be written for the plan, and the operation whose patch is
     to be changed and used again."""
@@ -276,11 +279,11 @@ def ahead_of(
     looks = looks or "look" in request.GET
     seen = orders.preview(found.pk) if looks else None
     # the default, if none is stored
-    course.canaries = course.canaries or orders.usual_canary(found)
+    course.canaries = course.canaries or orders.usual_canary(found, ledger.goals)
     return {
         "stages": list(courses.stages_of(found, course, ledger, None)),
         "undo_window": settings.BROKER_UNDO_WINDOW_S,
-        "consent": approvals.consent_to(found, request.user),
+        "consent": approvals.consent_to(found, request.user, ledger.on),
         "said": results.said_of(found, ledger, seen),
         "has_nothing_left": bool(ledger.planned and seen and not seen.will_go),
         "outlook": None if seen is None else wording.outlook(found, seen),
@@ -296,13 +299,9 @@ def items_of(
 ) -> dict[str, Any]:
     """A page of an operation's items, in the order of work."""
     form = ItemsForm(request.GET)
-    said = form.cleaned_data if form.is_valid() else {"status": "", "after": None}
-    items = found.items.order_by("pk")
-    if said["status"]:
-        items = items.filter(status=said["status"])
-    if said["after"]:
-        items = items.filter(pk__gt=said["after"])
-    part, next_page = cut(request, items, ITEMS)
+    said: dict[str, Any] = form.cleaned_data if form.is_valid() else NO_CHOICE
+    every = results.items_after(found, said["status"], said["after"], ITEMS + 1)
+    part, next_page = cut(request, every, ITEMS)
     return {
         "items": [
             (
@@ -319,7 +318,7 @@ def items_of(
 
 
 def cut(
-    request: HttpRequest, rows: QuerySet[Any], length: int
+    request: HttpRequest, rows: QuerySet[Any] | list[Any], length: int
 ) -> tuple[list[Any], str | None]:
     """One page of rows, and the query of the next page if there is one."""
     found = list(rows[: length + 1])
