@@ -1,4 +1,4 @@
-"""Django's tasks on this broker, beside ``django-tasks-db`` and Procrastinate.
+"""Django's tasks and Celery on this broker, beside other backends and brokers.
 
 The same drains as those of ``handlers``; a program of its own enqueues, one by one.
 """
@@ -16,40 +16,41 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from celery import current_app
 from django.conf import settings
 
 from tests.amqp.launching import database_url
 from tests.bench import ground, machine, report
 from tests.bench.figures import Figure
 from tests.bench.handlers import (
-    Drain,
     Kind,
+    celery_worker,
     dispatcher,
     drain,
-    procrastinate_sender,
     procrastinate_worker,
 )
 
+Command = Callable[[int], Sequence[str]]
 PYTHON = sys.executable
 DB = "django-tasks-db"
 PEER = "procrastinate"
-ALIASES = {"default": "tasks", "joined": "tasks, JOIN", "db": DB}
-TARGETS = {DB: 2.0, PEER: 1.5}
+REDIS, TRANSPORT = "Celery + Redis, late", "Celery + Backout, late"
+TARGETS = {DB: 2.0, PEER: 1.5, REDIS: 1.5}
 
 
 class Enqueuer:
     """A process that enqueues with one backend."""
 
-    def __init__(self, backend: str, task: str = "early") -> None:
+    def __init__(self, backend: str, task: str = "early", broker: str = "") -> None:
         self.process = subprocess.Popen(
             [PYTHON, "-m", "tests.handlers_bench.enqueue", backend, task],
             cwd=settings.BASE_DIR,
-            env=environment(),
+            env=environment() | {"BENCH_CELERY": broker},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.count, self.took_s = 0, 0.0
+        self.rates: list[float] = []  # tasks a second
 
     def send(self, arguments: Sequence[bytes | str | int]) -> None:
         assert self.process.stdin is not None
@@ -57,8 +58,8 @@ class Enqueuer:
         given = [one.decode() if isinstance(one, bytes) else one for one in arguments]
         self.process.stdin.write(json.dumps(given) + "\n")
         self.process.stdin.flush()
-        self.took_s += float(self.process.stdout.readline())
-        self.count += len(arguments)
+        took_s = float(self.process.stdout.readline())
+        self.rates.append(len(arguments) / took_s)
 
     def close(self) -> None:
         self.process.terminate()
@@ -82,11 +83,25 @@ def db_workers(concurrency: int) -> Sequence[str]:
     return [PYTHON, "-m", "tests.handlers_bench.db_workers", str(concurrency)]
 
 
-COMMANDS: dict[str, Callable[[int], Sequence[str]]] = {
-    "default": dispatcher("tasks"),
-    "joined": dispatcher("joined_tasks"),
-    "db": db_workers,
-}
+@contextmanager
+def kinds() -> Iterator[dict[str, tuple[Enqueuer, Kind]]]:
+    """Each with the process that enqueues for it."""
+    with ExitStack() as stack:
+
+        def kind(name: str, command: Command, *enqueues: str) -> None:
+            one = Enqueuer(*enqueues)
+            stack.callback(one.close)
+            broker = {"BENCH_CELERY": enqueues[2]} if "celery" in enqueues else {}
+            found[name] = one, Kind(name, one.send, command, broker)
+
+        found: dict[str, tuple[Enqueuer, Kind]] = {}
+        kind("tasks", dispatcher("tasks"), "default")
+        kind("tasks, JOIN", dispatcher("joined_tasks"), "joined")
+        kind(TRANSPORT, celery_worker, "celery", "late", "backout://")
+        kind(DB, db_workers, "db")
+        kind(PEER, procrastinate_worker, "procrastinate")
+        kind(REDIS, celery_worker, "celery", "late", current_app.conf.broker_url)
+        yield found
 
 
 def measure(
@@ -106,48 +121,26 @@ def measure(
 def figured(
     say: Callable[[str], None], notes: Path, messages: int, rounds: int
 ) -> Iterator[Figure]:
-    with enqueuers() as senders:
-        kinds = [
-            Kind(ALIASES[alias], one.send, COMMANDS[alias])
-            for alias, one in senders.items()
-        ]
-        kinds.append(Kind(PEER, procrastinate_sender, procrastinate_worker))
+    with kinds() as every:
         for concurrency in (1, 8):
-            found: dict[str, list[Drain]] = {kind.name: [] for kind in kinds}
+            found: dict[str, list[float]] = {name: [] for name in every}
             for number in range(rounds):
-                for kind in random.sample(kinds, len(kinds)):
-                    say(f"{kind.name}, {concurrency} at once, round {number + 1}")
-                    found[kind.name].append(drain(kind, concurrency, notes, messages))
-            yield from compared(found, concurrency)
-        for alias, one in senders.items():
-            rate = one.count / one.took_s
-            yield Figure(f"{ALIASES[alias]}: enqueue", rate, "tasks/s")
+                for name in random.sample(list(every), len(every)):
+                    say(f"{name}, {concurrency} at once, round {number + 1}")
+                    one = drain(every[name][1], concurrency, notes, messages)
+                    found[name].append(one.rate)
+            yield from compared(f"run, {concurrency} at once", found)
+        yield from compared(
+            "enqueue", {name: one.rates for name, (one, _) in every.items()}
+        )
 
 
-def compared(found: dict[str, list[Drain]], concurrency: int) -> Iterator[Figure]:
-    at_once = f"{concurrency} at once"
-    rates = {name: median(one.rate for one in own) for name, own in found.items()}
-    for name in (DB, PEER):
-        yield Figure(f"{name}, {at_once}", rates[name], "tasks/s")
-    for name in ("tasks", "tasks, JOIN"):
+def compared(what: str, found: dict[str, list[float]]) -> Iterator[Figure]:
+    rates = {name: median(own) for name, own in found.items()}
+    for name in TARGETS:
+        yield Figure(f"{name}: {what}", rates[name], "tasks/s")
+    for name in [one for one in found if one not in TARGETS]:
         for peer, least in TARGETS.items():
-            ratios = [
-                a.rate / b.rate for a, b in zip(found[name], found[peer], strict=True)
-            ]
-            yield Figure(
-                f"{name}, {at_once}",
-                rates[name],
-                "tasks/s",
-                peer,
-                median(ratios),
-                least,
-            )
-
-
-@contextmanager
-def enqueuers() -> Iterator[dict[str, Enqueuer]]:
-    with ExitStack() as stack:
-        made = {alias: Enqueuer(alias) for alias in ALIASES}
-        for one in made.values():
-            stack.callback(one.close)
-        yield made
+            pairs = zip(found[name], found[peer], strict=True)
+            ratio = median(own / other for own, other in pairs)
+            yield Figure(f"{name}: {what}", rates[name], "tasks/s", peer, ratio, least)
