@@ -300,7 +300,7 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
         outcome = outcome or message.failure or Accept()
         self.connection.settling.add(message.delivery, outcome)
         if 2 * self.in_hand <= (self.prefetch_count or 2) or not self.unread:
-            self.connection.fetching.poke()
+            self.connection.fetching.go_on()
 
     def put_aside(self, delivery: Delivery, failure: Reject) -> None:
         """Keep a task that failed after it was acknowledged."""

@@ -1,9 +1,9 @@
 """The thread that gets tasks for the consumers of one connection.
 
-It gets as many as their channels may have unacknowledged. It looks when a put is
-announced, when a delayed task falls due, when a task was acknowledged, and once in
-``POLL_S``. When the process dies, its lock in the database is free, and its tasks are
-redelivered.
+It gets as many as their channels may have unacknowledged, and some more ahead of a
+worker that ends them quickly (``read_ahead``). It looks when a put is announced, when a
+delayed task falls due, when a task was acknowledged, and once in ``POLL_S``. When the
+process dies, its lock in the database is free, and its tasks are redelivered.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Protocol
 from django.db import Error as DatabaseError
 from django.db import connection
 
+from broker.client.celery_transport.read_ahead import ReadAhead
 from broker.client.celery_transport.settling import Settler
 from broker.errors import BrokerError, LockLost, NoSuchQueue
 from broker.models import Queue
@@ -64,6 +65,7 @@ class TaskConsumer:
     prefetched: Prefetched = field(init=False)
     seen: int = -1  # version of the queue at the last look
     look_at: float = 0.0  # monotonic time of the next look, if nothing is announced
+    ahead: ReadAhead = field(default_factory=ReadAhead)
 
     def __post_init__(self) -> None:
         self.prefetched = Prefetched(self.queue)
@@ -74,6 +76,12 @@ class TaskConsumer:
         if self.no_ack:
             return MOST - self.channel.unread
         return (self.channel.prefetch_count or MOST) - self.channel.in_hand
+
+    @property
+    def wanted_ahead(self) -> int:
+        """How many tasks to get besides those there is room for."""
+        is_limited = not self.no_ack and self.channel.prefetch_count
+        return max(self.ahead.wanted - len(self.ahead.stock), 0) if is_limited else 0
 
     @property
     def is_due(self) -> bool:
@@ -121,8 +129,9 @@ class Fetcher:
             unread = [one for one in self.inbox if one[0] is consumer]
             for one in unread:
                 self.inbox.remove(one)
-        for _, delivery in unread:
-            consumer.channel.unread -= 1
+            consumer.channel.unread -= len(unread)
+            left = consumer.ahead.empty()
+        for delivery in [*(one for _, one in unread), *left]:
             self.settling.add(delivery, Release())
 
     def end(self, prefetched: Iterable[Prefetched]) -> None:
@@ -137,6 +146,15 @@ class Fetcher:
         with self.changed:
             self.is_poked = True
             self.changed.notify_all()
+
+    def go_on(self) -> None:
+        """The worker has ended a task: give it the next one, and get more if few are
+        left."""
+        with self.changed:
+            for one in self.consumers:
+                self.give(one)
+            if any(one.ahead.is_low and one.is_due for one in self.consumers):
+                self.poke()
 
     def heard(self, queue_ids: list[int]) -> None:
         if any(one.queue.pk in queue_ids for one in list(self.consumers)):
@@ -165,6 +183,7 @@ class Fetcher:
             try:
                 self.stay_alive()
                 self.end_next()
+                self.release_idle()
                 if not self.look():
                     self.rest()
             except DatabaseError as error:
@@ -200,18 +219,35 @@ class Fetcher:
                 self.ending[0].end()
             self.ending.popleft()
 
+    def release_idle(self) -> None:
+        """Release what was got ahead of workers that do not need it any more."""
+        for consumer in list(self.consumers):
+            with self.changed:
+                if (
+                    not consumer.ahead.stock
+                    or time.monotonic() < consumer.ahead.idle_at
+                ):
+                    continue
+                left = consumer.ahead.empty()
+            try:
+                consumer.prefetched.give_back(left)
+            except LockLost:
+                self.begin_again(consumer)
+
     def look(self) -> int:
         """Get what there is room for; return the number of entries."""
         count = 0
         for consumer in list(self.consumers):
-            if not consumer.is_due:
+            if not consumer.is_due or not consumer.ahead.is_low:
                 continue
             room = consumer.room
             if room > 0 and 2 * room < consumer.channel.prefetch_count:
                 time.sleep(TOGETHER_S)
                 room = consumer.room
-            if room > 0:
-                count += self.fetch(consumer, min(room, MOST))
+            if room > 0 or consumer.ahead.wanted:
+                consumer.ahead.measure(time.monotonic())
+                limit = max(room, 0) + consumer.wanted_ahead
+                count += self.fetch(consumer, min(limit, MOST)) if limit else 0
         with self.changed:
             self.consumers.rotate(-1)
         return count
@@ -221,7 +257,7 @@ class Fetcher:
         try:
             got = consumer.prefetched.get(limit)
         except LockLost:  # this process was taken for dead
-            consumer.prefetched = Prefetched(consumer.queue)
+            self.begin_again(consumer)
             return 1
         except NoSuchQueue:
             self.find_again(consumer)
@@ -233,33 +269,48 @@ class Fetcher:
         self.hand_over(consumer, got)
         return len(got)
 
+    def begin_again(self, consumer: TaskConsumer) -> None:
+        """With another unit of work: all that the last one held is redelivered."""
+        with self.changed:
+            consumer.ahead.empty()
+            consumer.prefetched = Prefetched(consumer.queue)
+
     def find_again(self, consumer: TaskConsumer) -> None:
         """A queue was deleted; somebody may have created another of its name."""
         consumer.look_at = time.monotonic() + notifications.POLL_S
         queue = Queue.objects.filter(name=consumer.queue.name).first()
         if queue is not None:
-            consumer.queue, consumer.prefetched = queue, Prefetched(queue)
+            consumer.queue = queue
+            self.begin_again(consumer)
 
     def hand_over(self, consumer: TaskConsumer, got: list[Delivery]) -> None:
-        if not got:
-            return
         with self.changed:
             is_wanted = consumer in self.consumers
             if is_wanted:
-                was_empty = not self.inbox
-                consumer.channel.unread += len(got)
-                self.inbox.extend((consumer, one) for one in got)
-                self.changed.notify_all()
+                consumer.ahead.stock.extend(got)
+                self.give(consumer)
         if not is_wanted:
             consumer.prefetched.give_back(got)
-        elif was_empty:
-            self.wake()
+
+    def give(self, consumer: TaskConsumer) -> None:
+        """Give what is in stock and there is room for to the thread that drains.
+        ``changed`` is held."""
+        room = consumer.room if consumer.ahead.stock else 0
+        if room > 0:
+            some = consumer.ahead.next(room, time.monotonic())
+            was_empty = not self.inbox
+            consumer.channel.unread += len(some)
+            self.inbox.extend((consumer, one) for one in some)
+            self.changed.notify_all()
+            if was_empty:
+                self.wake()
 
     def rest(self) -> None:
         """Wait until something may be there and there is room for it."""
         now = time.monotonic()
         with self.changed:
             moments = [one.look_at for one in self.consumers if one.room > 0]
+            moments += [one.ahead.idle_at for one in self.consumers if one.ahead.stock]
             moments.append(self.alive_at + processes.HEARTBEAT_S)
             left_s = min(moments) - now
             if left_s > 0 and not self.ending:
