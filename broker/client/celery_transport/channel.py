@@ -92,13 +92,35 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
         self, queue: str, exchange: str = "", routing_key: str = "", **_: Any
     ) -> None:
         if exchange:
-            kind = self.connection.kinds.get(exchange, "direct")
-            routing.bind(queues.find(queue), exchange, kind, routing_key or "")
+            found = queues.find(queue)
+            binding = (
+                exchange,
+                self.connection.kinds.get(exchange, "direct"),
+                routing_key or "",
+            )
+            routing.bind(found, *binding)
+            if found.kind == Queue.Kind.TEMPORARY:
+                self.connection.bindings.setdefault(queue, set()).add(binding)
 
     def queue_unbind(
         self, queue: str, exchange: str = "", routing_key: str = "", **_: Any
     ) -> None:
         routing.unbind(queue, exchange, routing_key or "")
+        kept = self.connection.bindings.get(queue, set())
+        kept -= {one for one in kept if one[::2] == (exchange, routing_key or "")}
+
+    def declare_again(self, queue: Queue) -> Queue | None:
+        """A queue in place of one that is gone; None if there is none.
+
+        A temporary queue ends with its process, and a process that had no database for
+        a while counts as dead.
+        """
+        if queue.kind != Queue.Kind.TEMPORARY:
+            return Queue.objects.filter(name=queue.name).first()
+        found = queues.declare(queue.name, is_temporary=True)
+        for binding in self.connection.bindings.get(queue.name, ()):
+            routing.bind(found, *binding)
+        return found
 
     def queue_purge(self, queue: str, **_: Any) -> int:
         return queues.purge(queues.find(queue))
@@ -116,6 +138,7 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
         if found is None or (if_empty and queues.depth(found)):
             return 0
         self.connection.declared.discard(queue)
+        self.connection.bindings.pop(queue, None)
         return queues.delete(found)
 
     def get_table(self, exchange: str) -> list[tuple[str, str, str]]:

@@ -52,6 +52,8 @@ class Holder(Protocol):
     @property
     def in_hand(self) -> int: ...
 
+    def declare_again(self, queue: Queue) -> Queue | None: ...
+
 
 @dataclass(eq=False)
 class TaskConsumer:
@@ -276,9 +278,9 @@ class Fetcher:
             consumer.prefetched = Prefetched(consumer.queue)
 
     def find_again(self, consumer: TaskConsumer) -> None:
-        """A queue was deleted; somebody may have created another of its name."""
+        """A queue is gone; somebody may have created another of its name."""
         consumer.look_at = time.monotonic() + notifications.POLL_S
-        queue = Queue.objects.filter(name=consumer.queue.name).first()
+        queue = consumer.channel.declare_again(consumer.queue)
         if queue is not None:
             consumer.queue = queue
             self.begin_again(consumer)

@@ -55,6 +55,8 @@ class Transport(KombuTransport):  # type: ignore[misc]  # kombu has no types
         self.kinds: dict[str, str] = {}  # types of exchanges, by name
         self.declared: set[str] = set()  # names of queues
         self.exclusive: set[str] = set()  # queues that end with the connection
+        # Temporary queues: the bindings of each, to create it again.
+        self.bindings: dict[str, set[tuple[str, str, str]]] = {}
         # Wakes the event loop, if there is one.
         self.alarm: socket.socket | None = None
         self.bell: socket.socket | None = None

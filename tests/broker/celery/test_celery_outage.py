@@ -16,7 +16,7 @@ from psycopg.sql import SQL, Identifier
 from broker.models import Claim, DeadLetter, Ready
 from tests.amqp.launching import database_url
 from tests.broker.celery.conftest import WITHIN_S
-from tests.celery_peer.app import note
+from tests.celery_peer.app import app, note
 from tests.console.until import until
 
 TASKS = 60
@@ -43,7 +43,7 @@ def away() -> Iterator[None]:
             other.execute(SQL(ALLOW).format(Identifier(name), SQL("true")))
 
 
-def test_a_worker_outlives_an_outage_of_the_database(
+def test_a_worker_outlives_an_outage_and_still_answers(
     celery_worker: SimpleNamespace, transactional_db: None, tmp_path: Path
 ) -> None:
     notes = tmp_path / "notes"
@@ -60,6 +60,7 @@ def test_a_worker_outlives_an_outage_of_the_database(
     assert not Ready.objects.exists()
     assert not DeadLetter.objects.exists()
     assert celery_worker.process.poll() is None
+    until(lambda: bool(app.control.inspect(timeout=1).ping()), seconds=WITHIN_S)
 
 
 def done(notes: Path) -> set[str]:
