@@ -28,13 +28,18 @@ COMMAND = (sys.executable, "-m", "celery", "-A", "tests.celery_peer.app")
 
 def main(url: str, rounds: int) -> None:
     os.environ["PEER_BROKER"] = url
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
     django.setup()
+    from tests.amqp.launching import database_url  # noqa: PLC0415
+    from tests.bench import ground  # noqa: PLC0415
     from tests.celery_peer.app import app, note  # noqa: PLC0415
 
-    for number in range(rounds):
-        with TemporaryDirectory() as folder:
-            told = one_round(Path(folder) / "notes", app, note)
-        print(f"{url} round {number + 1}: {told}", flush=True)
+    with ground.own_database():
+        os.environ["DATABASE_URL"] = database_url()  # of the workers
+        for number in range(rounds):
+            with TemporaryDirectory() as folder:
+                told = one_round(Path(folder) / "notes", app, note)
+            print(f"{url} round {number + 1}: {told}", flush=True)
 
 
 def worker() -> subprocess.Popen[bytes]:
