@@ -46,7 +46,12 @@ class RecurringAdmin(admin.ModelAdmin):
         (None, {"fields": ["name", "is_enabled"]}),
         (
             "Message",
-            {"fields": ["address", "body", "content_type", "properties", "priority"]},
+            {
+                "fields": [
+                    *("address", "body", "content_type"),
+                    *("subject", "properties", "priority"),
+                ]
+            },
         ),
         (
             "When",

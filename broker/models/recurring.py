@@ -42,6 +42,13 @@ class RecurringMessage(models.Model):
     )
     body = models.TextField(blank=True, default="")
     content_type = models.CharField(max_length=255, default="text/plain; charset=utf-8")
+    subject = models.CharField(
+        max_length=255,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Its type, as JMS calls it (JMSType).",
+    )
     properties = models.JSONField(
         blank=True,
         default=dict,

@@ -86,6 +86,7 @@ def send(one: RecurringMessage, due: datetime, now: datetime) -> Receipt:
         one.address,
         one.body.encode(),
         content_type=one.content_type,
+        subject=one.subject or None,
         properties={**one.properties, **about},
         priority=one.priority,
         producer="recurring messages",

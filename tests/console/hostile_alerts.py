@@ -91,6 +91,7 @@ def make_recurring(filled: Filled) -> None:
             address=filled(payload, "recurring_address"),
             body=filled(WHOLE, "recurring_body"),
             content_type=filled(payload, "recurring_type"),
+            subject=filled(payload, "recurring_subject"),
             properties={filled(payload, "recurring_key"): filled(payload, "said")},
             every_s=60,
             problem=filled(WHOLE, "recurring_problem"),

@@ -18,6 +18,7 @@ Source:
 from __future__ import annotations
 
 from broker.client.django_tasks.backend import BackoutBackend
+from broker.client.django_tasks.periodic import repeat
 from broker.client.django_tasks.retries import redelivery
 
-__all__ = ["BackoutBackend", "redelivery"]
+__all__ = ["BackoutBackend", "redelivery", "repeat"]
