@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 
 import pytest
 from kombu import Queue
 
-from broker.models import Message
+from broker.models import Claim, Message
 from tests.broker.celery.conftest import WITHIN_S
 from tests.celery_peer import app as peer
 from tests.console.until import until
@@ -43,3 +44,22 @@ def test_a_property_that_cannot_be_stored_is_left_out() -> None:
     assert properties["app_id"] == "mine"
     assert properties["mine"] == [1]
     assert "sender" not in properties
+
+
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+def test_a_child_process_leaves_messages_to_its_parent() -> None:
+    """After a fork, pools of kombu close in the child what they have open."""
+    result = peer.add.apply_async([2, 3], queue="inherited")
+    (message_id,) = Message.objects.filter(correlation_id=result.id).values_list(
+        "id", flat=True
+    )
+    with peer.app.connection_for_read() as line:
+        channel = line.default_channel
+        message = channel.basic_get("inherited")
+        child = os.fork()
+        if child == 0:
+            line.collect()
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert Claim.objects.filter(ids__contains=[message_id]).exists()
+        message.ack()
