@@ -6,10 +6,10 @@ SOURCE is the unpacked source package of Celery, BROKER ``backout://`` or anothe
 RESULTS a Redis of their own, as the tests look at all of its channels. Names of modules
 may follow, as ``test_tasks``; else all run.
 
-Each file runs in a process of its own. The tests need ``pytest-timeout``,
+Each file runs in a process of its own: ``test_worker`` leaves an event loop behind in
+which no countdown ends, whatever the broker. It also configures Django; so pytest loads
+this module as a plug-in, which does that before. The tests need ``pytest-timeout``,
 ``pytest-rerunfailures`` and ``tblib``, which may lie on ``PYTHONPATH``.
-
-pytest loads this module as a plug-in, so that Django is there before Celery.
 """
 
 from __future__ import annotations
