@@ -12,8 +12,13 @@ from importlib.util import find_spec
 
 import django
 from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
 
 SCHEME, PATH = "backout", "broker.client.celery_transport:Transport"
+WITHOUT_BROKER = (
+    "backout:// is the database of a Django project with the application 'broker'."
+    " Add it to INSTALLED_APPS."
+)
 
 
 def register() -> None:
@@ -29,10 +34,13 @@ def transport() -> str:
     """The path of the transport; housekeeping runs beside its consumers.
 
     Raises:
-        ImproperlyConfigured: Django's settings are not known.
+        ImproperlyConfigured: Django's settings are not known, or are those of a project
+            without this broker.
     """
     if not apps.ready:
         django.setup()
+    if not apps.is_installed("broker"):
+        raise ImproperlyConfigured(WITHOUT_BROKER)
     from broker.client.celery_transport import fetching  # noqa: PLC0415
     from broker.housekeeping.housekeeper import beside  # noqa: PLC0415
 

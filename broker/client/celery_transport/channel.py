@@ -334,8 +334,9 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
         raise NotImplementedError("Channels of this transport have no flow.")
 
     def close(self) -> None:
-        """Cancel all consumers, and release unacknowledged messages."""
-        if self.closed:
+        """Cancel all consumers, and release unacknowledged messages. A child process
+        leaves all that to its parent."""
+        if self.closed or self.connection.is_inherited:
             return
         self.closed = True
         for tag in list(self.consumers):

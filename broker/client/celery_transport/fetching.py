@@ -308,14 +308,15 @@ class Fetcher:
                 self.wake()
 
     def rest(self) -> None:
-        """Wait until something may be there and there is room for it."""
+        """Wait until something may be there and there is room for it; without a
+        consumer there is nothing to wait for."""
         now = time.monotonic()
         with self.changed:
             moments = [one.look_at for one in self.consumers if one.room > 0]
             moments += [one.ahead.idle_at for one in self.consumers if one.ahead.stock]
             moments.append(self.alive_at + processes.HEARTBEAT_S)
             left_s = min(moments) - now
-            if left_s > 0 and not self.ending:
+            if left_s > 0 and self.consumers and not self.ending:
                 self.changed.wait_for(lambda: self.is_poked, left_s)
             self.is_poked = False
 

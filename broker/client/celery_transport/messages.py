@@ -58,7 +58,8 @@ def new_message(
         zero_first: whether priority 0 is the highest, as with Redis.
 
     A header ``eta`` is the time before which it is not delivered; an expiration is by
-    the database's clock.
+    the database's clock. A property that JSON does not have is left out, as RabbitMQ
+    leaves out what AMQP does not have.
     """
     body, headers = message["body"], message["headers"]
     properties = message["properties"]
@@ -75,7 +76,7 @@ def new_message(
         address,
         body.encode() if isinstance(body, str) else bytes(body),
         content_type=message["content-type"] or "application/octet-stream",
-        properties=simple | {REST: dumps(rest)},
+        properties=simple | {REST: as_json(rest)},
         priority=turned(properties.get("priority"), zero_first=zero_first),
         durable=properties.get("delivery_mode") != TRANSIENT,
         expires_at=None if not ends else database_now() + milliseconds(ends),
@@ -125,6 +126,23 @@ def received(
     )
     message.delivery = delivery
     return message
+
+
+def as_json(rest: dict[str, Any]) -> str:
+    """What else kombu needs, without properties that cannot be stored."""
+    try:
+        return str(dumps(rest))
+    except TypeError:
+        rest["properties"] = {k: v for k, v in rest["properties"].items() if is_json(v)}
+        return str(dumps(rest))
+
+
+def is_json(value: object) -> bool:
+    try:
+        dumps(value)
+    except TypeError:
+        return False
+    return True
 
 
 def is_simple(value: object) -> bool:

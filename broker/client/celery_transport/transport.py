@@ -85,8 +85,13 @@ class Transport(KombuTransport):  # type: ignore[misc]  # kombu has no types
         connection.ensure_connection()
         return self
 
+    @property
+    def is_inherited(self) -> bool:
+        """Whether this is a child process of the one that connected."""
+        return self.pid != os.getpid()
+
     def verify_connection(self, connection: Transport) -> bool:
-        return self.pid == os.getpid()
+        return not self.is_inherited
 
     def create_channel(self, connection: Transport) -> Channel:
         channel = Channel(connection)
@@ -100,7 +105,7 @@ class Transport(KombuTransport):  # type: ignore[misc]  # kombu has no types
     def close_connection(self, connection: Transport) -> None:
         """Close all channels, settle what they ended, and delete exclusive queues. A
         child process leaves all that to its parent."""
-        if self.pid == os.getpid():
+        if not self.is_inherited:
             for channel in list(self.channels):
                 channel.close()
             self.settling.flush()
