@@ -16,4 +16,4 @@ TASKS = {
     "db": {"BACKEND": "django_tasks_db.DatabaseBackend", "QUEUES": ["tasks"]},
 }
 # Procrastinate writes a line of each job that is deferred.
-LOGGING["loggers"]["procrastinate"] = {"level": "WARNING"}  # noqa: F405
+LOGGING = {**LOGGING, "loggers": {"procrastinate": {"level": "WARNING"}}}  # noqa: F405
