@@ -39,6 +39,7 @@ REWRITTEN = {  # that the translator does not know
     ),
     r"\bmap_filter\(": "filled(",
     r", \(_, value\) -> value <> ''\)": ")",
+    r"\bpercentile\(": "quantile_cont(",
     r"\bsize\((said|counted)\)": r"size_of(\1)",
     r"\bLATERAL VIEW explode\((\w+)\) AS field, (\w+)": (
         r", LATERAL (SELECT unnest(map_keys(\1)) AS field,"
