@@ -1,4 +1,4 @@
-"""DuckDB, which the bench compares Spark with, makes the same rows of the same files."""
+"""DuckDB, beside which the bench sets Spark, makes the same rows of the same files."""
 
 from __future__ import annotations
 
