@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LEAST = 5  # messages that must have a value, or the value is not tested
 NAMES = 200  # properties of a queue whose presence is tested
+FEW = 200_000  # values that each task may have in memory
 SURE = 100  # odds against chance, to 1; results with smaller odds are not shown
 CUT = "…"  # the end of a text that was cut for the archive
 WELL = "ended = 'accepted'"
@@ -60,35 +61,51 @@ TOTALS = """
     SELECT queue, cluster, count(*) AS n, sum(size(said) + size(counted)) AS pairs
     FROM {outcome} GROUP BY queue, cluster
 """
-# The most frequent properties of a queue.
-NAMED = f"""
-    SELECT queue, collect_list(field) AS names FROM (
-        SELECT queue, field,
-            row_number() OVER (PARTITION BY queue ORDER BY count(*) DESC, field) AS rank
-        FROM {{outcome}} LATERAL VIEW explode(map_keys(said)) AS field
-        GROUP BY queue, field HAVING count(*) >= {LEAST}
+# How many dead letters have a value of a field. All values that fewer than ``LEAST``
+# have are one row, without a value.
+OF_DEAD = f"""
+    SELECT queue, cluster, field, value, sum(n) AS n FROM (
+        SELECT queue, cluster, field, IF(count(*) >= {LEAST}, value, NULL) AS value,
+            count(*) AS n
+        FROM {{outcome}} LATERAL VIEW explode(said) AS field, value
+        WHERE cluster IS NOT NULL GROUP BY queue, cluster, field, value
     )
-    WHERE rank <= {NAMES} GROUP BY queue
+    GROUP BY queue, cluster, field, value
 """  # noqa: S608  # constants
-# Numbers are divided into quarters; ranges are runs of adjacent quarters.
-CUTS = ", ".join(
-    f"percentile_disc({share}) WITHIN GROUP (ORDER BY x)" for share in (0.25, 0.5, 0.75)
-)
-QUARTERS = f"""
-    SELECT queue, field, quarter, min(x) AS low, max(x) AS high FROM (
-        SELECT queue, field, x, CASE WHEN x <= cuts[0] THEN 1 WHEN x <= cuts[1] THEN 2
-            WHEN x <= cuts[2] THEN 3 ELSE 4 END AS quarter
-        FROM numbered JOIN (
-            SELECT queue, field, array({CUTS}) AS cuts
-            FROM numbered GROUP BY queue, field HAVING count(*) >= {LEAST}
-        ) USING (queue, field)
+# The same of accepted messages: all values that no row of dead letters has are one row.
+OF_WELL = """
+    SELECT {few} queue, CAST(NULL AS string) AS cluster, field, dead.value,
+        count(*) AS n
+    FROM (
+        SELECT queue, field, value
+        FROM {outcome} LATERAL VIEW explode(said) AS field, value
+        WHERE cluster IS NULL
     )
-    GROUP BY queue, field, quarter
-"""  # noqa: S608  # constants
-NUMBERED = """
-    SELECT queue, cluster, field, x
-    FROM {outcome} LATERAL VIEW explode(counted) AS field, x
+    LEFT JOIN (SELECT DISTINCT queue, field, value FROM {dead} WHERE value IS NOT NULL)
+        AS dead USING (queue, field, value)
+    GROUP BY queue, field, dead.value
 """
+# Numbers are divided into quarters; ranges are runs of adjacent quarters.
+QUARTERS = f"""
+    SELECT queue, field, cluster, quarter, sum(n) AS n, min(x) AS low, max(x) AS high
+    FROM (
+        SELECT *, CASE WHEN below < 0.25D * every THEN 1
+            WHEN below < 0.5D * every THEN 2 WHEN below < 0.75D * every THEN 3
+            ELSE 4 END AS quarter
+        FROM (
+            SELECT *, sum(n) OVER (PARTITION BY queue, field ORDER BY x)
+                    - sum(n) OVER (PARTITION BY queue, field, x) AS below,
+                sum(n) OVER (PARTITION BY queue, field) AS every
+            FROM (
+                SELECT queue, cluster, field, x, count(*) AS n
+                FROM {{outcome}} LATERAL VIEW explode(counted) AS field, x
+                WHERE x IS NOT NULL GROUP BY queue, cluster, field, x
+            )
+        )
+        WHERE every >= {LEAST}
+    )
+    GROUP BY queue, field, cluster, quarter
+"""  # noqa: S608  # constants
 
 
 def figure(number: str) -> str:
@@ -103,38 +120,46 @@ RANGES = f"""
     SELECT queue, field, value, min(low) AS low, max(high) AS high FROM (
         SELECT queue, field, min(low) AS low, max(high) AS high,
             concat({figure("min(low)")}, '..', {figure("max(high)")}) AS value
-        FROM quarters JOIN (VALUES (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (2, 4),
+        FROM {{quarters}} JOIN (VALUES (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (2, 4),
             (3, 3), (3, 4), (4, 4)) AS run (first, last)
             ON quarter BETWEEN first AND last
         GROUP BY queue, field, first, last
     )
     GROUP BY queue, field, value
 """  # noqa: S608  # constants
-TOLD = f"""
-    SELECT queue, cluster, field, '{IS}' AS how, value
-    FROM {{outcome}} LATERAL VIEW explode(said) AS field, value
-    UNION ALL
-    SELECT queue, cluster, field, '{HAS}', ''
-    FROM {{outcome}} LATERAL VIEW explode(map_keys(said)) AS field
-    UNION ALL
-    SELECT queue, cluster, field, '{HAS_NOT}', ''
-    FROM (SELECT queue, cluster, explode(array_except(names, map_keys(said))) AS field
-          FROM {{outcome}} JOIN named USING (queue))
-    UNION ALL
-    SELECT queue, cluster, field, '{BETWEEN}', value
-    FROM numbered JOIN ranges USING (queue, field) WHERE x BETWEEN low AND high
-"""  # noqa: S608  # constants
-# Only values that several failed messages have are counted for accepted messages.
-FAILED = f"""
-    SELECT queue, cluster, field, how, value, count(*) AS failed
-    FROM told WHERE cluster IS NOT NULL
-    GROUP BY queue, cluster, field, how, value HAVING count(*) >= {LEAST}
-"""  # noqa: S608  # constants
-SUCCEEDED = """
-    SELECT queue, field, how, value, count(*) AS succeeded
-    FROM told LEFT SEMI JOIN failed USING (queue, field, how, value)
-    WHERE cluster IS NULL GROUP BY queue, field, how, value
+PRESENT = """
+    SELECT queue, cluster, field, sum(n) AS n FROM {said} GROUP BY queue, cluster, field
 """
+# The most frequent properties of a queue.
+NAMED = f"""
+    SELECT queue, field FROM (
+        SELECT queue, field,
+            row_number() OVER (PARTITION BY queue ORDER BY sum(n) DESC, field) AS rank
+        FROM present GROUP BY queue, field HAVING sum(n) >= {LEAST}
+    )
+    WHERE rank <= {NAMES}
+"""  # noqa: S608  # constants
+TOLD = f"""
+    SELECT queue, cluster, field, '{IS}' AS how, value, n
+    FROM {{said}} WHERE value IS NOT NULL
+    UNION ALL
+    SELECT queue, cluster, field, '{HAS}', '', n FROM present
+    UNION ALL
+    SELECT every.queue, every.cluster, every.field, '{HAS_NOT}', '',
+        every.n - coalesce(present.n, 0)
+    FROM (SELECT * FROM {{total}} JOIN named USING (queue)) AS every
+    LEFT JOIN present ON present.queue = every.queue AND present.field = every.field
+        AND present.cluster <=> every.cluster
+    UNION ALL
+    SELECT queue, cluster, field, '{BETWEEN}', value, sum(n)
+    FROM {{quarters}} AS quarter JOIN ranges USING (queue, field)
+    WHERE quarter.low >= ranges.low AND quarter.high <= ranges.high
+    GROUP BY queue, cluster, field, value
+"""  # noqa: S608  # constants
+FAILED = f"""
+    SELECT queue, cluster, field, how, value, n AS failed
+    FROM {{told}} WHERE cluster IS NOT NULL AND n >= {LEAST}
+"""  # noqa: S608  # constants
 
 
 def surprise(part: str, whole: str, marked: str, every: str) -> str:
@@ -166,12 +191,12 @@ TESTED = f"""
     SELECT cluster, queue, field, how, value, {A}, {F}, {B}, {S},
         {SURPRISE} - ln(asked.n) AS sure
     FROM (
-        SELECT failed.*, died.n AS {F}, coalesce(succeeded, 0) AS {B}, well.n AS {S}
+        SELECT failed.*, died.n AS {F}, coalesce(one.n, 0) AS {B}, well.n AS {S}
         FROM failed
         JOIN {{total}} AS died
           ON died.queue = failed.queue AND died.cluster = failed.cluster
         JOIN {{total}} AS well ON well.queue = failed.queue AND well.cluster IS NULL
-        LEFT JOIN succeeded AS one ON one.queue = failed.queue
+        LEFT JOIN {{told}} AS one ON one.queue = failed.queue AND one.cluster IS NULL
           AND one.field = failed.field AND one.how = failed.how
           AND one.value = failed.value
     )
@@ -202,13 +227,22 @@ def told_apart(outcome: DataFrame, total: DataFrame) -> DataFrame:
     Returns:
         For each cluster and queue the most significant fields, by ``rank`` from 1.
     """
-    return outcome.sparkSession.sql(
-        f"""
-        WITH named AS ({NAMED}), numbered AS ({NUMBERED}), quarters AS ({QUARTERS}),
-        ranges AS ({RANGES}), told AS ({TOLD}), failed AS ({FAILED}),
-        succeeded AS ({SUCCEEDED}), asked AS ({ASKED}), tested AS ({TESTED})
-        {CHOSEN}
-        """,
-        outcome=outcome,
+    session = outcome.sparkSession
+    dead = session.sql(OF_DEAD, outcome=outcome).localCheckpoint()
+    few = "/*+ BROADCAST(dead) */" if dead.count() <= FEW else ""
+    well = session.sql(OF_WELL.replace("{few}", few), outcome=outcome, dead=dead)
+    said = session.sql(
+        "SELECT * FROM {dead} UNION ALL SELECT * FROM {well}", dead=dead, well=well
+    ).localCheckpoint()
+    quarters = session.sql(QUARTERS, outcome=outcome).localCheckpoint()
+    told = session.sql(
+        f"WITH present AS ({PRESENT}), named AS ({NAMED}), ranges AS ({RANGES}) {TOLD}",
+        said=said,
+        quarters=quarters,
+        total=total,
+    ).localCheckpoint()  # few rows
+    return session.sql(
+        f"WITH failed AS ({FAILED}), asked AS ({ASKED}), tested AS ({TESTED}) {CHOSEN}",
+        told=told,
         total=total,
     )

@@ -112,6 +112,31 @@ STORIES = """
     LEFT JOIN usual_lag ON told.queue_id = usual_lag.queue_id
 """
 
+# Of rows of ``FATES``, each with its queue.
+SUMMED = """
+    SELECT queue, policy, messages, rescued_least, rescued_most,
+        rescued_least / messages AS certain, rescued_most / messages AS possible,
+        died_least, died_most, left,
+        later[0] / 1e6 AS p50, later[1] / 1e6 AS p90, later[2] / 1e6 AS p99,
+        extra_least, extra_most, failing_least, failing_most
+    FROM (
+        SELECT queue, policy, count_if(least) AS messages,
+            count_if(least AND end = 'rescued') AS rescued_least,
+            count_if(most AND end = 'rescued') AS rescued_most,
+            count_if(most AND end = 'died') AS died_least,
+            count_if(least AND end = 'died') AS died_most,
+            count_if(least AND end = 'left') AS left,
+            percentile(later_us, array(0.5, 0.9, 0.99))
+                FILTER (WHERE least AND end = 'rescued') AS later,
+            sum(attempts - 1) FILTER (WHERE most) AS extra_least,
+            sum(attempts - 1) FILTER (WHERE least) AS extra_most,
+            sum(failing_us) FILTER (WHERE most) / 1e6 AS failing_least,
+            sum(failing_us) FILTER (WHERE least) / 1e6 AS failing_most
+        FROM {fate} GROUP BY queue, policy
+    )
+    ORDER BY queue, policy
+"""
+
 
 def stories(inputs: Inputs, queue: str) -> DataFrame:
     """One row for each message that failed: its tries, and those of its copies.
@@ -171,6 +196,14 @@ def policy_of(values: Values, name: str) -> Policy:
         values[f"{name}_factor"],
         None if cap < 0 else cap,
     )
+
+
+def policies_of(values: Values) -> dict[str, Policy | None]:
+    given = values["a"] == AS_GIVEN
+    return {
+        f"A, {values['a']}": policy_of(values, "a") if given else None,
+        "B": policy_of(values, "b"),
+    }
 
 
 def settings_of(name: str, title: str, attempts: int) -> tuple[Parameter, ...]:
@@ -299,39 +332,11 @@ def build(inputs: Inputs, values: Values) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: PLC0415  not for pages
     from pyspark.sql.pandas.functions import arrow_udf  # noqa: PLC0415
 
-    given = values["a"] == AS_GIVEN
-    policies = {
-        f"A, {values['a']}": policy_of(values, "a") if given else None,
-        "B": policy_of(values, "b"),
-    }
+    policies = policies_of(values)
     told = stories(inputs, values["queue"])
     session = told.sparkSession
     # Spark would evaluate type hints; a lambda has none.
     fates_of = arrow_udf(lambda rows: fates(rows, policies), FATES)  # type: ignore[call-overload]
     fate = told.select("queue", fates_of(F.struct(*told.columns)).alias("fates"))
-    return session.sql(
-        """
-        SELECT queue, policy, messages, rescued_least, rescued_most,
-            rescued_least / messages AS certain, rescued_most / messages AS possible,
-            died_least, died_most, left,
-            later[0] / 1e6 AS p50, later[1] / 1e6 AS p90, later[2] / 1e6 AS p99,
-            extra_least, extra_most, failing_least, failing_most
-        FROM (
-            SELECT queue, policy, count_if(least) AS messages,
-                count_if(least AND end = 'rescued') AS rescued_least,
-                count_if(most AND end = 'rescued') AS rescued_most,
-                count_if(most AND end = 'died') AS died_least,
-                count_if(least AND end = 'died') AS died_most,
-                count_if(least AND end = 'left') AS left,
-                percentile(later_us, array(0.5, 0.9, 0.99))
-                    FILTER (WHERE least AND end = 'rescued') AS later,
-                sum(attempts - 1) FILTER (WHERE most) AS extra_least,
-                sum(attempts - 1) FILTER (WHERE least) AS extra_most,
-                sum(failing_us) FILTER (WHERE most) / 1e6 AS failing_least,
-                sum(failing_us) FILTER (WHERE least) / 1e6 AS failing_most
-            FROM (SELECT queue, inline(fates) FROM {fate}) GROUP BY queue, policy
-        )
-        ORDER BY queue, policy
-        """,
-        fate=fate,
-    )
+    fate = session.sql("SELECT queue, inline(fates) FROM {fate}", fate=fate)
+    return session.sql(SUMMED, fate=fate)

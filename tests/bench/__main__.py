@@ -41,6 +41,13 @@ def arguments() -> Namespace:
         metavar="MILLIONS",
         help="the archive and its reports, on so many millions of events",
     )
+    parser.add_argument(
+        "--night",
+        type=int,
+        default=0,
+        metavar="MILLIONS",
+        help="with --reports: measure so many more, which come the night after",
+    )
     parser.add_argument("--write", action="store_true", help=f"to {report.PAGE.name}")
     return parser.parse_args()
 
@@ -70,7 +77,7 @@ def main() -> None:
     elif options.lane_cursors:
         measuring_lanes.measure(say)
     elif options.reports:
-        measuring.measure(say, options.reports, write=options.write)
+        measuring.measure(say, options.reports, options.night, write=options.write)
     else:
         measure(options, say)
 

@@ -1,14 +1,13 @@
-"""The whole pipeline on journals that grow, a client of the broker beside it; then the
-same questions to PostgreSQL and DuckDB."""
+"""The whole pipeline on journals that grow, a client of the broker beside it; DuckDB
+does each step in turn with it."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,31 +18,31 @@ from django.db.models import Sum
 from dashboards.models import ExportWindow
 from dashboards.spark import session
 from tests.bench import ground, machine, report
-from tests.bench.archive import rivals, stories
+from tests.bench.archive import stories
+from tests.bench.archive.costs import Cost
 from tests.bench.live import Live, Took, client
-from tests.dashboards.files import root
 from tests.tools.reports.cluster import forget
 
 BEFORE_S = 30.0  # for which the client is watched with nothing beside it
 CALM = 1.5  # what its p99 may become, against before
-TITLE = "Reports on {many} million events"
-HEAD = ("events", "step", "s", "events/s", "put p99 ms", "get p99 ms", "rows")
+START, SILVER = "starting Spark", "silver"
+TITLE = "Reports on {many}"
+HEAD = ("step", "s", "CPU s", "compiling", "collecting", "tasks", "planning", "jobs",
+        "DuckDB s", "CPU s", "times", "put p99", "get p99", "rows")  # fmt: skip
 PROSE = """\
-Written by `make bench ARGS="--reports {many} --write"`; Spark had {cores} thread(s).
-The p99 of a client beside it may be {calm} times that of before.
+Written by `make bench ARGS="--reports {asked} --write"`: {events} events more, Spark on
+{cores} thread(s). DuckDB does each step after it, of the same files, with all the same
+columns, as many threads and as late; its rows are compared. Seconds; *times* is
+Spark's processor time by DuckDB's. Of Spark's, *compiling* is of Java's compilers,
+*collecting* of its garbage, *planning* what is left: plans, generated code, Python. Its
+steps also check and publish rows. *All* is without the start of Java. p99 are
+milliseconds of a client beside Spark, which may be {calm} times those of before.
 
 ```
 {table}
 ```
 
-A ratio above one is time that Spark saves.
-
-```
-{ratios}
-```
-
 {machine}"""
-RATIOS = ("events", "question", "Spark s", "PostgreSQL s", "ratio", "DuckDB s", "ratio")
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,10 @@ class Step:
     """What the driver did, and what the client beside it felt."""
 
     name: str
-    seconds: float
-    rows: int | None
-    felt: Took
+    cost: Cost
+    rows: int | None = None
+    felt: Took = field(default_factory=Took)
+    rival: Cost | None = None
 
 
 @dataclass(frozen=True)
@@ -64,82 +64,106 @@ class Run:
     before: Took
     steps: list[Step]
     memory_mb: float  # of the driver with its Java, at most
-    postgresql: dict[str, float]
-    duckdb: dict[str, float]
 
 
 def measure(
-    say: Callable[[str], None], millions: list[int], *, write: bool = False
+    say: Callable[[str], None], millions: list[int], night: int, *, write: bool = False
 ) -> None:
-    """Print the tables; on request, write them."""
-    say("Making a database")
-    with ground.own_database() as database, TemporaryDirectory() as var:
-        described = machine.describe()
-        stories.begin()
-        made = 0
-        for many in sorted(millions):
-            say(f"{many} million events")
-            stories.write(made, many)
-            made = many
-            one = run(database, Path(var) / str(many), say)
-            tell(many, one, described, write=write)
+    """Print the tables; on request, write them.
+
+    Args:
+        millions: of events, of each journal.
+        night: if any, so many millions come to each when it has been reported.
+    """
+    for many in sorted(millions):
+        say(f"Making {many} million events")
+        with ground.own_database() as database, TemporaryDirectory() as var:
+            described = machine.describe()
+            stories.begin()
+            stories.write(night, night + many)
+            one = run(database, Path(var), 1, say, alone=bool(night))
+            asked = str(many)
+            if night:
+                say(f"Making {night} million events")
+                stories.write(0, night, late=True)
+                one = run(database, Path(var), 2, say)
+                asked += f" --night {night}"
+            tell(asked, title_of(many, night), one, described, write=write)
 
 
-def tell(many: int, one: Run, described: list[str], *, write: bool) -> None:
-    """The tables of one run, at once: the next may take hours."""
+def title_of(many: int, night: int) -> str:
+    if night:
+        return f"Reports on a night of {night} million events after {many}"
+    return f"Reports on {many} million events"
+
+
+def tell(
+    asked: str, title: str, one: Run, described: list[str], *, write: bool
+) -> None:
+    """The table of one run, at once: the next may take hours."""
     text = report.aligned([HEAD, *rows_of(one)])
-    ratios = report.aligned([RATIOS, *ratios_of(one)])
-    print("", *described, "", text, "", ratios, sep="\n", flush=True)
+    print("", *described, "", f"{one.events:,} events", text, sep="\n", flush=True)
     if write:
         said = PROSE.format(
-            many=many,
+            asked=asked,
+            events=f"{one.events:,}",
             cores=session.CORES,
             calm=CALM,
             table=text,
-            ratios=ratios,
             machine="\n".join(f"- {line}" for line in described),
         )
-        report.write_part(TITLE.format(many=many), said)
+        report.write_part(title, said)
 
 
-def run(database: str, var: Path, say: Callable[[str], None]) -> Run:
-    forget()
+def run(
+    database: str, var: Path, number: int, say: Callable[[str], None], *,
+    alone: bool = False,
+) -> Run:  # fmt: skip
+    """
+    Args:
+        number: of the run; the first begins with an empty archive.
+        alone: without the rival.
+    """
+    if number == 1:
+        forget()
     settings.VAR_DIR = var
+    had = exported()
     with client(database) as beside:
         beside.over(2)  # to warm up
         before = beside.over(BEFORE_S)
-        steps, memory_mb = driven(database, var, beside, say)
-    events = ExportWindow.objects.aggregate(rows=Sum("rows"))["rows"]
-    say("The same of PostgreSQL")
-    postgresql = rivals.of_postgresql()
-    say("The same of DuckDB")
-    duckdb = rivals.of_duckdb(session.CORES, root())
-    return Run(events, before, steps, memory_mb, postgresql, duckdb)
+        command = [database, str(var), str(number), *(["--alone"] if alone else [])]
+        steps, memory_mb = driven(command, beside, say)
+    return Run(exported() - had, before, steps, memory_mb)
+
+
+def exported() -> int:
+    return ExportWindow.objects.aggregate(rows=Sum("rows"))["rows"] or 0
 
 
 def driven(
-    database: str, var: Path, beside: Live, say: Callable[[str], None]
+    command: list[str], beside: Live, say: Callable[[str], None]
 ) -> tuple[list[Step], float]:
     """Each step of a driver in a process of its own, and the memory that it took."""
-    command = [sys.executable, "-m", "tests.bench.archive.driver", database]
     steps: list[Step] = []
     memory_mb = 0.0
     with subprocess.Popen(
-        [*command, str(var)],
+        [sys.executable, "-m", "tests.bench.archive.driver", *command],
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,  # as the worker is started
     ) as driver:
         assert driver.stdout
-        began = time.perf_counter()
         beside.mark()
         for line in driver.stdout:
-            name, rows = json.loads(line)
-            now = time.perf_counter()
-            steps.append(Step(name, now - began, rows, beside.mark()))
-            began = now
-            memory_mb = max(memory_mb, memory_of(driver.pid))
-            say(f"  {name}: {steps[-1].seconds:.1f} s")
+            side, name, rows, spent = json.loads(line)
+            felt, cost = beside.mark(), Cost(*spent)
+            if side == "spark":
+                steps.append(Step(name, cost, rows, felt))
+                memory_mb = max(memory_mb, memory_of(driver.pid))
+            else:
+                last = steps.pop()
+                steps.append(Step(name, last.cost, rows, last.felt, cost))
+            say(f"  {side} {name}: {cost.wall_s:.1f} s, {cost.cpu_s:.1f} CPU-s")
     if driver.returncode:
         raise ground.WrongError(f"The driver ended with {driver.returncode}.")
     return steps, memory_mb
@@ -154,48 +178,39 @@ def memory_of(pid: int) -> float:
 
 def rows_of(one: Run) -> Iterator[tuple[str, ...]]:
     put, get = one.before.p99s
-    events = f"{one.events:,}"
-    yield events, "nothing beside", "", "", f"{put:.2f}", f"{get:.2f}", ""
-    felt = Took()
+    yield ("nothing beside", *[""] * 10, f"{put:.2f}", f"{get:.2f}", "")
     for step in one.steps:
+        yield row_of(step)
+    later = [step for step in one.steps if step.name != START]
+    reports = later[[step.name for step in later].index(SILVER) + 1 :]
+    yield row_of(whole("all reports", reports))
+    yield row_of(whole("all", later))
+    after = whole("all", one.steps).felt.p99s
+    more = (f"{now / then:.2f}x" for now, then in zip(after, (put, get), strict=True))
+    yield ("against before", *[""] * 10, *more, "")
+    yield ("memory, MB", f"{one.memory_mb:,.0f}", *[""] * 12)
+
+
+def whole(name: str, steps: list[Step]) -> Step:
+    """Some steps as one. The rival's is of those that it did, too."""
+    felt = Took()
+    for step in steps:
         felt += step.felt
-        yield (events, *row_of(one.events, step))
-    whole = Step("all", sum(step.seconds for step in one.steps), None, felt)
-    yield (events, *row_of(one.events, whole))
-    more = [
-        after / before for after, before in zip(felt.p99s, one.before.p99s, strict=True)
-    ]
-    yield (events, "against before", "", "", *(f"{ratio:.2f}x" for ratio in more), "")
-    yield events, "memory, MB", f"{one.memory_mb:,.0f}", "", "", "", ""
+    costs = [step.cost for step in steps]
+    rivals = [step.rival for step in steps if step.rival]
+    return Step(name, sum(costs, Cost()), None, felt, sum(rivals, Cost()))
 
 
-def row_of(events: int, step: Step) -> tuple[str, ...]:
+def row_of(step: Step) -> tuple[str, ...]:
     put, get = step.felt.p99s
+    cost, rival = step.cost, step.rival
     return (
         step.name,
-        f"{step.seconds:,.1f}",
-        f"{events / step.seconds:,.0f}",
+        *(f"{one:.1f}" for one in (*cost[:5], cost.planning_s)),
+        f"{cost.jobs:.0f}",
+        *(f"{one:.1f}" if rival else "" for one in (rival or Cost())[:2]),
+        f"{cost.cpu_s / rival.cpu_s:.1f}" if rival else "",
         f"{put:.2f}",
         f"{get:.2f}",
         "" if step.rows is None else f"{step.rows:,}",
     )
-
-
-def ratios_of(one: Run) -> Iterator[tuple[str, ...]]:
-    spark = {step.name: step.seconds for step in one.steps}
-    spark["attempts and stays"] = spark["silver"]
-    totals = [0.0, 0.0, 0.0]
-    for question in one.postgresql:
-        seconds = [spark[question], one.postgresql[question], one.duckdb[question]]
-        totals = [sum(pair) for pair in zip(totals, seconds, strict=True)]
-        yield (f"{one.events:,}", question, *compared(seconds))
-    yield (f"{one.events:,}", "together", *compared(totals))
-
-
-def compared(seconds: list[float]) -> tuple[str, ...]:
-    """Each, and how many times as long as Spark's each of the others is."""
-    spark, *others = seconds
-    told = [
-        text for other in others for text in (f"{other:,.1f}", f"{other / spark:.2f}")
-    ]
-    return (f"{spark:,.1f}", *told)

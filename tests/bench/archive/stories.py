@@ -1,10 +1,12 @@
 """A journal of millions of events, made by one statement for each day.
 
-Messages come all day long to twenty queues. Of a hundred, 80 are accepted at once, 14
-at the second attempt, 6 die of their second; a third of the dead are sent back by an
-operator an hour later, and accepted. Each event is a transaction of its own, as if each
-message had been put and got alone: the dearest way for an archive. Each message says of
-itself what those of a shop would.
+Messages come all day long to a thousand queues, half of them to twenty of these. Of a
+hundred, 80 are accepted at once, 14 at the second attempt, 6 die of their second; a
+third of the dead are sent back by an operator an hour later, and accepted. Ten of a
+hundred are put, got and accepted together, each time by one event; all other events
+have one message. Each event is a transaction of its own: the dearest way for an
+archive. Of one message in ten thousand the journal has the accept before the get. Each
+message says of itself what those of a shop would.
 
 Transactions have numbers below zero, which no transaction of this server ever had.
 """
@@ -20,11 +22,14 @@ from broker.sql.partitions import MESSAGES as SLICE
 from tests.bench import ground
 from tests.make import make_queue
 
-QUEUES, GRAVEYARD = 20, "bench.graveyard"
+QUEUES, BUSY = 1000, 20  # half of all messages come to the busy ones
+GRAVEYARD = "bench.graveyard"
 SHARES = {"done": 80, "again": 14, "back": 2, "dead": 4}  # of a hundred messages
 A_DAY = 1_000_000  # events
 MOST_DAYS = 400
+SWAPPED = 50  # of ten thousand messages, the one whose get and accept are swapped
 DAY = timedelta(days=1)
+BATCH = 10  # messages of a hundred that come and go together
 IDS = 3  # of one message: its own, its dead letter's, that of what was sent back
 
 _R, _C, _D = (int(place) for place in (Place.READY, Place.CLAIMED, Place.DELAYED))
@@ -58,11 +63,15 @@ STEPS = {
         ATTEMPT.format(story="{story}", n=9, at=3601, id=2),
     ],
 }
-EVENTS_OF_100 = 80 * 3 + 14 * 6 + 4 * 7 + 2 * 11
+EVENTS_OF_100 = 3 + 70 * 3 + 14 * 6 + 4 * 7 + 2 * 11
 WORDS = """(ARRAY['no such customer', 'the data base did not answer', 'disk full',
     'certificate has expired', 'amount is negative'])[1 + m.number / 7 % 5]"""
 STORIES = """
 SELECT number, {first_id} + number * {ids} AS id,
+    1 + CASE WHEN number / 100 % 2 = 0
+        THEN (number / 200 + number % 100 / 10 * 37) % {busy}
+        ELSE (number / 100 + number % 100 / 10 * 37) % {queues} END AS nth_queue,
+    CASE WHEN number % 100 < {batch} THEN number / 100 ELSE -number END AS batch,
     timestamptz '{day}' + number * interval '1 day' / {messages} AS at,
     CASE WHEN number % 100 < {done} THEN 'done'
         WHEN number % 100 < {again} THEN 'again'
@@ -96,16 +105,21 @@ JOIN (VALUES (0, 0, '{{done,again,back,dead}}'::text[]), (1, 62.4, '{{back,dead}
     (2, 3600, '{{back}}')) AS c (of, after, stories) ON m.story = ANY (c.stories)
 ORDER BY 1
 """
+NOW = "pg_current_xact_id()::text::bigint"
+OF_ITS_OWN = "{xid} + row_number() OVER (ORDER BY max(at), batch, nth)"
 INSERT = """
 INSERT INTO broker_event
     (xid, at, kind, queue_id, came_from, went_to, uow, actor, n, ids, detail)
-SELECT {xid} + row_number() OVER (ORDER BY at, number, n), at, kind, queue_id,
-    came_from, went_to, CASE WHEN kind IN (2, 3, 4, 7) THEN id END,
-    CASE WHEN kind IN (2, 3, 4, 7) THEN 'clerk' ELSE '' END, 1, ARRAY[id], detail
+SELECT {xid}, max(at), kind, queue_id, came_from, went_to,
+    CASE WHEN kind IN (2, 3, 4, 7) THEN min(id) END,
+    CASE WHEN kind IN (2, 3, 4, 7) THEN 'clerk-' || queue_id % 7 ELSE '' END, count(*),
+    array_agg(id ORDER BY id), detail
 FROM (
-    SELECT m.number, s.n, m.at + s.after * interval '1 second' AS at, s.kind,
-        CASE WHEN s.on_graveyard THEN {graveyard}
-            ELSE q.ids[1 + m.number % {queues}] END AS queue_id,
+    SELECT m.batch, s.nth, s.kind, m.at + interval '1 second' * CASE
+            WHEN m.number % 10000 <> {swapped} OR s.nth = 1 THEN s.after
+            WHEN s.nth = 2 THEN 1.001 ELSE 1 END AS at,
+        CASE WHEN s.on_graveyard THEN {graveyard} ELSE q.ids[m.nth_queue] END
+            AS queue_id,
         s.came_from, s.went_to, m.id + s.of AS id,
         CASE s.told
             WHEN 'failed' THEN jsonb_build_object('error', m.error, 'due_at',
@@ -119,25 +133,28 @@ FROM (
         END AS detail
     FROM ({stories}) AS m
     JOIN (VALUES {steps})
-        AS s (story, n, after, kind, came_from, went_to, of, on_graveyard, told)
+        AS s (story, nth, after, kind, came_from, went_to, of, on_graveyard, told)
         USING (story)
     CROSS JOIN (SELECT ARRAY[{queue_ids}] AS ids) AS q
 ) AS told
-ORDER BY at, number, n
+GROUP BY batch, nth, kind, queue_id, came_from, went_to, detail
+ORDER BY max(at), batch, nth
 """
 
 
 def begin() -> None:
     for n in range(QUEUES):
-        make_queue(f"bench.{n:02}")
+        make_queue(f"bench.{n:03}")
     make_queue(GRAVEYARD)
 
 
-def write(first: int, last: int) -> None:
-    """Add some days to the journal, older ones than it has.
+def write(first: int, last: int, *, late: bool = False) -> None:
+    """Add some days to the journal.
 
     Args:
         first, last: of them, counted back from yesterday, which is 0.
+        late: the archive may already have older days. Then all events of a day are of
+            one transaction, that of now.
     """
     today = datetime.combine(datetime.now(UTC).date(), time(), UTC)
     named = Queue.objects.filter(name__startswith="bench.").order_by("name")
@@ -147,6 +164,9 @@ def write(first: int, last: int) -> None:
         "messages": A_DAY * 100 // EVENTS_OF_100,
         "ids": IDS,
         "queues": QUEUES,
+        "busy": BUSY,
+        "batch": BATCH,
+        "swapped": SWAPPED,
         "graveyard": queues.pop(GRAVEYARD),
         "queue_ids": ", ".join(map(str, queues.values())),
         "steps": ", ".join(step.strip() for step in steps),
@@ -163,7 +183,7 @@ def write(first: int, last: int) -> None:
             partitions.make("broker_message", f"p{n}", "id", n * SLICE, (n + 1) * SLICE)
         stories = STORIES.format(day=day.isoformat(), first_id=first_id, **known)
         ground.fetch(MESSAGES.format(stories=stories, **known))
-        xid = -(back + 1) * A_DAY
+        xid = NOW if late else OF_ITS_OWN.format(xid=-(back + 1) * A_DAY)
         ground.fetch(INSERT.format(stories=stories, xid=xid, **known))
     ground.fetch("VACUUM (ANALYZE) broker_event, broker_message")
     ground.fetch("CHECKPOINT")  # or the server writes while its pace is measured
