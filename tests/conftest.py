@@ -165,6 +165,7 @@ def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     cache.clear()
     monkeypatch.setattr(live_cache, "QUICK_S", math.inf)
+    monkeypatch.setattr(live_cache, "BRIEF_S", math.inf)
     monkeypatch.setattr(pages, "monotonic", lambda: 0.0)  # nor does a search stop early
     monkeypatch.setattr("console.views.messages.search.QUICK_S", math.inf)
     for keeper in (ages, attention, firing, settings_problems, link_status):

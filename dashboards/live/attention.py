@@ -19,6 +19,7 @@ from broker.sql import database_now
 from dashboards.live import cache
 
 KEY = "dashboards.attention"
+KEY_OF_DEATHS = "dashboards.attention.deaths"
 KEPT_S = 15
 
 
@@ -31,7 +32,6 @@ class Seen:
         tuple[str, dead_letters.DeadLetterCount]
     ]  # the name of a queue, and a group of dead letters there
     said: dict[str, DeadLetterGroup]
-    deaths: list[dead_letters.Deaths]
 
     @property
     def every(self) -> list[dead_letters.DeadLetterCount]:
@@ -40,7 +40,7 @@ class Seen:
 
     def trends(self, within: Container[int]) -> Mapping[str, dead_letter_groups.Trend]:
         """Dead letters in each hour of the last day, by fingerprint, including those
-        that have left since.
+        that have left since. Cached apart from the groups: only some pages show them.
 
         Args:
             within: the queues to count, by id.
@@ -48,7 +48,7 @@ class Seen:
         hours: dict[str, list[int]] = defaultdict(
             lambda: [0] * dead_letter_groups.HOURS
         )
-        for fingerprint, queue_id, ago, letters in self.deaths:
+        for fingerprint, queue_id, ago, letters in deaths():
             if queue_id in within:
                 hours[fingerprint][dead_letter_groups.HOURS - 1 - ago] += letters
         return {
@@ -107,14 +107,22 @@ def seen() -> Seen:
 
 
 def look() -> Seen:
-    """Group everything. Five queries."""
+    """Group everything. Four queries."""
     at = database_now()
     every = dead_letters.groups()
     lie_on = Queue.objects.filter(pk__in={group.queue_id for group in every})
     names = dict(lie_on.values_list("pk", "name"))
     said = dead_letter_groups.said_of({group.fingerprint for group in every})
     parts = [(names.get(group.queue_id, ""), group) for group in every]
-    return Seen(at, parts, said, dead_letters.deaths(dead_letter_groups.HOURS, now=at))
+    return Seen(at, parts, said)
+
+
+def deaths() -> list[dead_letters.Deaths]:
+    """The dead letters of the last day by hour, now or, if counting is slow, a moment
+    ago."""
+    return cache.newest(
+        KEY_OF_DEATHS, lambda: dead_letters.deaths(dead_letter_groups.HOURS), KEPT_S
+    )
 
 
 def forget() -> None:

@@ -21,7 +21,8 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-QUICK_S = 0.1  # a faster query is run by the caller
+QUICK_S = 0.1  # a faster query is run by a caller who needs the present result
+BRIEF_S = 0.03  # … and by one to whom a recent result is enough
 TIMES = 50  # a result is kept for at least this multiple of the query's duration
 LONGEST_S = 30  # a result is never kept longer than this because its query is slow
 STALE_S = 60  # older results are never returned
@@ -60,7 +61,7 @@ def recent(key: str, look: Callable[[], T], seconds: float) -> T:
         with FIRST:  # further callers wait, and get the result of the first
             kept = cache.get(key)
             return kept.value if kept else look_now(key, look)
-    if kept.is_quick and kept.age_s > seconds:
+    if kept.took_s < BRIEF_S and kept.age_s > seconds:
         return look_now(key, look)
     rests_s = max(seconds, kept.rests_s)
     if kept.age_s > rests_s and cache.add(LOOKING.format(key), 1, STALE_S):

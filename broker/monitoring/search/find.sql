@@ -90,7 +90,7 @@ found AS MATERIALIZED (
         (SELECT ready.priority, ready.backout_count, ready.expires_at
         FROM broker_ready AS ready
         WHERE seen.is_letter AND ready.queue_id = seen.queue_id
-          AND ready.priority = ANY (%(priorities)s::smallint[])
+          AND ready.priority = ANY ('{{0,1,2,3,4,5,6,7,8,9}}'::smallint[])
           AND ready.pos = ANY (ARRAY[seen.id, seen.id - 4611686018427387904])
         LIMIT 1)
     ) AS entry

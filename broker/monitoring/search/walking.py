@@ -219,7 +219,6 @@ class Walk:
             "lane_lows": [max(lane[2], floor + lane[4]) for lane in lanes],
             "lane_highs": [min(lane[3], beyond + lane[4]) for lane in lanes],
             "floor": floor,
-            "priorities": self.priorities,
             "lows": [low for low, _ in scope.ranges],
             "highs": [high for _, high in scope.ranges],
             "queue_ids": self.queue_ids,
@@ -243,12 +242,6 @@ class Walk:
         wanted = set(self.scope.queue_ids)
         bounds = {"lowest": min(wanted, default=0), "highest": max(wanted, default=0)}
         return [lane for lane in sql.run("lanes", bounds) if lane[1] in wanted]
-
-    @cached_property
-    def priorities(self) -> list[int]:
-        """The priorities to look up for dead letters that are not read from lanes."""
-        has_letters = self.scope.letter_ranges or self.scope.late_ranges
-        return sorted({lane[2] for lane in self.all_lanes}) if has_letters else []
 
     @cached_property
     def lanes(self) -> Lanes:

@@ -41,7 +41,7 @@ def test_a_quick_look_is_kept_and_then_made_again() -> None:
 def test_where_looks_are_slow_nobody_but_the_first_waits(
     apart: list[tuple], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "QUICK_S", SLOW)
+    monkeypatch.setattr(cache, "BRIEF_S", SLOW)
     monkeypatch.setattr(cache, "TIMES", 0)
     looks = count()
 
@@ -74,7 +74,7 @@ def test_what_is_there_now_is_looked_at_anew_only_where_that_is_quick(
 def test_what_costs_more_is_looked_at_more_seldom(
     apart: list[tuple], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "QUICK_S", SLOW)
+    monkeypatch.setattr(cache, "BRIEF_S", SLOW)
 
     def seen(*, age_s: float, took_s: float) -> cache.Kept[str]:
         return cache.Kept("seen", monotonic() - age_s, took_s)
