@@ -10,7 +10,7 @@ from broker.monitoring.search import PATIENCE, patiently
 
 STEP = 100_000  # number of messages that one statement reads
 STEPS = 10
-QUICK_S = 0.1  # seconds after which no further step begins
+QUICK_S = 0.08  # seconds after which no further step begins
 MOST = 20
 
 

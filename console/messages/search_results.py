@@ -26,8 +26,8 @@ FIELDS = {  # the attribute of each key whose name differs
     "origin": "origin_queue",
 }
 FEW = 4  # terms; if a filter has more, the effects of its terms are not counted
-SEARCH = finding.Effort(seconds=0.06)  # seconds for a page; then the search stops
-COUNTING = finding.Effort(looks=6, seconds=0.03)  # seconds for a count
+SEARCH = finding.Effort(seconds=0.05)  # seconds for a page; then the search stops
+COUNTING = finding.Effort(looks=6, seconds=0.02)  # seconds for a count
 
 
 @dataclass(frozen=True, slots=True)
