@@ -27,7 +27,8 @@ FIELDS = {  # the attribute of each key whose name differs
 }
 FEW = 4  # terms; if a filter has more, the effects of its terms are not counted
 SEARCH = finding.Effort(seconds=0.05)  # seconds for a page; then the search stops
-COUNTING = finding.Effort(looks=6, seconds=0.02)  # seconds for a count
+TOGETHER_S = 0.06  # seconds for a page and the count of what follows it
+COUNTING = finding.Effort(looks=6, seconds=0.02)  # seconds for a count by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +139,27 @@ def rows_of(
 
 
 def counted(
-    search: search_form.Search, page: finding.SearchPage, *, is_first: bool
+    search: search_form.Search,
+    page: finding.SearchPage,
+    *,
+    is_first: bool,
+    took_s: float,
 ) -> finding.Count:
-    """The total number of matches, from the first page if that suffices."""
+    """The total number of matches, from the first page if that suffices.
+
+    Args:
+        search: the search.
+        page: the page that was found.
+        is_first: whether it is the first page.
+        took_s: seconds that the page took.
+    """
     start = page.count
     if is_first and (not page.after or page.is_limited):
         return start
     after, most = (page, MOST - start.messages) if is_first else (None, MOST)
+    effort = finding.Effort(COUNTING.looks, max(TOGETHER_S - took_s, 0))
     rest = finding.count(
-        search.filter, within=search.within, after=after, most=most, effort=COUNTING
+        search.filter, within=search.within, after=after, most=most, effort=effort
     )
     return start + rest if is_first else max(start, rest, key=lambda one: one.messages)
 

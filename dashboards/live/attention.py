@@ -21,6 +21,7 @@ from dashboards.live import cache
 KEY = "dashboards.attention"
 KEY_OF_DEATHS = "dashboards.attention.deaths"
 KEPT_S = 15
+DEATHS_KEPT_S = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +119,12 @@ def look() -> Seen:
 
 
 def deaths() -> list[dead_letters.Deaths]:
-    """The dead letters of the last day by hour, now or, if counting is slow, a moment
-    ago."""
-    return cache.newest(
-        KEY_OF_DEATHS, lambda: dead_letters.deaths(dead_letter_groups.HOURS), KEPT_S
+    """The dead letters of the last day by hour, at most some seconds old; if counting
+    is slow, of the last minute."""
+    return cache.recent(
+        KEY_OF_DEATHS,
+        lambda: dead_letters.deaths(dead_letter_groups.HOURS),
+        DEATHS_KEPT_S,
     )
 
 

@@ -314,7 +314,7 @@ def test_the_page_asks_a_fixed_number_of_questions(
 
     explained = ["explain", "explain_consumers", "lifeline"]
     # For the badge, which is kept for a while.
-    around = ["dead_letter_groups", "deaths_by_hour", "now", "silent"]
+    around = ["dead_letter_groups", "now", "silent"]
     around += ["held_by", "held_by", "held_by"]
     assert sorted(asked) == sorted(
         [*explained, *around, *["lifeline", "originals", "where_is"] * 2]

@@ -29,7 +29,7 @@ from broker.monitoring.search.scopes import BEYOND, Scope, scope_of
 
 FIRST_SCAN = 250  # entries that the first step reads: enough for most pages
 SCAN = 5000  # entries that each further step reads
-OF_MESSAGES = 2000  # entries that a step reads if it reads each message
+OF_MESSAGES = 1000  # entries that a step reads if it reads each message
 OF_BODIES = 500  # entries that a step reads if it reads each body
 # Factor by which the range of numbers grows after a step that found few entries.
 WIDER = 8

@@ -51,7 +51,12 @@ def messages(request: HttpRequest) -> HttpResponse:
             )
         except ValueError:  # the cursor is not one of this list
             return redirect(search_results.url_of(search.filter))
-        count = search_results.counted(search, page, is_first=trail.is_first)
+        count = search_results.counted(
+            search,
+            page,
+            is_first=trail.is_first,
+            took_s=perf_counter() - began_s,
+        )
     except InvalidFilter as error:
         fault = search_form.fault_of(texts, error)
         return stopped(
