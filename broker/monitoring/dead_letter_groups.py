@@ -315,9 +315,8 @@ def last_resubmit(fingerprint: str, within: Iterable[int]) -> LastResubmit | Non
     operation_id = found[0][0]
     items = OperationItem.objects.filter(operation=operation_id, message_id__in=ids)
     copies = [one for one in items.values_list("copy_id", flat=True) if one is not None]
-    dead = DeadLetter.objects.filter(message_id__gt=min(ids), origin_id__in=copies)
-    died = dead.values("origin_id").distinct().count()
-    return LastResubmit(operation_id, len(copies), died)
+    died = journalled("died_again", copies, int(Kind.DEAD_LETTER))
+    return LastResubmit(operation_id, len(copies), died[0][0] if died else 0)
 
 
 def archived(fingerprint: str, within: Iterable[int]) -> Archived:

@@ -92,12 +92,8 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
         self, queue: str, exchange: str = "", routing_key: str = "", **_: Any
     ) -> None:
         if exchange:
-            found = queues.find(queue)
-            binding = (
-                exchange,
-                self.connection.kinds.get(exchange, "direct"),
-                routing_key or "",
-            )
+            found, key = queues.find(queue), routing_key or ""
+            binding = exchange, self.connection.kinds.get(exchange, "direct"), key
             routing.bind(found, *binding)
             if found.kind == Queue.Kind.TEMPORARY:
                 self.connection.bindings.setdefault(queue, set()).add(binding)
@@ -117,6 +113,8 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
         """
         if queue.kind != Queue.Kind.TEMPORARY:
             return Queue.objects.filter(name=queue.name).first()
+        if queue.name not in self.connection.declared:  # it was deleted
+            return None
         found = queues.declare(queue.name, is_temporary=True)
         for binding in self.connection.bindings.get(queue.name, ()):
             routing.bind(found, *binding)

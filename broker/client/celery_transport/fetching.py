@@ -280,10 +280,14 @@ class Fetcher:
     def find_again(self, consumer: TaskConsumer) -> None:
         """A queue is gone; somebody may have created another of its name."""
         consumer.look_at = time.monotonic() + notifications.POLL_S
-        queue = consumer.channel.declare_again(consumer.queue)
-        if queue is not None:
-            consumer.queue = queue
-            self.begin_again(consumer)
+        with (
+            self.changed
+        ):  # nobody cancels the consumer and deletes its queue meanwhile
+            if consumer in self.consumers:
+                queue = consumer.channel.declare_again(consumer.queue)
+                if queue is not None:
+                    consumer.queue = queue
+                    self.begin_again(consumer)
 
     def hand_over(self, consumer: TaskConsumer, got: list[Delivery]) -> None:
         with self.changed:

@@ -7,9 +7,11 @@ import os
 import time
 
 import pytest
-from kombu import Queue
+from kombu import Exchange, Queue
 
-from broker.models import Claim, Message
+from broker.models import Binding, Claim, Message, Subscription
+from broker.models import Queue as BackoutQueue
+from broker.queueing import subscriptions
 from tests.broker.celery.conftest import WITHIN_S
 from tests.celery_peer import app as peer
 from tests.console.until import until
@@ -32,6 +34,43 @@ def test_the_thread_that_fetches_ends_with_its_last_consumer() -> None:
             fetching.poke()
         thread.join(WITHIN_S)
         assert not thread.is_alive()
+
+
+def test_a_queue_that_ended_with_its_last_consumer_is_not_made_again() -> None:
+    """Also if the thread that fetches finds only then that it is gone."""
+    with peer.app.connection_for_read() as line:
+        fetching = line.transport.fetching
+        consumer = line.Consumer([Queue("brief", auto_delete=True)])
+        consumer.consume()
+        (known,) = fetching.consumers
+        consumer.cancel()
+
+        fetching.find_again(known)
+        assert not BackoutQueue.objects.filter(name="brief").exists()
+
+        fetching.consumers.append(known)  # deleted by its name, while it is consumed
+        fetching.find_again(known)
+        fetching.consumers.clear()
+        assert not BackoutQueue.objects.filter(name="brief").exists()
+
+
+def test_a_temporary_queue_is_made_again_with_its_bindings() -> None:
+    """A process that had no database for a while counts as dead."""
+    with peer.app.connection_for_read() as line:
+        fetching = line.transport.fetching
+        exchange = Exchange("news", "fanout")
+        consumer = line.Consumer([Queue("brief", exchange, auto_delete=True)])
+        consumer.consume()
+        (known,) = fetching.consumers
+        subscriptions.remove(Subscription.objects.get(queue=known.queue))
+
+        fetching.find_again(known)
+
+        bound = Binding.objects.get(queue__name="brief")
+        assert (bound.exchange, bound.kind) == ("news", "fanout")
+        assert known.queue == bound.queue
+        consumer.cancel()
+    assert not BackoutQueue.objects.filter(name="brief").exists()
 
 
 def test_a_property_that_cannot_be_stored_is_left_out() -> None:

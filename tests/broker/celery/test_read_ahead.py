@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 from kombu import Connection
 
+from broker.client.celery_transport import fetching
 from broker.client.celery_transport.read_ahead import AHEAD_S, IDLE_S, MOST, ReadAhead
 from broker.models import Claim, Queue, Ready
 from tests.console.until import until
@@ -59,7 +60,10 @@ def test_a_stock_is_idle_when_the_worker_took_nothing_for_a_while(
 
 
 @pytest.fixture
-def connection(transactional_db: None) -> Iterator[Connection]:
+def connection(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Connection]:
+    monkeypatch.setattr(fetching, "HOUSEKEEPERS", [])  # they stay as long as a process
     with Connection("backout://") as made:
         queue = made.SimpleQueue("short")
         for number in range(TASKS):
