@@ -104,6 +104,7 @@ class Fetcher:
         self.ending: deque[Prefetched] = deque()
         self.is_poked = False
         self.alive_at = 0.0
+        self.owner: int | None = None  # id of this process, for the database
         self.thread: threading.Thread | None = None
 
     def add(self, consumer: TaskConsumer) -> None:
@@ -192,6 +193,7 @@ class Fetcher:
                 logger.warning(WAITS, error)
                 connection.close()
                 FLOORS.forget()
+                self.alive_at = 0.0
                 time.sleep(AWAY_S)
             except BrokerError as error:
                 logger.warning("Tasks wait: %s", error)
@@ -208,12 +210,18 @@ class Fetcher:
             return False
 
     def stay_alive(self) -> None:
-        """Prove that this process runs, and register it again if it counts as dead."""
+        """Prove that this process runs. If it counts as dead, register it again, and
+        get with other units of work: those it has are backed out soon."""
         now = time.monotonic()
         if now - self.alive_at >= processes.HEARTBEAT_S:
             self.alive_at = now
             processes.current(KIND)
             processes.renew(KIND)
+            owner = processes.current(KIND)
+            if self.owner not in (None, owner):
+                for consumer in list(self.consumers):
+                    self.begin_again(consumer)
+            self.owner = owner
 
     def end_next(self) -> None:
         while self.ending:

@@ -11,7 +11,7 @@ from kombu import Exchange, Queue
 
 from broker.models import Binding, Claim, Message, Subscription
 from broker.models import Queue as BackoutQueue
-from broker.queueing import subscriptions
+from broker.queueing import processes, subscriptions
 from tests.broker.celery.conftest import WITHIN_S
 from tests.celery_peer import app as peer
 from tests.console.until import until
@@ -71,6 +71,24 @@ def test_a_temporary_queue_is_made_again_with_its_bindings() -> None:
         assert known.queue == bound.queue
         consumer.cancel()
     assert not BackoutQueue.objects.filter(name="brief").exists()
+
+
+def test_a_process_that_counted_as_dead_gets_with_another_unit_of_work() -> None:
+    """What it gets with the old one would be backed out under its hands."""
+    with peer.app.connection_for_read() as line:
+        fetching = line.transport.fetching
+        consumer = line.Consumer([Queue("brief", auto_delete=True)])
+        consumer.consume()
+        (known,) = fetching.consumers
+        until(lambda: fetching.owner)
+        before = known.prefetched
+
+        fetching.owner, fetching.alive_at = -1, 0.0
+        fetching.poke()
+
+        until(lambda: known.prefetched is not before)
+        until(lambda: fetching.owner == processes.current())
+        consumer.cancel()
 
 
 def test_a_property_that_cannot_be_stored_is_left_out() -> None:
