@@ -131,10 +131,11 @@ def test_events_reach_a_monitor() -> None:
         with receiver.consumer_context() as (connection, *_):
             result = peer.add.delay(2, 3)
             result.get(timeout=WITHIN_S)
-            while "task-succeeded" not in {one["type"] for one in seen}:
+            while {"task-sent", "task-succeeded"} - {one["type"] for one in seen}:
                 connection.drain_events(timeout=WITHIN_S)
     kinds = [one["type"] for one in seen if one.get("uuid") == result.id]
-    assert kinds == ["task-sent", "task-received", "task-started", "task-succeeded"]
+    kinds.remove("task-sent")  # it races the worker: it is sent after the task
+    assert kinds == ["task-received", "task-started", "task-succeeded"]
 
 
 def test_purge_discards_what_waits() -> None:
