@@ -232,7 +232,9 @@ def of_every_queue(
         request: the request.
         ids: the result of ``ids_of_every_queue``, if the caller knows it.
     """
-    return made(request, ids or ids_of_every_queue(request.user), {})
+    if ids is None:
+        ids = ids_of_every_queue(request.user)
+    return made(request, ids, {})
 
 
 def of_consumers(request: HttpRequest) -> OverTime:

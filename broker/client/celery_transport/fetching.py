@@ -233,12 +233,10 @@ class Fetcher:
         """Release what was got ahead of workers that do not need it any more."""
         for consumer in list(self.consumers):
             with self.changed:
-                if (
-                    not consumer.ahead.stock
-                    or time.monotonic() < consumer.ahead.idle_at
-                ):
+                ahead = consumer.ahead
+                if not ahead.stock or time.monotonic() < ahead.idle_at:
                     continue
-                left = consumer.ahead.empty()
+                left = ahead.empty()
             try:
                 consumer.prefetched.give_back(left)
             except LockLost:
@@ -288,9 +286,8 @@ class Fetcher:
     def find_again(self, consumer: TaskConsumer) -> None:
         """A queue is gone; somebody may have created another of its name."""
         consumer.look_at = time.monotonic() + notifications.POLL_S
-        with (
-            self.changed
-        ):  # nobody cancels the consumer and deletes its queue meanwhile
+        # Meanwhile nobody can cancel the consumer and delete its queue.
+        with self.changed:
             if consumer in self.consumers:
                 queue = consumer.channel.declare_again(consumer.queue)
                 if queue is not None:

@@ -51,7 +51,8 @@ def repeat(  # noqa: PLR0913  # each is named where it is used
     backend = task.get_backend()
     if not isinstance(backend, BackoutBackend):
         raise ImproperlyConfigured(
-            f"The tasks of {task.backend!r} are of another backend."
+            f"The task backend {task.backend!r} is not BackoutBackend, so a recurring"
+            " message cannot enqueue its tasks. Use a task of a backend that is."
         )
     fields = {
         "address": backend.prefix + task.queue_name,

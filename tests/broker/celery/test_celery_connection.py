@@ -74,7 +74,7 @@ def test_a_temporary_queue_is_made_again_with_its_bindings() -> None:
 
 
 def test_a_process_that_counted_as_dead_gets_with_another_unit_of_work() -> None:
-    """What it gets with the old one would be backed out under its hands."""
+    """Housekeeping backs out what is got with the old one."""
     with peer.app.connection_for_read() as line:
         fetching = line.transport.fetching
         consumer = line.Consumer([Queue("brief", auto_delete=True)])

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ImproperlyConfigured, ValidationError
 
 from broker.client.django_tasks import repeat
 from broker.client.django_tasks.framework import TaskResultStatus
@@ -62,3 +62,10 @@ def test_a_rule_that_cannot_be_followed_is_refused(rule: dict[str, Any]) -> None
 def test_arguments_have_to_be_json() -> None:
     with pytest.raises(TypeError):
         repeat(tasks.noop, "nothing", every_s=5, args=[object()])
+
+
+def test_a_task_of_another_backend_is_refused(settings: Any) -> None:
+    other = "django_tasks.backends.dummy.DummyBackend"
+    settings.TASKS = {"default": {"BACKEND": other, "QUEUES": ["default"]}}
+    with pytest.raises(ImproperlyConfigured, match="'default' is not BackoutBackend"):
+        repeat(tasks.noop, "nothing", every_s=5)
