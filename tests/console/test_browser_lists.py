@@ -129,7 +129,7 @@ def test_pages_change_as_often_as_one_likes(page: Page) -> None:
         page.clock.run_for(25_000)
         page.evaluate("() => 0")
         assert asks not in asked
-        with page.expect_request(re.compile(re.escape(asks))):
+        with page.expect_response(re.compile(re.escape(asks))):
             page.clock.run_for(10_000)
 
 
