@@ -10,20 +10,29 @@ next run continues there.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import date, datetime
-from typing import Any, NamedTuple
+from math import ceil
+from typing import NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from django.db import transaction
 from django.db.models import Max, Sum
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from dashboards.models import ArchiveFile, PublishedDay
-from dashboards.pipeline import events, link_transfers, silver, sources
+from dashboards.pipeline import (
+    events,
+    link_transfers,
+    silver,
+    silver_rows,
+    silver_tasks,
+    sources,
+)
 from dashboards.pipeline.archive import (
     ArchivePath,
     clear,
@@ -46,14 +55,16 @@ from dashboards.pipeline.manifest import (
     rows_of,
     touching,
 )
+from dashboards.pipeline.row_checksum import signed
+from dashboards.pipeline.silver_tasks import by_part
 from dashboards.reports.quality import require_equal
 
 # Close to the start of the journal it is not certain which messages it has.
 EDGE_IDS = 1000
 TOGETHER, MOST_EVENTS = 7, 10_000_000  # of days that are built together
-FEW_COPIES = 200_000  # some 40 MB in memory
+MOST_ROWS = 400_000  # that a task has in memory, about
+FEW_ROWS = 20_000  # for which another part does not pay
 Around = Callable[[float, float], AbstractContextManager[None]]
-KEPT = StorageLevel.MEMORY_AND_DISK
 
 
 class WrittenDay(NamedTuple):
@@ -186,20 +197,55 @@ def make(spark: SparkSession, days: list[date], run_id: int, as_of: datetime) ->
     folder = root() / SILVER / "together" / folder_name(run_id)
     clear(folder)
     span = Span(days[0], days[-1])
-    journal, entries = silver.counted(sources.events(spark, span), days)
-    lines = events.lines(journal, opened_before(spark, last_before(days[0])))
-    told, sums = kept(events.ordered(lines), days, as_of)
-    found = silver.tallies(days, entries.get, sums)
-    if sums["unordered"]:
-        told, more = mended(told, days, as_of)
-        if more["overlaps"] and len(days) > 1:
-            return make(spark, days[:1], run_id, as_of)
-        pairs = zip(found, silver.tallies(days, more), strict=True)
-        found = [one.plus(two) for one, two in pairs]
-    opened = write(told, days, folder, copies=sums["copies"])
+    journal, before = sources.events(spark, span), last_before(days[0])
+    carried = rows_of("open", [before.day]) if before else 0
+    entries = sources.entries(span)
+    parts = number_of_parts(spark, entries.total() + carried)
+    told = tell(spark, journal, before, parts, silver_tasks.told(folder, days, as_of))
+    if len(days) > 1 and pc.sum(told["overlaps"]).as_py():
+        return make(spark, days[:1], run_id, as_of)
+    opened = finish(spark, told, parts, silver_tasks.finished(folder))
+    found = silver.summed(told["tallies"].to_pylist(), days, entries)
     if any(one.of_links for one in found):  # most brokers have no links
-        write_transfers(sources.events(spark, span), folder)
-    return Batch(days, folder, found, opened, sums["carried"])
+        write_transfers(journal, folder)
+    return Batch(days, folder, found, [opened[day] for day in days], carried)
+
+
+def number_of_parts(spark: SparkSession, rows: int) -> int:
+    """Parts small enough for the memory of a process, and enough for all executors."""
+    all_at_once = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    return max(ceil(rows / MOST_ROWS), min(all_at_once, ceil(rows / FEW_ROWS)), 1)
+
+
+def tell(
+    spark: SparkSession,
+    journal: DataFrame,
+    before: PublishedDay | None,
+    parts: int,
+    task: silver_tasks.Task,
+) -> pa.Table:
+    """Make lines of the journal, and tables of the lines; all entries of a message
+    are in the same part."""
+    lines = events.lines(journal, opened_before(spark, before))
+    part = F.pmod("message_id", F.lit(parts)).cast("int")
+    return by_part(lines.withColumn("part", part), task, silver_tasks.TOLD)
+
+
+def finish(
+    spark: SparkSession, told: pa.Table, parts: int, task: silver_tasks.Task
+) -> Counter[date]:
+    """Add the parents of messages to the stays; return the checksums of open stays."""
+    copies = pa.Table.from_struct_array(told["copies"].combine_chunks().flatten())
+    parents = silver_rows.parents(copies)
+    part = pc.subtract(
+        parents["copy"], pc.multiply(pc.divide(parents["copy"], parts), parts)
+    )
+    every = [parents.append_column("part", part), pa.table({"part": range(parts)})]
+    frame = spark.createDataFrame(pa.concat_tables(every, promote_options="default"))
+    opened: Counter[date] = Counter()
+    for row in by_part(frame, task, silver_tasks.OPENED).to_pylist():
+        opened[row["day"]] = signed(opened[row["day"]] + row["opened"])
+    return opened
 
 
 def opened_before(spark: SparkSession, before: PublishedDay | None) -> DataFrame:
@@ -209,64 +255,13 @@ def opened_before(spark: SparkSession, before: PublishedDay | None) -> DataFrame
     return sources.silver_of(spark, "open", Span(before.day, before.day)).drop("day")
 
 
-def kept(
-    ordered: DataFrame, days: list[date], as_of: datetime, *, unordered: bool = False
-) -> tuple[DataFrame, dict[str, Any]]:
-    """The lines that tables need, computed once and kept while they are used; and what
-    was observed of all lines.
-
-    ``persist`` would not do: Spark does not use the kept frame as an argument of SQL.
-    """
-    told, sums = silver.needed(events.told(ordered), days, as_of, unordered=unordered)
-    return told.localCheckpoint(storageLevel=KEPT), sums.get
-
-
-def mended(
-    told: DataFrame, days: list[date], as_of: datetime
-) -> tuple[DataFrame, dict[str, Any]]:
-    """The lines, those of unordered entries sorted again; and the sums of these."""
-    chained = events.chained(told.where("unordered"))
-    again, sums = kept(chained, days, as_of, unordered=True)
-    return told.where("NOT unordered").unionByName(again), sums
-
-
-def write(
-    told: DataFrame, days: list[date], folder: ArchivePath, *, copies: int
-) -> list[int]:
-    """Write deliveries, and stays by ``goes_on``, by day; return for each day the
-    checksum of the stays that go on."""
-    save(silver.deliveries(told), silver.DELIVERIES).parquet(f"{folder}/deliveries")
-    stays = silver.stays(told, days)
-    if copies:
-        stays = silver.with_parents(stays, told, few=copies <= FEW_COPIES)
-    stays = stays.withColumn("goes_on", F.col("place").isNotNull())
-    stays, opened = silver.summed(stays, days)
-    save(stays, f"{silver.STAYS}, goes_on boolean").parquet(f"{folder}/stays")
-    sums = opened.get
-    return [sums[f"opened_{n}"] or 0 for n in range(len(days))]
-
-
 def write_transfers(journal: DataFrame, folder: ArchivePath) -> None:
     found = link_transfers.transfers(journal).withColumn("day", F.to_date("at"))
-    save(found, link_transfers.TRANSFERS).parquet(f"{folder}/transfers")
-
-
-def save(frame: DataFrame, ddl: str) -> DataFrameWriter:
-    """A writer for exactly the columns of a schema, by day."""
-    schema = StructType.fromDDL(ddl)
-    assert isinstance(schema, StructType)
-    cast = [F.col(one.name).cast(one.dataType) for one in schema]
-    writer = frame.select(*cast, F.col("day").alias("of")).write
-    by = ["goes_on", "of"] if "goes_on" in ddl else ["of"]
-    return writer.option("compression", "zstd").partitionBy(*by)
-
-
-FOLDERS = {
-    "deliveries": "deliveries",
-    "lifelines": "stays/goes_on=false",
-    "open": "stays/goes_on=true",
-    "transfers": "transfers",
-}
+    columns = (one.split() for one in link_transfers.TRANSFERS.split(","))
+    cast = (F.col(name).cast(type_) for name, type_ in columns)
+    writer = found.select(*cast, F.col("day").alias("of")).write
+    writer = writer.option("compression", "zstd").partitionBy("of")
+    writer.parquet(f"{folder}/transfers")
 
 
 def checked(batch: Batch, n: int, run_id: int) -> WrittenDay:
@@ -301,8 +296,8 @@ def gathered(batch: Batch, day: date, run_id: int) -> list[ArchiveFile]:
     folder = folder_of(day, run_id)
     clear(folder)
     found = []
-    for table, name in FOLDERS.items():
-        made: ArchivePath = batch.folder / name / f"of={day}"
+    for table in silver.SCHEMAS:
+        made: ArchivePath = batch.folder / table / f"of={day}"
         drafts: Iterable[ArchivePath] = made.glob("part-*.parquet")
         for draft in sorted(drafts, key=str):
             file = folder / table / draft.name

@@ -6,11 +6,13 @@ version of a file has its own reader, which returns the columns of the current v
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from functools import reduce
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from django.db import models
 from django.db.models import Max
 from pyspark.sql import DataFrame, SparkSession
@@ -18,8 +20,9 @@ from pyspark.sql import functions as F
 
 from dashboards.models import ArchiveFile, ExportWindow
 from dashboards.pipeline import silver
+from dashboards.pipeline.archive import reader
 from dashboards.pipeline.bronze import is_there
-from dashboards.pipeline.events import EVENTS
+from dashboards.pipeline.events import CARRIED, EVENTS
 from dashboards.pipeline.manifest import BRONZE, DAY, MESSAGES, Span, place, touching
 from dashboards.pipeline.message_fields import ADDED, FIELDS
 from dashboards.reports.errors import FileLost, VersionUnknown
@@ -78,6 +81,27 @@ def events(spark: SparkSession, span: Span) -> DataFrame:
     return found.unionByName(
         rows.where((at >= F.lit(span.begin)) & (at < F.lit(span.end)))
     )
+
+
+def entries(span: Span) -> Counter[tuple[date, bool]]:
+    """The entries that the events of some days count, by day, and by whether links
+    carried them. All files must be there: ``events`` sees to it."""
+    found: Counter[tuple[date, bool]] = Counter()
+    for file in touching(BRONZE, span):
+        with reader(place(file)) as content:
+            rows = content.read(["at", "kind", "n"])
+        of_day = pa.table(
+            {
+                "day": pc.cast(rows["at"], pa.date32(), safe=False),
+                "of_link": pc.equal(rows["kind"], CARRIED),
+                "n": rows["n"],
+            }
+        )
+        sums = of_day.group_by(["day", "of_link"]).aggregate([("n", "sum")])
+        for one in sums.to_pylist():
+            if span.first <= one["day"] <= span.last:
+                found[one["day"], one["of_link"]] += one["n_sum"]
+    return found
 
 
 def messages(spark: SparkSession, span: Span) -> DataFrame:

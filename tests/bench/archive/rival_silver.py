@@ -1,13 +1,13 @@
 """Silver by DuckDB: all columns of Spark's, from the same files, into Parquet files.
 
-The windows, and the tables that are made of them, are those of ``pipeline.events`` and
-``pipeline.silver``, translated; how lines are read and repaired is no SQL of DuckDB.
+The windows, and the tables that are made of them, are those of ``rival_sql``,
+translated; how lines are read is SQL of DuckDB only.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from dashboards.pipeline import events, silver
+from dashboards.pipeline.timelines import Line, chain
+from tests.bench.archive import rival_sql
 from tests.bench.archive.duck import COLUMN, Duck, Frame
 
 LINES = f"""
@@ -45,7 +47,7 @@ WITHOUT = {
     **{rf"\bc\.{name}\b": f"CAST(NULL AS {type_})" for name, type_ in TYPES.items()},
 }
 AGAIN = f"""
-SELECT {events.LINE}, place AS turn FROM {{broken}}
+SELECT {rival_sql.LINE}, place AS turn FROM {{broken}}
 JOIN {{again}} AS again USING (queue_id, message_id, o)
 """  # constants
 WRITTEN = "FORMAT parquet, COMPRESSION zstd, OVERWRITE"
@@ -69,9 +71,9 @@ def write(
     if moved := chains(broken.rows()):
         told = mended(every, told, moved)
     lines: Any = told
-    stays: Any = silver.with_parents(silver.stays(lines, days), lines, few=False)
+    stays: Any = rival_sql.with_parents(rival_sql.stays(lines, days), lines, few=False)
     rows = {
-        "deliveries": silver.deliveries(lines),
+        "deliveries": rival_sql.deliveries(lines),
         "lifelines": duck.sql("SELECT * FROM {s} WHERE place IS NULL", s=stays),
         "open": duck.sql("SELECT * FROM {s} WHERE place IS NOT NULL", s=stays),
     }
@@ -95,9 +97,9 @@ def needed(every: Frame, before: Frame) -> Frame:
 
 
 def told_of(lines: Any) -> Frame:
-    told: Any = events.told(events.ordered(lines))
+    told: Any = rival_sql.told(rival_sql.ordered(lines))
     duck: Duck = told.sparkSession
-    return duck.sql(f"SELECT * FROM {{told}} WHERE {silver.NEEDED}", told=told)
+    return duck.sql(f"SELECT * FROM {{told}} WHERE {rival_sql.NEEDED}", told=told)
 
 
 def both_of(one: Frame, two: Frame) -> Frame:
@@ -114,7 +116,7 @@ def mended(every: Frame, told: Frame, places: list[dict[str, Any]]) -> Frame:
         f"""FROM {every.name} WHERE (queue_id, message_id) IN
         (SELECT (queue_id, message_id) FROM {again.name})"""  # names
     )
-    ordered: Any = events.ordered(broken)  # type: ignore[arg-type]
+    ordered: Any = rival_sql.ordered(broken)
     moved = duck.sql(AGAIN, broken=ordered, again=again)
     rest = duck.sql("SELECT * FROM {told} WHERE NOT unordered", told=told)
     return both_of(rest, told_of(moved))
@@ -131,31 +133,14 @@ def written(duck: Duck, rows: Any, table: str, folder: Path) -> Path:
 
 
 def chains(broken: pa.Table) -> list[dict[str, Any]]:
-    """As ``events.chained``: the new place of each line of an unordered entry."""
-    entries: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for line in broken.to_pylist():
-        entries.setdefault((line["queue_id"], line["message_id"]), []).append(line)
+    """The new place of each line of an unordered entry."""
+    entries: dict[tuple[int, int], list[Line]] = {}
+    for one in broken.to_pylist():
+        places = (one["came"] or 0, one["went"] or 0)
+        line = Line(one["o"], 0, one["day"], *places, one["broken"])
+        entries.setdefault((one["queue_id"], one["message_id"]), []).append(line)
     return [
-        {"queue_id": entry[0], "message_id": entry[1], "o": line["o"], "place": place}
+        {"queue_id": entry[0], "message_id": entry[1], "o": o, "place": place}
         for entry, lines in entries.items()
-        for place, line in enumerate(chain(sorted(lines, key=lambda one: one["o"])))
+        for place, o in enumerate(chain(sorted(lines)))
     ]
-
-
-def chain(rest: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    first = min(line["day"] for line in rest if line["day"])
-    for line in rest:
-        line["of_day"] = line["day"] or first
-    unordered = {line["of_day"] for line in rest if line["broken"]}
-    place = None
-    while rest:
-        fits = (
-            n
-            for n, line in enumerate(rest)
-            if line["of_day"] == rest[0]["of_day"]
-            and (line["came"] or 0) == (place or 0)
-        )
-        starts = place is None and rest[0]["of_day"] not in unordered
-        line = rest.pop(0 if starts else next(fits, 0))
-        place = line["went"]
-        yield line

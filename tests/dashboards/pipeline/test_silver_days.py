@@ -135,7 +135,8 @@ def test_events_in_the_wrong_order_are_sorted_and_no_other_entry_is_touched(
 
 SEAMS = [
     ("sources", "events"),
-    ("silver_days", "write"),
+    ("silver_days", "tell"),
+    ("silver_days", "finish"),
     ("silver_days", "gathered"),
     ("silver", "check"),
     ("silver_days", "put_in_place_of"),
