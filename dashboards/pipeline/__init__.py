@@ -9,8 +9,11 @@ The modules, in the order in which data passes through them:
 ``archive``         where the files are: a folder, or an object store (``remote_path``)
 ``compaction``      merges the files of a past day; deletes data past its retention
 ``sources``         reads listed files as data frames
-``events``          splits events into lines: one entry and one event, in order
-``silver``          builds deliveries, lifelines and open stays from lines
+``events``          splits events into lines: one entry and one event
+``timelines``       sorts the lines of entries, and finds their stays and deliveries
+``silver_rows``     builds deliveries, lifelines and open stays from timelines
+``silver_tasks``    the same as tasks of Spark, which write the files
+``silver``          the columns of these tables, and checks of a day
 ``link_transfers``  builds transfers from events of links; they are silver, too
 ``silver_days``     which days of silver must be built, building and publishing them
 ``gold``            builds, checks and publishes a report's rows

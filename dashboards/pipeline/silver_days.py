@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from django.db import transaction
 from django.db.models import Max, Sum
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dashboards.models import ArchiveFile, PublishedDay
@@ -227,8 +227,12 @@ def tell(
     """Make lines of the journal, and tables of the lines; all entries of a message
     are in the same part."""
     lines = events.lines(journal, opened_before(spark, before))
-    part = F.pmod("message_id", F.lit(parts)).cast("int")
-    return by_part(lines.withColumn("part", part), task, silver_tasks.TOLD)
+    lines = lines.withColumn("part", part_of("message_id", parts))
+    return by_part(lines, task, silver_tasks.TOLD)
+
+
+def part_of(message_id: str, parts: int) -> Column:
+    return F.pmod(F.xxhash64(message_id), F.lit(parts)).cast("int")
 
 
 def finish(
@@ -236,12 +240,10 @@ def finish(
 ) -> Counter[date]:
     """Add the parents of messages to the stays; return the checksums of open stays."""
     copies = pa.Table.from_struct_array(told["copies"].combine_chunks().flatten())
-    parents = silver_rows.parents(copies)
-    part = pc.subtract(
-        parents["copy"], pc.multiply(pc.divide(parents["copy"], parts), parts)
-    )
-    every = [parents.append_column("part", part), pa.table({"part": range(parts)})]
-    frame = spark.createDataFrame(pa.concat_tables(every, promote_options="default"))
+    parents = spark.createDataFrame(silver_rows.parents(copies))
+    known = parents.withColumn("part", part_of("copy", parts))
+    every = spark.range(parts).select(F.col("id").cast("int").alias("part"))
+    frame = known.unionByName(every, allowMissingColumns=True)
     opened: Counter[date] = Counter()
     for row in by_part(frame, task, silver_tasks.OPENED).to_pylist():
         opened[row["day"]] = signed(opened[row["day"]] + row["opened"])

@@ -89,6 +89,23 @@ def test_a_day_made_twice_is_the_same_and_a_late_event_opens_it_again(
     assert rows(spark, "open", NEXT.date()) == after
 
 
+HOSTILE = 'two\nlines\r\t\x1f "of" \\ \u2028 é 𝄞 {"cause": [null]}'
+
+
+def test_what_is_open_is_carried_on_whole(orders: Queue, spark: SparkSession) -> None:
+    record(orders, [5001], cause=HOSTILE, **PUT)
+    record(orders, [5001], at=NOON + minutes(1), **GET)
+    refreshed(spark)
+    until_final(record(orders, [5001], at=NEXT, **ACCEPT))
+    refreshed(spark)
+
+    (stay,) = rows(spark, "lifelines")
+    assert stay["put_cause"] == HOSTILE
+    assert (stay["began"], stay["put_at"]) == ("put", NOON)
+    assert stay["first_got_at"] == NOON + minutes(1)
+    assert (stay["waited_us"], stay["deliveries"]) == (60_000_000, 1)
+
+
 def test_a_late_event_that_leaves_nothing_open_changes_no_later_day(
     orders: Queue, spark: SparkSession
 ) -> None:

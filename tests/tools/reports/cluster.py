@@ -51,7 +51,7 @@ Answers = dict[str, Any]  # by report, and who gave them
 
 
 @contextmanager
-def cluster(var: Path) -> Iterator[str]:
+def cluster(var: Path, workers: int = WORKERS) -> Iterator[str]:
     """A master and its workers; yields its address. All are gone afterwards."""
     port, page = free_ports(2)
     master = f"spark://{HOST}:{port}"
@@ -59,12 +59,12 @@ def cluster(var: Path) -> Iterator[str]:
         at = ["--host", HOST, "--port", str(port), "--webui-port", str(page)]
         running.enter_context(started(var, "master", "master.Master", *at))
         until(lambda: state(page), PATIENCE)
-        for n in range(1, WORKERS + 1):
+        for n in range(1, workers + 1):
             name = f"worker-{n}"
             has = ["--host", HOST, "--cores", "1", "--memory", "1g"]
             has += ["--webui-port", "0", "--work-dir", str(var / name), master]
             running.enter_context(started(var, name, "worker.Worker", *has))
-        until(lambda: state(page).get("aliveworkers") == WORKERS, PATIENCE)
+        until(lambda: state(page).get("aliveworkers") == workers, PATIENCE)
         yield master
 
 
