@@ -80,7 +80,7 @@ def compact(table: str, day: date) -> ArchiveFile | None:
 
 
 def batches(pieces: list[ArchiveFile]) -> Iterator[pa.RecordBatch]:
-    """The rows of all pieces, in the order of the journal."""
+    """The rows of all pieces, in the order of the windows."""
     for piece in pieces:
         with reader(file_of(piece)) as file:
             yield from file.iter_batches()
