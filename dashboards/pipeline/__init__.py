@@ -4,7 +4,9 @@ The modules, in the order in which data passes through them:
 
 =================== ==================================================================
 ``bronze``          copies windows of the journal to Parquet files by day
-``message_fields``  the same for the fields of the messages that were put in a window
+``rows``            reads rows of the database as batches of Arrow
+``event_fields``    the columns of events, and which messages were put by them
+``message_fields``  the columns of these messages
 ``manifest``        the list of current files, and how files are replaced
 ``archive``         where the files are: a folder, or an object store (``remote_path``)
 ``compaction``      merges the files of a past day; deletes data past its retention

@@ -18,24 +18,19 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_right
-from collections.abc import Callable, Generator
-from contextlib import closing
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
 import adbc_driver_manager
-import adbc_driver_postgresql.dbapi as adbc
 import pyarrow as pa
 import pyarrow.compute as pc
-from adbc_driver_manager._reader import AdbcRecordBatchReader
-from django.db import connection, transaction
-from psycopg import pq as libpq
-from psycopg.conninfo import make_conninfo
+from django.db import transaction
 
 from broker.queueing.journal import has_read
 from dashboards import sql
 from dashboards.models import ArchiveFile, ExportWindow
-from dashboards.pipeline import error_groups, message_fields
+from dashboards.pipeline import event_fields, message_fields
 from dashboards.pipeline.archive import (
     ArchivePath,
     checksum,
@@ -44,6 +39,7 @@ from dashboards.pipeline.archive import (
     root,
 )
 from dashboards.pipeline.day_files import write
+from dashboards.pipeline.event_fields import Puts, events
 from dashboards.pipeline.manifest import (
     BRONZE,
     MESSAGES,
@@ -53,16 +49,15 @@ from dashboards.pipeline.manifest import (
     place,
     put_in_place_of,
 )
+from dashboards.pipeline.message_fields import messages
+from dashboards.pipeline.rows import NO_TIMEOUT, Bounds, rows_of
 from dashboards.reports.errors import ArchiveDamaged
-from dashboards.spark import cpu_share
 
 MOST = 2_000_000  # events in one window, so that each is read in seconds
-VERSION = 2  # the version of a file's columns; sources.py has a reader for each version
-EVER = ("-infinity", "infinity")
+VERSIONS = {BRONZE: event_fields.VERSION, MESSAGES: message_fields.VERSION}
 # Of a statement that copies a window. That of pages is shorter: a window of a busy
 # journal needs more. A copy holds a snapshot; until it ends, tables of queues grow.
 TIMEOUT = "5min"
-NO_TIMEOUT = "0"
 CANCELLED = "57014"  # SQLSTATE: by its timeout, or by an administrator
 
 
@@ -158,7 +153,7 @@ def window_end(lo: int, hi: int, most: int) -> int:
 
 def counted(lo: int, hi: int) -> tuple[list[int], list[int]]:
     """The events of a range of transactions, added up to some ends; ``hi`` is one."""
-    batches = list(rows_of("events_counted", (str(lo), str(hi), *EVER, NO_TIMEOUT)))
+    batches = list(rows_of("events_counted", Bounds(lo, hi)))
     found = pa.Table.from_batches(batches)
     return found["upto"].to_pylist(), pc.cumulative_sum(found["events"]).to_pylist()
 
@@ -189,7 +184,7 @@ def close(window: ExportWindow) -> bool:
     while (files := copied(window)) is None:
         halve(window)
         was_halved = True
-    listed = ArchiveFile.objects.filter(table__in=COPIED, replaced_at__isnull=True)
+    listed = ArchiveFile.objects.filter(table__in=VERSIONS, replaced_at__isnull=True)
     with transaction.atomic():
         put_in_place_of(listed.filter(window=window.n), files)
         ExportWindow.objects.filter(pk=window.pk).update(
@@ -223,39 +218,52 @@ def halve(window: ExportWindow) -> None:
     logger.warning(HALVED, window.lo, window.hi, span)
     window.hi = window.lo + span
     window.save(update_fields=["hi"])
-    for table in COPIED:
+    for table in VERSIONS:
         for file in root().glob(f"{table}/*/{window.n:06}.*"):
             file.unlink()
 
 
 def copy(window: ExportWindow) -> list[ArchiveFile]:
     """Copy the rows of a window; each file is complete or does not exist."""
-    return [file for table in COPIED for file in copy_table(table, window)]
+    puts = Puts()
+    copied_events = copy_events(window, puts)
+    rows = messages(puts.of(), timeout_of(window))
+    return [*copied_events, *files_of(MESSAGES, window, rows)]
 
 
-def copy_table(table: str, window: ExportWindow) -> list[ArchiveFile]:
-    """Copy the rows of one table in an export window.
+def copy_events(window: ExportWindow, puts: Puts) -> list[ArchiveFile]:
+    bounds = Bounds(window.lo, window.hi, timeout=timeout_of(window))
+    return files_of(BRONZE, window, puts.noted(events(bounds)))
 
-    The caller halves a window whose query is cancelled by its time limit. A window of
-    one transaction cannot be halved, so its query has no limit.
+
+def timeout_of(window: ExportWindow) -> str:
+    """The limit of each statement of a window.
+
+    The caller halves a window whose statement is cancelled by it. A window of one
+    transaction cannot be halved, so its statements have no limit.
     """
-    timeout = NO_TIMEOUT if is_single(window) else TIMEOUT
-    rows = write(
-        read(table, window.lo, window.hi, *EVER, timeout=timeout),
-        lambda day: root() / table / str(day) / f"{window.n:06}.parquet",
+    return NO_TIMEOUT if is_single(window) else TIMEOUT
+
+
+def files_of(
+    table: str, window: ExportWindow, rows: Iterator[pa.RecordBatch]
+) -> list[ArchiveFile]:
+    """Write the rows of a window to one file for each day."""
+    written = write(
+        rows, lambda day: root() / table / str(day) / f"{window.n:06}.parquet"
     )
     return [
         of_day(
             table,
             day,
             file,
-            version=COPIED[table].version,
+            version=VERSIONS[table],
             rows=count,
             lo=window.lo,
             hi=window.hi,
             window=window.n,
         )
-        for day, (file, count) in sorted(rows.items())
+        for day, (file, count) in sorted(written.items())
     ]
 
 
@@ -265,13 +273,8 @@ def recover(file: ArchiveFile) -> None:
     Raises:
         ArchiveDamaged: the journal no longer has all of them.
     """
-    assert file.lo is not None
-    assert file.hi is not None
-    whole = Span(file.day, file.last_day)
     again = place(file).with_suffix(".again")
-    bounds = (whole.begin.isoformat(), whole.end.isoformat())
-    batches = read(file.table, file.lo, file.hi, *bounds)
-    found = write(batches, lambda _: again, by_day=False)
+    found = write(rows_again(file), lambda _: again, by_day=False)
     rows = sum(count for _, count in found.values())
     if rows != file.rows:
         again.unlink(missing_ok=True)
@@ -279,69 +282,19 @@ def recover(file: ArchiveFile) -> None:
     moved(again, place(file))
     harden([place(file)])
     ArchiveFile.objects.filter(pk=file.pk).update(
-        checksum=checksum(place(file)), version=COPIED[file.table].version
+        checksum=checksum(place(file)), version=VERSIONS[file.table]
     )
 
 
-def read(
-    table: str, lo: int, hi: int, begin: str, end: str, *, timeout: str = NO_TIMEOUT
-) -> Generator[pa.RecordBatch]:
-    """Rows of a table between bounds, from the database, in the archive's format.
-
-    Raises:
-        adbc_driver_manager.Error: the server refused, or cancelled after the timeout.
-    """
-    one = COPIED[table]
-    with closing(
-        rows_of(one.statement, (str(lo), str(hi), begin, end, timeout))
-    ) as batches:
-        for batch in batches:
-            yield one.kept(batch)
-
-
-def rows_of(statement: str, bounds: tuple[str, ...]) -> Generator[pa.RecordBatch]:
-    """The result of a statement, on a connection of its own.
-
-    Args:
-        statement: its name in ``dashboards/sql``.
-        bounds: the parameters of ``bounds.sql``.
-    """
-    with adbc.connect(dsn(), autocommit=True) as journal, journal.cursor() as cursor:
-        cursor.execute(sql.statement("bounds"), bounds)
-        *_, backend = cursor.fetchall()[0]
-        cpu_share.take_along(backend)
-        cursor.execute(sql.statement(statement))
-        with closing(batches_of(cursor)) as batches:
-            yield from batches
-
-
-def batches_of(cursor: adbc.Cursor) -> AdbcRecordBatchReader:
-    """The result, read so that errors keep their SQLSTATE; pyarrow's reader, which
-    ``fetch_record_batch`` returns, makes each an ``OSError``."""
-    # the end of the stream releases what is not imported by then
-    stream = cursor.fetch_arrow()
-    return AdbcRecordBatchReader._import_from_c(stream.address)
-
-
-def dsn() -> str:
-    """The connection string of Django's database, with all options of libpq."""
-    known = {option.keyword.decode() for option in libpq.Conninfo.get_defaults()}
-    parameters = connection.get_connection_params()
-    return make_conninfo(
-        **{name: value for name, value in parameters.items() if name in known}
-    )
-
-
-class Copied(NamedTuple):
-    """A table that is copied window by window."""
-
-    statement: str  # the name of the statement in dashboards/sql
-    version: int
-    # converts a batch of rows to the format of the files
-    kept: Callable[[pa.RecordBatch], pa.RecordBatch]
-
-
-COPIED = {
-    BRONZE: Copied("events_between", VERSION, error_groups.kept),
-    MESSAGES: Copied("puts_between", message_fields.VERSION, message_fields.kept),
-}
+def rows_again(file: ArchiveFile) -> Iterator[pa.RecordBatch]:
+    """The rows of a listed file, from the database."""
+    assert file.lo is not None
+    assert file.hi is not None
+    window, days = Bounds(file.lo, file.hi), Span(file.day, file.last_day)
+    if file.table == BRONZE:
+        begin, end = days.begin.isoformat(), days.end.isoformat()
+        return events(window._replace(begin=begin, end=end))
+    puts = Puts()
+    for _ in puts.noted(events(window)):
+        pass  # the events are in other files
+    return messages(puts.of(days), NO_TIMEOUT)

@@ -11,7 +11,7 @@ from django.db.models import Count, F, Max
 
 from dashboards.models import ArchiveFile, PublishedDay, ReportRow
 from dashboards.pipeline.archive import reader, root
-from dashboards.pipeline.bronze import COPIED, file_of, is_there
+from dashboards.pipeline.bronze import VERSIONS, file_of, is_there
 from dashboards.pipeline.day_files import write
 from dashboards.pipeline.manifest import (
     DAY,
@@ -37,7 +37,7 @@ def keep_small(as_of: datetime, keep_days: int) -> None:
     """
     with exclusive():
         today = as_of.date()
-        for table in COPIED:
+        for table in VERSIONS:
             for day in in_pieces(table, today):
                 compact(table, day)
         drop_before(today - timedelta(days=keep_days))
@@ -48,7 +48,7 @@ def keep_small(as_of: datetime, keep_days: int) -> None:
 def in_pieces(table: str, today: date) -> list[date]:
     """Past days with more than one file that has only rows of that day."""
     own = current(table).filter(
-        day=F("last_day"), day__lt=today, version=COPIED[table].version
+        day=F("last_day"), day__lt=today, version=VERSIONS[table]
     )  # files of older versions are not merged; they are few
     found = own.order_by("day").values("day").annotate(files=Count("pk"))
     return [row["day"] for row in found if row["files"] > 1]
@@ -56,7 +56,7 @@ def in_pieces(table: str, today: date) -> list[date]:
 
 def compact(table: str, day: date) -> ArchiveFile | None:
     """Merge the files of a day; None if none of them can be read."""
-    version = COPIED[table].version
+    version = VERSIONS[table]
     own = current(table).filter(day=day, last_day=day, version=version)
     pieces = [piece for piece in own.order_by("lo") if is_there(piece)]
     if not pieces:
@@ -80,7 +80,7 @@ def compact(table: str, day: date) -> ArchiveFile | None:
 
 
 def batches(pieces: list[ArchiveFile]) -> Iterator[pa.RecordBatch]:
-    """The rows of all pieces, in the order of the journal."""
+    """The rows of all pieces, in the order of the windows."""
     for piece in pieces:
         with reader(file_of(piece)) as file:
             yield from file.iter_batches()
@@ -97,7 +97,7 @@ def drop_before(first: date) -> None:
     silver = PublishedDay.objects.filter(table=SILVER, day__lt=first)
     last = silver.aggregate(day=Max("day"))["day"] or first
     files = ArchiveFile.objects.filter(replaced_at__isnull=True)
-    put_in_place_of(files.filter(table__in=COPIED, last_day__lt=first), [])
+    put_in_place_of(files.filter(table__in=VERSIONS, last_day__lt=first), [])
     put_in_place_of(files.filter(last_day__lt=last), [])
     PublishedDay.objects.filter(day__lt=last).delete()
 

@@ -19,13 +19,6 @@ from broker.formats.error_fingerprint import fingerprint
 COUNTS = r"(?i)status|http|0x|[^\x00-\x7f]"
 
 
-def kept(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows of ``events_between.sql`` in the archive's format: with the fingerprint of
-    the error in place of its text."""
-    place = batch.column_names.index("error")
-    return batch.set_column(place, "fingerprint", fingerprints(batch.column(place)))
-
-
 def fingerprints(errors: pa.StringArray) -> pa.StringArray:
     """The key of each error's group; null for no error, and for an empty one."""
     known = errors.dictionary_encode()

@@ -2,14 +2,14 @@
 
 PostgreSQL writes jsonb in one way: ``{"name": value, "name": value}``. So an object
 without backslashes, lists and inner objects is read by splitting it at its quotes, for
-all messages of a batch at once. The few others, and all if a redaction rule is active,
-are read one by one.
+all messages of a batch at once. Redaction rules see each name and each text of a batch
+once. The few other objects are read one by one.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -55,10 +55,8 @@ def columns(texts: pa.StringArray, veil: Veil) -> tuple[pa.MapArray, pa.MapArray
         veil: the rules that mask values.
     """
     is_single = pc.match_substring_regex(texts, NESTED)
-    if veil:
-        is_single = pc.is_valid(texts)
     single = pc.indices_nonzero(is_single)
-    pairs = split(pc.if_else(is_single, None, texts))
+    pairs = split(pc.if_else(is_single, None, texts), veil)
     if len(single):
         pairs = together(pairs, read(texts, single, veil))
     figures = pairs.where(pc.is_valid(pairs.number))
@@ -78,7 +76,7 @@ def maps(texts: pa.Array, row: pa.Array, names: pa.Array, values: pa.Array) -> p
     return pa.MapArray.from_arrays(pc.if_else(is_known, starts, None), names, values)
 
 
-def split(texts: pa.StringArray) -> Pairs:
+def split(texts: pa.StringArray, veil: Veil) -> Pairs:
     """The properties of objects that have only texts, numbers, booleans and nulls.
 
     Split at its quotes, such an object is in turn something outside and something
@@ -99,13 +97,28 @@ def split(texts: pa.StringArray) -> Pairs:
     bare = pc.utf8_trim(outside, ": ,}")
     value = pc.if_else(is_text, following, bare)
     is_number = pc.and_not(pc.match_substring_regex(bare, "^-?[0-9]"), is_text)
+    is_there = pc.or_(is_text, pc.not_equal(bare, "null"))
+    name = pieces.take(names)
+    if veil:
+        mark = changed(name, lambda one: veil.properties({one: None})[0][one])
+        is_seen = pc.and_(pc.or_(is_text, is_number), pc.is_null(mark))
+        clear = pc.if_else(is_seen, value, None)
+        after = pc.coalesce(mark, changed(clear, veil.text), value)
+        is_number = pc.and_(is_number, pc.equal(after, value))
+        is_there, value = pc.or_(is_there, pc.is_valid(mark)), after
     is_short = pc.less_equal(pc.utf8_length(value), LONGEST)
     number = pc.if_else(pc.and_(is_number, is_short), value, None).cast(pa.float64())
-    found = Pairs(row.take(names), pieces.take(names), cut(value), number)
-    length = pc.utf8_length(found.name)
+    found = Pairs(row.take(names), name, cut(value), number)
+    length = pc.utf8_length(name)
     is_named = pc.and_(pc.greater(length, 0), pc.less_equal(length, LONGEST))
-    is_there = pc.or_(is_text, pc.not_equal(bare, "null"))
     return first_ones(found.where(pc.and_(is_named, is_there)))
+
+
+def changed(texts: pa.StringArray, change: Callable[[str], Any]) -> pa.StringArray:
+    """Each text as it is after a change, which is made once for equal texts."""
+    known = texts.dictionary_encode()
+    after = [change(one) for one in known.dictionary.to_pylist()]
+    return pa.array(after, pa.string()).take(known.indices)
 
 
 def first_ones(pairs: Pairs) -> Pairs:

@@ -10,7 +10,7 @@ import psycopg
 from django.db import connection
 
 from broker.models import Kind, Place, Queue
-from dashboards.pipeline import bronze, locks
+from dashboards.pipeline import locks, rows
 from tests.make import NOON
 
 INSERT = """
@@ -55,7 +55,7 @@ def until_final(xid: int) -> None:
 
 
 def other_connection() -> psycopg.Connection:
-    return psycopg.connect(bronze.dsn())
+    return psycopg.connect(rows.dsn())
 
 
 @contextmanager

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import pyarrow.parquet as pq
 import pytest
 from django.db import connection, transaction
 
-from broker.models import Kind, Queue
+from broker.models import Kind, Place, Queue
 from dashboards.models import ArchiveFile, ExportWindow
-from dashboards.pipeline import bronze, locks
+from dashboards.pipeline import bronze, locks, rows
 from dashboards.pipeline.manifest import BRONZE, current
 from dashboards.reports.errors import ArchiveBusy, ArchiveDamaged
 from tests.dashboards.files import place, root
@@ -52,6 +53,24 @@ def test_events_are_archived_as_they_are(orders: Queue) -> None:
     assert file.path == "bronze/2026-03-14/000001.parquet"
     assert (file.day, file.last_day) == (NOON.date(), NOON.date())
     assert window.rows == file.rows == 1
+
+
+def test_small_numbers_travel_together_and_arrive_as_they_were(orders: Queue) -> None:
+    ways = [way for way in product([None, *Place], repeat=2) if any(way)]
+    sent = [(kind, *way) for kind in Kind for way in ways]
+    with transaction.atomic():
+        for n, (kind, left, right) in enumerate(sent, start=1):
+            xid = record(orders, range(n, 2 * n + 1), kind=kind, way=(left, right))
+    Queue.objects.all().delete()
+    until_final(xid)
+    export()
+
+    table = pq.read_table(place(current(BRONZE).get())).sort_by("seq")
+    names = ("kind", "came_from", "went_to")
+    assert list(zip(*(table[name].to_pylist() for name in names), strict=True)) == sent
+    assert table["n"].to_pylist() == [n + 1 for n, _ in enumerate(sent, start=1)]
+    assert set(table["queue_id"].to_pylist()) == {orders.pk}
+    assert set(table["queue"].to_pylist()) == {None}, "deleted"
 
 
 def test_each_event_is_archived_once(orders: Queue) -> None:
@@ -215,7 +234,7 @@ def test_the_address_of_the_database_keeps_every_character(password: str) -> Non
     before = connection.settings_dict["PASSWORD"]
     connection.settings_dict["PASSWORD"] = password
     try:
-        told = conninfo_to_dict(bronze.dsn())
+        told = conninfo_to_dict(rows.dsn())
     finally:
         connection.settings_dict["PASSWORD"] = before
 

@@ -12,7 +12,7 @@ from psycopg.conninfo import make_conninfo
 from broker.models import Queue
 from dashboards import sql
 from dashboards.models import ArchiveFile, ExportWindow
-from dashboards.pipeline import bronze
+from dashboards.pipeline import bronze, rows
 from tests.dashboards.files import root
 from tests.dashboards.journal import record, until_final
 from tests.dashboards.pipeline.test_bronze import archived, export
@@ -45,8 +45,8 @@ def test_the_timeout_of_pages_does_not_hold_for_the_export(
     orders: Queue, slowly: Slow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = "-c statement_timeout=100ms"
-    dsn = make_conninfo(bronze.dsn(), options=options)
-    monkeypatch.setattr(bronze, "dsn", lambda: dsn)
+    dsn = make_conninfo(rows.dsn(), options=options)
+    monkeypatch.setattr(rows, "dsn", lambda: dsn)
     until_final(max(record(orders, [one]) for one in range(1, 5)))
     slowly(0.05)
 

@@ -15,8 +15,8 @@ import pytest
 from django.db import connection
 
 from broker.models import Queue
-from dashboards.pipeline import bronze
-from dashboards.pipeline.manifest import BRONZE
+from dashboards.pipeline.event_fields import events
+from dashboards.pipeline.rows import Bounds
 from dashboards.spark import cpu_share
 from tests.dashboards.journal import record, until_final
 
@@ -24,7 +24,7 @@ MINE = os.sched_getaffinity(0) if sys.platform == "linux" else set()
 LAST = sorted(MINE)[len(MINE) // 2 :]
 COPIES = """
     SELECT pid FROM pg_stat_activity
-    WHERE datname = current_database() AND query LIKE 'COPY%archive.lo%'
+    WHERE datname = current_database() AND query LIKE 'COPY%dashboards.pipeline.bronze%'
 """
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="no other can do it")
 WORKER = """
@@ -105,7 +105,7 @@ def test_the_journal_is_copied_by_a_process_that_is_kept_to_the_same_processors(
 ) -> None:
     until_final(record(orders, [1]))
 
-    with closing(bronze.read(BRONZE, 0, 2**62, *bronze.EVER)) as copying:
+    with closing(events(Bounds(0, 2**62))) as copying:
         next(copying)
         with connection.cursor() as cursor:
             cursor.execute(COPIES)
