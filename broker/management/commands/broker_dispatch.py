@@ -79,17 +79,20 @@ class Command(BaseCommand):
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
+        # It loads what it needs here, and not while messages are handled.
+        dispatch = partial(self.dispatch, handlers, Housekeeper(), stop)
         if processes > 1:
             # Forks inherit the event and the signal handlers.
-            begin = partial(forked, partial(self.dispatch, handlers, stop))
+            begin = partial(forked, dispatch)
             Processes([begin] * processes, stopping=stop).run(self.say)
         else:
-            self.dispatch(handlers, stop)
+            dispatch()
 
-    def dispatch(self, handlers: list[Handler], stop: threading.Event) -> None:
+    def dispatch(
+        self, handlers: list[Handler], housekeeper: Housekeeper, stop: threading.Event
+    ) -> None:
         dispatcher = Dispatcher(handlers)
         dispatcher.start()
-        housekeeper = Housekeeper()
         housekeeper.start()
         while not (stop.wait(LOOK_S) or is_orphan()):
             pass
