@@ -7,4 +7,4 @@ from django.conf import settings
 from broker.housekeeping.work import Duty
 from dashboards.live import publisher
 
-DUTIES = (Duty(publisher.publish, lambda: settings.REDIS_URL),)
+DUTIES = (Duty(publisher.publish, lambda: settings.REDIS_URL and publisher.is_due()),)

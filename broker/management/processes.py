@@ -1,33 +1,110 @@
 """Several processes, kept running until told to stop.
 
-They run one command, such as a listener on ports that all of them share
-(``SO_REUSEPORT``), or those of a whole project (``backout run``).
+Some run a management command each, such as a listener on ports that all of them share
+(``SO_REUSEPORT``), or those of a whole project (``backout run``). Others are forks of
+this process, which has loaded the project: they start at once, and share its memory.
 """
 
 from __future__ import annotations
 
+import gc
 import math
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from django.db import connections
 
 PARENT = "BACKOUT_PROCESS_OF"  # environment variable with the process id of the parent
 DJANGO = (sys.executable, "-m", "django")
 LOOK_S = 0.1
+LOOK_AT_FORK_S = 0.01
 LONGEST_WAIT_S = 30.0
 # After running this long, a process is restarted after one second.
 STEADY_AFTER_S = 60.0
 
 
+class Child(Protocol):
+    """A process that this one has started."""
+
+    def poll(self) -> int | None: ...
+    def terminate(self) -> None: ...
+    def kill(self) -> None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
+class ForkedProcess:
+    """A child process without a program of its own; as ``subprocess.Popen``."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.code: int | None = None
+
+    def poll(self) -> int | None:
+        """How it ended, less than 0 by a signal; None while it runs."""
+        if self.code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.code = os.waitstatus_to_exitcode(status) if pid else None
+        return self.code
+
+    def wait(self, timeout: float | None = None) -> int:
+        until = time.monotonic() + (math.inf if timeout is None else timeout)
+        while (code := self.poll()) is None:
+            if time.monotonic() >= until:
+                raise subprocess.TimeoutExpired("fork", timeout or 0)
+            time.sleep(LOOK_AT_FORK_S)
+        return code
+
+    def terminate(self) -> None:
+        self.send(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send(signal.SIGKILL)
+
+    def send(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+
+def spawned(command: Sequence[str]) -> Child:
+    """A process that runs a management command with its options."""
+    path = os.pathsep.join(sys.path)  # manage.py puts its folder there
+    return subprocess.Popen(  # noqa: S603 -- our own command
+        [*DJANGO, *command],
+        env=os.environ | {PARENT: str(os.getpid()), "PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def forked(work: Callable[[], object]) -> Child:
+    """A fork of this process that does some work. It ends as a program does that has
+    done it: what was to be done at the exit of this process is done in each."""
+    connections.close_all()  # a connection is of one process
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    gc.freeze()  # so that the memory stays shared
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        return ForkedProcess(pid)
+    os.environ[PARENT] = str(parent)
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    work()
+    sys.exit()
+
+
 class SupervisedProcess:
     """One process; it is restarted when it ends, with growing delays."""
 
-    def __init__(self, arguments: Sequence[str]) -> None:
-        self.arguments = arguments
-        self.process: subprocess.Popen[bytes] | None = None
+    def __init__(self, begin: Callable[[], Child]) -> None:
+        self.begin = begin
+        self.process: Child | None = None
         self.quick_ends = 0
         self.began_at = 0.0
         self.next_at = 0.0
@@ -51,12 +128,7 @@ class SupervisedProcess:
 
     def start(self) -> None:
         self.began_at = time.monotonic()
-        path = os.pathsep.join(sys.path)  # manage.py puts its folder there
-        self.process = subprocess.Popen(  # noqa: S603 -- our own command
-            self.arguments,
-            env=os.environ | {PARENT: str(os.getpid()), "PYTHONPATH": path},
-            stdin=subprocess.DEVNULL,
-        )
+        self.process = self.begin()
 
     def stop(self, until: float) -> None:
         """Terminate the process and wait for its end; kill it when the time is over."""
@@ -73,17 +145,23 @@ class Processes:
     """Processes of this project."""
 
     def __init__(
-        self, commands: Iterable[Sequence[str]], stop_within_s: float = math.inf
+        self,
+        begin: Iterable[Callable[[], Child]],
+        *,
+        stopping: threading.Event | None = None,
+        stop_within_s: float = math.inf,
     ) -> None:
         """Prepare the processes; none is started yet.
 
         Args:
-            commands: the management command of each, with its options.
+            begin: starts each (``spawned``, ``forked``).
+            stopping: set to stop them; None: an event of its own.
             stop_within_s: seconds after which a process that does not stop is killed.
         """
-        self.kept = [SupervisedProcess([*DJANGO, *one]) for one in commands]
+        self.pid = os.getpid()
+        self.kept = [SupervisedProcess(one) for one in begin]
         self.stop_within_s = stop_within_s
-        self.stopping = threading.Event()
+        self.stopping = stopping or threading.Event()
 
     def run(self, say: Callable[[str], object]) -> None:
         """Keep them running until ``stopping`` is set; then stop them.
@@ -98,7 +176,8 @@ class Processes:
                         say(sentence)
                 self.stopping.wait(LOOK_S)
         finally:
-            self.stop()
+            if os.getpid() == self.pid:  # a fork has no processes of its own
+                self.stop()
 
     def stop(self) -> None:
         running = [one.process for one in self.kept if one.process is not None]

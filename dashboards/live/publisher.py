@@ -40,21 +40,30 @@ def note_page() -> None:
     samples.memory().set(WATCHED, 1, ex=WATCHED_S)
 
 
+def is_watched() -> bool:
+    """Whether a page is open.
+
+    Raises:
+        redis.RedisError: Redis cannot be reached.
+    """
+    return bool(samples.memory().exists(WATCHED))
+
+
 def is_due() -> bool:
     """Whether to publish in this second.
 
     Raises:
         redis.RedisError: Redis cannot be reached.
     """
-    is_open = bool(samples.memory().exists(WATCHED))
-    return is_open or samples.is_late(UNWATCHED_EVERY_S)
+    return is_watched() or samples.is_late(UNWATCHED_EVERY_S)
 
 
 @transaction.atomic
 def publish(now: datetime | None = None) -> None:
     """Query the numbers, compare them with the last ones, and publish the difference.
 
-    Returns at once if another process is publishing.
+    If no page is open, the difference is not rendered. Returns at once if another
+    process is publishing.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [PUBLISHER_LOCK])
@@ -82,7 +91,8 @@ def publish(now: datetime | None = None) -> None:
     later = [queue.queue_id for queue in changed[MOST:]]
     # stored before the send, because pages may read it then
     samples.memory().mset({PUBLISHED: json.dumps(rows), OWED: json.dumps(later)})
-    send(depths.sums(every, groups=groups), depths.parts(changed[:MOST]))
+    if is_watched():
+        send(depths.sums(every, groups=groups), depths.parts(changed[:MOST]))
 
 
 def part(held: authorities.GrantedAuthorities, shown: Collection[int]) -> str:

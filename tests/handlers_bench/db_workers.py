@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import signal
 import sys
+from functools import partial
 
-from broker.management.processes import Processes
+from broker.management.processes import Processes, spawned
 
 WORKER = (
     *("db_worker", "--backend=db", "--queue-name=tasks", "--interval=0.01"),
@@ -17,7 +18,7 @@ WORKER = (
 
 
 def main(count: int) -> None:
-    several = Processes([WORKER] * count, stop_within_s=10)
+    several = Processes([partial(spawned, WORKER)] * count, stop_within_s=10)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: several.stopping.set())
     several.run(id)

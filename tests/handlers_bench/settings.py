@@ -15,5 +15,10 @@ TASKS = {
     },
     "db": {"BACKEND": "django_tasks_db.DatabaseBackend", "QUEUES": ["tasks"]},
 }
-# Procrastinate writes a line of each job that is deferred.
-LOGGING = {**LOGGING, "loggers": {"procrastinate": {"level": "WARNING"}}}  # noqa: F405
+# Procrastinate writes a line of each job that is deferred, and Django's tasks two of
+# each that is run; Celery's workers are told to write errors only.
+QUIET = {"level": "WARNING"}
+LOGGING = {
+    **LOGGING,  # noqa: F405
+    "loggers": {"procrastinate": QUIET, "django_tasks": QUIET},
+}

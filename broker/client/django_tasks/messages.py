@@ -84,12 +84,14 @@ def call_of(
     try:
         found = task_at(str(properties.get("task", "")))
         due = properties.get("run_after")
-        task = found.using(
-            priority=int(properties.get("priority", 0)),
-            queue_name=queue,
-            run_after=datetime.fromisoformat(due) if due else None,
-            backend=alias,
-        )
+        as_sent: dict[str, Any] = {
+            "priority": int(properties.get("priority", 0)),
+            "queue_name": queue,
+            "run_after": datetime.fromisoformat(due) if due else None,
+            "backend": alias,
+        }
+        other = {k: v for k, v in as_sent.items() if getattr(found, k) != v}
+        task = found.using(**other) if other else found
         called = json.loads(bytes(body))
         args, kwargs = list(called["args"]), dict(called["kwargs"])
     except (InvalidTask, KeyError, TypeError, ValueError, RecursionError) as error:

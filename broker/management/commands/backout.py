@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from broker.checks import BROKER
 from broker.management import init
-from broker.management.processes import Processes
+from broker.management.processes import Processes, spawned
 
 COMMANDS = {  # of each process
     "dispatcher": ("broker_dispatch",),
@@ -43,7 +44,7 @@ class Command(BaseCommand):
             known = ", ".join(COMMANDS)
             sentence = f"There is no process {wrong.pop()}; there are {known}."
             raise CommandError(sentence)
-        commands = [COMMANDS[one] for one in dict.fromkeys(names)]
+        commands = [partial(spawned, COMMANDS[one]) for one in dict.fromkeys(names)]
         kept = Processes(commands, stop_within_s=STOP_WITHIN_S)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: kept.stopping.set())

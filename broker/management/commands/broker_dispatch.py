@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -17,7 +17,12 @@ from broker.client.dispatch.dispatcher import Dispatcher
 from broker.client.dispatch.handlers import Handler, discover
 from broker.errors import UnsafeServer
 from broker.housekeeping.housekeeper import Housekeeper
-from broker.management.processes import Processes, is_one_of_several, is_orphan
+from broker.management.processes import (
+    Processes,
+    forked,
+    is_one_of_several,
+    is_orphan,
+)
 
 LOOK_S = 1.0
 
@@ -43,8 +48,8 @@ class Command(BaseCommand):
             "--processes",
             type=int,
             default=1,
-            help="processes that run the handlers; for work that keeps a processor"
-            " busy, one for each processor",
+            help="processes that run the handlers, forks of this one; for work that"
+            " keeps a processor busy, one for each processor",
         )
 
     def handle(
@@ -71,21 +76,23 @@ class Command(BaseCommand):
         ]
         if not is_one_of_several():
             self.tell(handlers)
-        if processes > 1:
-            options = [f"--concurrency={concurrency}"] if concurrency else []
-            options += [f"--queue={one}" for one in queue or ()]
-            several = Processes([["broker_dispatch", *options]] * processes)
-            on_signal(several.stopping.set)
-            several.run(self.say)
-        else:
-            self.dispatch(handlers)
-
-    def dispatch(self, handlers: list[Handler]) -> None:
         stop = threading.Event()
-        on_signal(stop.set)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        # It loads what it needs here, and not while messages are handled.
+        dispatch = partial(self.dispatch, handlers, Housekeeper(), stop)
+        if processes > 1:
+            # Forks inherit the event and the signal handlers.
+            begin = partial(forked, dispatch)
+            Processes([begin] * processes, stopping=stop).run(self.say)
+        else:
+            dispatch()
+
+    def dispatch(
+        self, handlers: list[Handler], housekeeper: Housekeeper, stop: threading.Event
+    ) -> None:
         dispatcher = Dispatcher(handlers)
         dispatcher.start()
-        housekeeper = Housekeeper()
         housekeeper.start()
         while not (stop.wait(LOOK_S) or is_orphan()):
             pass
@@ -110,9 +117,3 @@ class Command(BaseCommand):
     def say(self, sentence: str) -> None:
         self.stdout.write(sentence)
         self.stdout.flush()
-
-
-def on_signal(stop: Callable[[], object]) -> None:
-    """Stop at Ctrl-C, or when the process is terminated."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop())

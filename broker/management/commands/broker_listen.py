@@ -7,6 +7,7 @@ import gc
 import resource
 import signal
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import NamedTuple
 
 from django.conf import settings
@@ -18,7 +19,7 @@ from broker.amqp.listener import Listener
 from broker.checks import BROKER, refuse_unsafe_server
 from broker.errors import UnsafeServer
 from broker.management import processes
-from broker.management.processes import Processes
+from broker.management.processes import Processes, spawned
 
 LOOK_S = 1.0
 STOP_WITHIN_S = 19.5
@@ -85,9 +86,8 @@ class Command(BaseCommand):
         options = [f"--host={where.host}", f"--port={where.port}"]
         if where.tls_port is not None:
             options.append(f"--tls-port={where.tls_port}")
-        several = Processes(
-            [["broker_listen", *options]] * count, stop_within_s=STOP_WITHIN_S
-        )
+        begin = partial(spawned, ["broker_listen", *options])
+        several = Processes([begin] * count, stop_within_s=STOP_WITHIN_S)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: several.stopping.set())
         with ExitStack() as held:

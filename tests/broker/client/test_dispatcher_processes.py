@@ -47,6 +47,8 @@ def test_processes_share_the_messages_and_one_that_dies_is_replaced(
     until(lambda: ConnectionConsumer.objects.count() == 2)
     assert {one.server_sessions for one in ConnectionConsumer.objects.all()} == {2}
     first = parent.children()
+    # They are forks: none loads the project anew.
+    assert [one.cmdline() for one in first] == [parent.cmdline()] * 2
     put_many(make_messages(20, address="parsed"))
     until(lambda: not Ready.objects.exists() and not Claim.objects.exists())
 

@@ -8,12 +8,15 @@ from datetime import datetime
 import pytest
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
+from django.template import Template
+from django.test.signals import template_rendered
 
 from broker.models import Kind, Queue
 from broker.monitoring import dead_letter_queues
 from broker.queueing import journal
 from broker.queueing.journal import Depth
 from broker.queueing.put import put
+from dashboards import duties
 from dashboards.live import attention, depths, publisher, samples
 from dashboards.tasks import publish_depths
 from tests.make import NOON, make_queue, seconds
@@ -76,6 +79,7 @@ class Page:
         self.layer = get_channel_layer()
         self.name = async_to_sync(self.layer.new_channel)()
         async_to_sync(self.layer.group_add)(depths.GROUP, self.name)
+        publisher.note_page()
 
     def received(self, count: int) -> list[str]:
         """The first ``count`` parcels; waits for them."""
@@ -181,6 +185,33 @@ def test_without_an_open_page_numbers_are_published_every_five_seconds(
 
     samples.memory().expire(samples.KEY, samples.STALE_S - 5)
     assert publisher.is_due(), "it is five seconds old"
+
+
+@pytest.mark.usefixtures("redis", "orders")
+def test_a_dispatcher_publishes_as_seldom_as_a_worker_of_celery() -> None:
+    (duty,) = duties.DUTIES
+    assert duty.is_due()
+
+    duty.run()
+
+    assert not duty.is_due(), "no page is open, and a sample is new"
+
+
+@pytest.mark.usefixtures("redis", "orders")
+def test_without_an_open_page_nothing_is_rendered() -> None:
+    rendered: list[str] = []
+
+    def note(template: Template, **_: object) -> None:
+        rendered.append(template.name or "")
+
+    template_rendered.connect(note)
+    publisher.publish(now=NOON)
+    assert rendered == []
+
+    publisher.note_page()
+    put("orders", b"one")
+    publisher.publish(now=NOON)
+    assert "dashboards/_sums.html" in rendered
 
 
 @pytest.mark.usefixtures("redis", "orders")
