@@ -6,7 +6,7 @@ Neither Django nor Spark is needed to read a declaration.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
@@ -75,7 +75,7 @@ class Column:
     title: str
     type: Kind
     # The unit, shown after numbers. Of a moment: the hour or the minute that the row is
-    # of; pages add up rows of minutes by hour.
+    # of; rows of minutes are added up by hour, and shown to whoever asks for them.
     unit: str = ""
     # A filter for the messages that the cell counts, with names of columns in braces:
     # "origin:{queue} cause:{cause}". Their cells are quoted and filled in. If cells
@@ -174,14 +174,31 @@ class Report:
         return self.tells is not None
 
     @property
+    def time(self) -> Column | None:
+        """The column of the hour or the minute that each row is of."""
+        moments = (one for one in self.columns if one.type == "moment")
+        return next((one for one in moments if one.unit in ("hour", "minute")), None)
+
+    @property
     def is_of_minutes(self) -> bool:
-        return any(o.type == "moment" and o.unit == "minute" for o in self.columns)
+        return self.time is not None and self.time.unit == "minute"
+
+    @property
+    def by_hour(self) -> Report:
+        """A report of minutes as one of hours; another as it is."""
+        if self.time is None or self.time.unit == "hour":
+            return self
+        hour = replace(self.time, title="Hour", unit="hour")
+        columns = tuple(hour if one == self.time else one for one in self.columns)
+        return replace(self, columns=columns)
 
     @property
     def adds_up(self) -> bool:
-        """Whether all numbers are counts that can be added up."""
-        numbers = {"count", "number", "share", "seconds"}
-        return all(one.has_sum for one in self.columns if one.type in numbers)
+        """Whether all of a row but its day, its time and its queue are counts that can
+        be added up."""
+        others = [one for one in self.columns if not one.has_sum and one != self.time]
+        kinds = sorted(one.type for one in others)
+        return kinds == ["day", "queue"] and not self.tells
 
     @property
     def ddl(self) -> str:
