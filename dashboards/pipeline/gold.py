@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from dashboards.models import PublishedDay
-from dashboards.pipeline import sources
+from dashboards.pipeline import sources, totals
 from dashboards.pipeline.manifest import DAY, SILVER, Span, current, place
 from dashboards.pipeline.report_rows import publish, table_of
 from dashboards.reports.declaration import AS_OF, DAYS, Report
@@ -84,9 +84,10 @@ def count(
 ) -> pa.Table:
     """The report's rows for some days, with exactly its columns, checked."""
     inputs = {one: sources.table_of(spark, one, span) for one in report.inputs}
-    built = report.build(inputs, values)
-    found = stored(report, built).toArrow()
-    report.check(inputs, found.to_pylist())
+    found = stored(report, report.build(inputs, values)).toArrow()
+    totals.require(report, found, totals.of_days(report, inputs, span))
+    if report.check:
+        report.check(inputs, found.to_pylist())
     return found
 
 

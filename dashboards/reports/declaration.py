@@ -107,6 +107,16 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Total:
+    """A check: some columns, added up over all rows, are a number of rows of inputs."""
+
+    claim: str  # a sentence without a full stop
+    columns: tuple[str, ...]
+    # by table of silver: a condition in SQL for the rows that count
+    rows: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Parameter:
     """A parameter of a report."""
 
@@ -155,7 +165,9 @@ class Report:
     inputs: tuple[str, ...]  # names of tables, from ``TABLES``
     columns: tuple[Column, ...]
     build: Build
-    check: Check  # gets the same inputs and the rows; raises ReportError
+    totals: tuple[Total, ...] = ()  # checked before rows are published
+    # for what totals cannot say: gets the same inputs and the rows; raises ReportError
+    check: Check | None = None
     charts: tuple[Chart, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     version: int = 1  # increased when old days must be built again
@@ -223,11 +235,17 @@ class Report:
         names = [one.name for one in self.columns]
         used = [*(c.x for c in self.charts), *(c.y for c in self.charts)]
         used += [c.series for c in self.charts if c.series]
+        summed = [name for one in self.totals for name in one.columns]
+        counted = [table for one in self.totals for table in one.rows]
+        silver = set(self.inputs) - {"messages"}
         told = [
             (not self.question.endswith("?"), "its question is none"),
             (set(self.inputs) - set(TABLES), "an input is no table"),
             (len(names) != len(set(names)), "two columns have one name"),
             (set(used) - set(names), "a chart shows no column"),
+            (set(summed) - set(names), "a total adds up no column"),
+            (set(counted) - silver, "a total counts no input from silver"),
+            (not self.totals and not self.check, "nothing checks it"),
             (self.is_by_day and "day" not in names, "it is by day, and has none"),
             (self.is_of_minutes and not self.adds_up, "its minutes do not add up"),
         ]
