@@ -47,8 +47,10 @@ def stories(spark: SparkSession) -> dict[str, list[Story]]:
         one: sources.silver_of(spark, one, span) for one in discover()["what-if"].inputs
     }
     found: dict[str, list[Story]] = {}
-    for row in what_if.stories(inputs, "*").toArrow().to_pylist():
-        found.setdefault(row["queue"], []).append(policy_replay.story_of(row))
+    for rows in what_if.stories(inputs, "*").toArrow().to_batches():
+        stories = policy_replay.stories_in(rows)
+        for queue, story in zip(rows["queue"].to_pylist(), stories, strict=True):
+            found.setdefault(queue, []).append(story)
     return found
 
 
