@@ -218,8 +218,6 @@ def cells_of_rows() -> list[dict[str, Any]]:
 def test_minutes_with_numbers_that_do_not_add_up_are_no_report() -> None:
     about = discover()["throughput"]
     columns = (*about.columns, Column("wait", "Wait", "seconds"))
-    wrong = Report(
-        "x", "X", "Why?", about.inputs, columns, build=about.build, check=about.check
-    )
+    wrong = Report("x", "X", "Why?", about.inputs, columns, about.build, about.totals)
     assert wrong.faults() == ["x: its minutes do not add up"]
     assert discover()["expiry"].by_hour is discover()["expiry"]
