@@ -49,7 +49,6 @@ from console.api import (
     own_rights,
     problems,
     queues,
-    reports,
     requests,
     rules,
     settings,
@@ -72,6 +71,7 @@ from console.api.messages import (
     taking,
     tasks,
 )
+from console.api.reports import reports
 
 PARTS = (
     *(search, detail, sending, taking, branches, decisions),

@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Case, DateTimeField, F, FloatField, Sum, Value, When
 from django.db.models.functions import Abs, Cast, Trunc
 
+from dashboards.pages.by_minute import MINUTE, MinuteRows
 from dashboards.pages.charts import Drawing, Points, Series, draw, every_step
 from dashboards.pages.results import Found, ResultsQuery, text_of, value_of
 from dashboards.reports import Chart, Column, Report
@@ -20,15 +21,20 @@ MOST_PLACES = 1500  # places of a line; no other chart has more
 MOST_BARS = 120
 Colours = dict[tuple[str, str | None], int]  # by column of the series, and key
 Sums = dict[tuple[Any, str | None], float]
+HOUR = "hour"
 LENGTHS = {
-    "minute": timedelta(minutes=1),
-    "hour": timedelta(hours=1),
+    MINUTE: timedelta(minutes=1),
+    HOUR: timedelta(hours=1),
     "day": timedelta(days=1),
 }
 
 
 def drawings(rows: Found, wanted: ResultsQuery) -> list[Drawing]:
-    """The charts of a report for the selected rows; none without rows."""
+    """The charts of a report for the selected rows; none without rows.
+
+    Args:
+        rows: as ``results.found``; also if minutes are asked for.
+    """
     colours: Colours = {}
     drawn = (drawing(rows, one, wanted, colours) for one in wanted.report.charts)
     return [one for one in drawn if one]
@@ -40,7 +46,7 @@ def drawing(
     """One chart; it keeps the colours of the charts before it, and adds its own."""
     columns = {one.name: one for one in wanted.report.columns}
     x, y = columns[chart.x], columns[chart.y]
-    by = part_of_time(wanted) if x.type == "moment" else ""
+    by = part_of_time(wanted, x) if x.type == "moment" else ""
     plan = Drawing(chart, x, y, [], columns.get(chart.series), by)
     points = points_of(rows, wanted, plan)
     if not points.series or not points.places:
@@ -68,12 +74,13 @@ def coloured(series: Sequence[Series], column: str, colours: Colours) -> list[Se
     return [replace(one, n=found[one.key]) for one in series]
 
 
-def part_of_time(wanted: ResultsQuery) -> str:
+def part_of_time(wanted: ResultsQuery, x: Column) -> str:
     """The unit of time to sum by, so that a line has few enough points."""
     if not wanted.report.is_by_day:
-        return "hour"
+        return HOUR
     span = timedelta(days=wanted.days)
-    return next(one for one, length in LENGTHS.items() if span / length <= MOST_PLACES)
+    units = [one for one in LENGTHS if one != MINUTE or x.unit != HOUR]
+    return next(one for one in units if span / LENGTHS[one] <= MOST_PLACES)
 
 
 def points_of(rows: Found, wanted: ResultsQuery, plan: Drawing) -> Points:
@@ -81,22 +88,25 @@ def points_of(rows: Found, wanted: ResultsQuery, plan: Drawing) -> Points:
     place = place_of(x, wanted.report, by)
     amount = Cast(text_of(y), FloatField())
     name = text_of(of) if of else Value("")
-    rows = rows.order_by().annotate(place=place, name=name, amount=amount)
-    rows = rows.exclude(place=None).exclude(amount=None)
-    totals = rows.values_list("name").annotate(total=Sum("amount"))
+    every = rows.order_by().annotate(place=place, name=name, amount=amount)
+    every = every.exclude(place=None).exclude(amount=None)
+    totals = every.values_list("name").annotate(total=Sum("amount"))
     totals = totals.annotate(size=Sum(Abs("amount"))).exclude(size=0)
     most = MOST_ROWS if plan.chart.type == "grid" else MOST_SERIES
     largest = list(totals.order_by("-total", "name")[: most + 1])
     named = [key for key, *_ in largest[:most]]
     known = [one for one in named if one is not None]
-    summed = rows.annotate(
-        key=Case(When(name__in=known, then=F("name")), default=Value(None))
-    )
-    found = summed.values_list("place", "key").annotate(total=Sum("amount"))
-    sums = {
-        (one, key): total
-        for one, key, total in found.order_by("-place")[: MOST_PLACES * most]
-    }
+    if wanted.is_by_minute and by == MINUTE:
+        sums = MinuteRows.of(rows, wanted.report).totals(y, known)
+    else:
+        summed = every.annotate(
+            key=Case(When(name__in=known, then=F("name")), default=Value(None))
+        )
+        found = summed.values_list("place", "key").annotate(total=Sum("amount"))
+        sums = {
+            (one, key): total
+            for one, key, total in found.order_by("-place")[: MOST_PLACES * most]
+        }
     places = places_of(sums, wanted, x, by)
     return Points(sums, places, series_of(sums, known))
 

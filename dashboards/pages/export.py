@@ -16,7 +16,7 @@ from django.template.loader import render_to_string
 
 from dashboards.models import ReportRun
 from dashboards.pages import cells, results
-from dashboards.pages.by_hour import HourlyRows
+from dashboards.pages.by_minute import MinuteRows
 from dashboards.pages.csv_safety import CsvSink, harmless
 from dashboards.pages.results import Found, ResultsQuery
 from dashboards.reports import Report
@@ -61,7 +61,7 @@ def write(
     return WRITERS[kind](every, wanted.report)
 
 
-def values(rows: Found | HourlyRows, report: Report) -> Iterator[Values]:
+def values(rows: Found | MinuteRows, report: Report) -> Iterator[Values]:
     for row in rows.iterator(chunk_size=PAGE):
         yield cells.values(report, row)
 

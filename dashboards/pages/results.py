@@ -28,7 +28,7 @@ from django.utils import timezone
 
 from broker.security import authorities, redaction
 from dashboards.models import ReportRow, ReportRun
-from dashboards.pages import by_hour
+from dashboards.pages.by_minute import MINUTE, MinuteRows
 from dashboards.reports import Column, Report
 from dashboards.reports.quality import CheckResult
 
@@ -51,23 +51,23 @@ class ResultsQuery:
     queue: str = ""
     run: int | None = None  # the id of a run of a report with parameters
     sort: str = ""  # the name of a column, with a minus for descending order
-    # whether rows of minutes are added up; then ``report`` is of hours
-    adds_up: bool = False
+    # whether minutes are asked for; if not, ``report`` is of hours
+    is_by_minute: bool = False
 
     @classmethod
     def of(cls, report: Report, said: Mapping[str, Any]) -> ResultsQuery:
         days, run = str(said.get("days", "")), str(said.get("run", ""))
         sort = str(said.get("sort", ""))
         names = {one.name for one in report.columns}
-        hourly = by_hour.of_hours(report) if said.get("by") == by_hour.HOUR else report
+        is_by_minute = report.is_of_minutes and said.get("by") == MINUTE
         return cls(
-            hourly,
+            report if is_by_minute else report.by_hour,
             timezone.now().date(),
             days=int(days) if days in map(str, PERIODS) else USUAL,
             queue=str(said.get("queue", "")),
             run=number(run),
             sort=sort if sort.removeprefix("-") in names else "",
-            adds_up=hourly is not report,
+            is_by_minute=is_by_minute,
         )
 
     @property
@@ -179,17 +179,23 @@ def value_of(column: Column, report: Report) -> Combinable:
     return text  # days and times sort as text
 
 
-def in_order(rows: Found, wanted: ResultsQuery) -> Found | by_hour.HourlyRows:
+def in_order(rows: Found, wanted: ResultsQuery) -> Found | MinuteRows:
     """Rows by the chosen column; by default the newest first, and of the same day or
     time the largest.
+
+    Raises:
+        FileLost: minutes are asked for, and a day has no file.
     """
-    by = [F("day").desc(nulls_last=True)]
-    by = [sorting(one, wanted) for one in chosen(wanted)] + by
-    if wanted.report.is_by_day:
-        by += [sorting(one, wanted) for one in usual(wanted.report)]
-    if wanted.adds_up:
-        return by_hour.HourlyRows.of(rows, wanted.report).order_by(*by)
-    return rows.order_by(*by, "n", "pk")
+    names = chosen(wanted) + (usual(wanted.report) if wanted.report.is_by_day else [])
+    if wanted.is_by_minute:
+        order: dict[str, str] = {}
+        for one in names:
+            is_down = one.startswith("-")
+            order.setdefault(
+                one.removeprefix("-"), "descending" if is_down else "ascending"
+            )
+        return MinuteRows.of(rows, wanted.report).order_by([*order.items()])
+    return rows.order_by(*(sorting(one, wanted.report) for one in names), "n", "pk")
 
 
 def chosen(wanted: ResultsQuery) -> list[str]:
@@ -197,18 +203,18 @@ def chosen(wanted: ResultsQuery) -> list[str]:
 
 
 def usual(report: Report) -> list[str]:
-    """The order within a day: the newest hour, the largest first count, the queue."""
-    time = by_hour.times(report)
+    """The newest day and hour, the largest first count, the queue."""
     counts = [f"-{one.name}" for one in report.columns if one.has_sum]
     names = [one.name for one in queue_columns(report)]
-    return [*([f"-{time.name}"] if time else []), *counts[:1], *names]
+    times = [f"-{report.time.name}"] if report.time else []
+    return ["-day", *times, *counts[:1], *names]
 
 
-def sorting(said: str, wanted: ResultsQuery) -> OrderBy:
+def sorting(said: str, report: Report) -> OrderBy:
     """How rows are sorted by a column, with a minus for descending order."""
     name = said.removeprefix("-")
-    column = next(one for one in wanted.report.columns if one.name == name)
-    value = F(name) if wanted.adds_up else value_of(column, wanted.report)
+    column = next(one for one in report.columns if one.name == name)
+    value = value_of(column, report)
     is_down = said.startswith("-")
     found: OrderBy = (value.desc if is_down else value.asc)(nulls_last=True)  # type: ignore[attr-defined]
     return found

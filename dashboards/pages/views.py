@@ -6,11 +6,12 @@ report; the report's declaration defines its content.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import permission_required
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -24,9 +25,8 @@ from django.views.decorators.http import (
 from django_htmx.http import HttpResponseClientRefresh
 
 from broker.security.users import User
-from dashboards.models import ReportRow, ReportRun
+from dashboards.models import ReportRun
 from dashboards.pages import (
-    by_hour,
     cells,
     chart_series,
     results,
@@ -38,6 +38,7 @@ from dashboards.pages import export as exports
 from dashboards.pages.results import PERIODS, ResultsQuery
 from dashboards.pipeline import runs
 from dashboards.reports import Report, discover
+from dashboards.reports.errors import FileLost
 
 PAGE = 100  # rows on a page
 HISTORY = 20  # runs shown
@@ -77,9 +78,15 @@ def shown(
     asked = None
     if wanted.run is not None and "run" in request.GET:
         asked = seen.filter(pk=wanted.run).first()
-    rows = results.found(request.user, wanted)
-    ordered: Any = results.in_order(rows, wanted)
-    page = Paginator(ordered, PAGE).get_page(request.GET.get("page"))
+    unreadable = ""
+    try:
+        content = table(request, wanted)
+    except FileLost as error:  # of minutes; hours are in the database
+        wanted, unreadable = (
+            replace(wanted, report=about.by_hour, is_by_minute=False),
+            str(error),
+        )
+        content = table(request, wanted)
     start = asked.parameters if asked else {}
     state = status(about, request.user, asked)
     is_active = state["run"] and state["run"].is_active
@@ -88,6 +95,7 @@ def shown(
         "checked": checked,
         "checks": results.checks_seen_by(request.user, checked),
         "wanted": wanted,
+        "unreadable": unreadable,
         "periods": PERIODS,
         "form": form or run_requests.ParametersForm(about, request.user, start=start),
         "asked": asked,
@@ -95,7 +103,7 @@ def shown(
         "schedules": schedules.of(about, schedules.every()),
         "may_see_some": results.may_see_some(request.user, about),
         "has_notes": any(one.note for one in about.columns),
-        "has_minutes": wanted.adds_up or by_hour.of_hours(about) is not about,
+        "has_minutes": about.is_of_minutes,
         "has_queues": bool(results.queue_columns(about)),
         "query": query_of(request),
         "most": exports.MOST,
@@ -104,15 +112,21 @@ def shown(
     return render(
         request,
         "dashboards/report.html",
-        context | state | table(page, wanted, rows),
+        context | state | content,
         status=status_code,
     )
 
 
-def table(
-    page: Page[ReportRow], wanted: ResultsQuery, rows: results.Found
-) -> dict[str, Any]:
+def table(request: HttpRequest, wanted: ResultsQuery) -> dict[str, Any]:
+    """A page of rows, charts and sums of all rows.
+
+    Raises:
+        FileLost: minutes are asked for, and a day has no file.
+    """
     about = wanted.report
+    rows = results.found(request.user, wanted)
+    ordered: Any = results.in_order(rows, wanted)
+    page = Paginator(ordered, PAGE).get_page(request.GET.get("page"))
     listed = [cells.shown(about, row) for row in page.object_list]
     sums = results.sums(rows, about) if listed else {}
     return {
@@ -199,7 +213,10 @@ def export(request: HttpRequest, slug: str) -> HttpResponseBase:
     done = exports.shown_run(about, wanted)
     rows = results.found(request.user, wanted)
     headers = exports.headers(kind, about, timezone.now())
-    content = exports.write(kind, rows, wanted, done)
+    try:
+        content = exports.write(kind, rows, wanted, done)
+    except FileLost:  # the page says so
+        return redirect(f"{page_of(about, None)}?{query_of(request)}")
     return streaming.streamed(request, content, headers)
 
 
@@ -207,7 +224,7 @@ def wanted_of(request: HttpRequest, about: Report) -> ResultsQuery:
     """The query of the URL; for a report with parameters, the last successful run by
     default.
     """
-    said: dict[str, str] = {"by": by_hour.HOUR} | request.GET.dict()
+    said: dict[str, str] = request.GET.dict()
     if about.is_by_day:
         said.pop("run", None)
     elif not results.number(said.get("run", "")):

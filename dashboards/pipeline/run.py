@@ -27,6 +27,7 @@ from dashboards.pipeline import (
     gold,
     locks,
     manifest,
+    report_rows,
     runs,
     silver_days,
     sources,
@@ -76,7 +77,7 @@ def steps(run: ReportRun, report: Report) -> None:
         found = gold.answer(spark, report, run.parameters, as_of)
     with transaction.atomic():
         end(run, as_of, sources.last_window(), found.num_rows)
-        gold.keep(run, report, found)
+        report_rows.keep(run, report, found)
 
 
 def last_as_of(run: ReportRun) -> datetime | None:

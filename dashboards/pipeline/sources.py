@@ -17,6 +17,7 @@ from django.db import models
 from django.db.models import Max
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
 
 from dashboards.models import ArchiveFile, ExportWindow
 from dashboards.pipeline import silver
@@ -132,10 +133,13 @@ def read(
         if is_there(file):
             paths[file.version].append(str(place(file)))
     found = [readers[version](spark, some) for version, some in paths.items()]
-    nothing = spark.createDataFrame([], schema)
-    return (
-        reduce(DataFrame.unionByName, found, nothing) if len(found) != 1 else found[0]
-    )
+    return reduce(DataFrame.unionByName, found) if found else nothing(spark, schema)
+
+
+def nothing(spark: SparkSession, schema: str) -> DataFrame:
+    """No rows, and Spark knows: it does no work for them."""
+    row = F.lit(None).cast(DataType.fromDDL(schema)).alias("row")
+    return spark.range(0).where("false").select(row).select("row.*")
 
 
 def table_of(spark: SparkSession, table: str, span: Span) -> DataFrame:
@@ -161,7 +165,7 @@ def silver_of(spark: SparkSession, table: str, span: Span) -> DataFrame:
         require_readable(file)
     schema = silver.SCHEMAS[table]
     if not files:
-        return spark.createDataFrame([], schema)
+        return nothing(spark, schema)
     return spark.read.schema(schema).parquet(*(str(place(file)) for file in files))
 
 

@@ -26,12 +26,13 @@ from dashboards.reports.declaration import (
     Parameter,
     Report,
     Rows,
+    Total,
     Values,
 )
 
 __all__ = [
-    "Chart", "Column", "Inputs", "Parameter", "Report", "Rows", "Values", "discover",
-    "nightly", "report",
+    "Chart", "Column", "Inputs", "Parameter", "Report", "Rows", "Total", "Values",
+    "discover", "nightly", "report",
 ]  # fmt: skip
 
 # Modules of this package that are not reports.
@@ -50,7 +51,8 @@ def report(  # noqa: PLR0913  # each is named where it is used
     question: str,
     inputs: tuple[str, ...],
     columns: tuple[Column, ...],
-    check: Check,
+    totals: tuple[Total, ...] = (),
+    check: Check | None = None,
     charts: tuple[Chart, ...] = (),
     parameters: tuple[Parameter, ...] = (),
     version: int = 1,
@@ -64,8 +66,8 @@ def report(  # noqa: PLR0913  # each is named where it is used
         if slug in REPORTS:
             raise ValueError(f"there is a report {slug!r} already")
         about = Report(
-            slug, title, question, inputs, columns, build, check, charts, parameters,
-            version, keep_days, nightly, tells,
+            slug, title, question, inputs, columns, build, totals, check, charts,
+            parameters, version, keep_days, nightly, tells,
         )  # fmt: skip
         if faults := about.faults():
             raise ValueError("; ".join(faults))

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports import Chart, Column, Inputs, Total, Values, report
 from dashboards.reports.common_sql import spread
-from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -97,19 +96,6 @@ COLUMNS = (
 )
 
 
-def check(inputs: Inputs, rows: Rows) -> None:
-    """Check the sums against the transfers."""
-    found = inputs["transfers"].where("counted")
-    counted = sum(row[column] for row in rows for column in OUTCOMES)
-    require_equal("every message that counts has one outcome", counted, found.count())
-    transformed = sum(row["transformed"] for row in rows)
-    claim = "every message that was transformed is counted once"
-    require_equal(claim, transformed, found.where("transformed").count())
-    of_reasons = sum(row[column] for row in rows for column in FAILURES)
-    failed = sum(row["failed"] for row in rows)
-    require_equal("every failure has one reason", of_reasons, failed)
-
-
 @report(
     "bridge-transfers",
     title="Bridge transfers by link and day",
@@ -121,7 +107,23 @@ def check(inputs: Inputs, rows: Rows) -> None:
         Chart("Failed by day", "bars", "day", "failed", "link"),
         Chart("Expired by day", "bars", "day", "expired", "link"),
     ),
-    check=check,
+    totals=(
+        Total(
+            "every message that counts has one outcome",
+            (*OUTCOMES,),
+            {"transfers": "counted"},
+        ),
+        Total(
+            "every message that was transformed is counted once",
+            ("transformed",),
+            {"transfers": "counted AND transformed"},
+        ),
+        Total(
+            "every failure has one reason",
+            ("failed",),
+            {"transfers": f"counted AND outcome IN {(*FAILURES.values(),)}"},
+        ),
+    ),
 )
 def build(inputs: Inputs, _: Values) -> DataFrame:
     counts = ", ".join(

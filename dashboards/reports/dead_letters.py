@@ -10,20 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports import Chart, Column, Inputs, Total, Values, report
 from dashboards.reports.common_sql import CAUSE, DEAD
-from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 LINK = "origin:{queue} cause:{cause} died:{day}"
-
-
-def check(inputs: Inputs, rows: Rows) -> None:
-    counted = sum(row["dead_letters"] for row in rows)
-    died = inputs["lifelines"].where(DEAD).count()
-    require_equal("every dead letter is counted once", counted, died)
 
 
 @report(
@@ -41,7 +34,11 @@ def check(inputs: Inputs, rows: Rows) -> None:
     charts=(
         Chart("Dead letters by day and cause", "bars", "day", "dead_letters", "cause"),
     ),
-    check=check,
+    totals=(
+        Total(
+            "every dead letter is counted once", ("dead_letters",), {"lifelines": DEAD}
+        ),
+    ),
 )
 def build(inputs: Inputs, _: Values) -> DataFrame:
     lifelines = inputs["lifelines"]

@@ -6,7 +6,7 @@ Neither Django nor Spark is needed to read a declaration.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
@@ -75,7 +75,7 @@ class Column:
     title: str
     type: Kind
     # The unit, shown after numbers. Of a moment: the hour or the minute that the row is
-    # of; pages add up rows of minutes by hour.
+    # of; rows of minutes are added up by hour, and shown to whoever asks for them.
     unit: str = ""
     # A filter for the messages that the cell counts, with names of columns in braces:
     # "origin:{queue} cause:{cause}". Their cells are quoted and filled in. If cells
@@ -104,6 +104,16 @@ class Chart:
     y: str  # the name of a column of numbers; rows with the same x are summed
     series: str = ""  # the name of a column; each of its values is a series
     unit: str = ""
+
+
+@dataclass(frozen=True)
+class Total:
+    """A check: some columns, added up over all rows, are a number of rows of inputs."""
+
+    claim: str  # a sentence without a full stop
+    columns: tuple[str, ...]
+    # by table of silver: a condition in SQL for the rows that count
+    rows: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -155,7 +165,9 @@ class Report:
     inputs: tuple[str, ...]  # names of tables, from ``TABLES``
     columns: tuple[Column, ...]
     build: Build
-    check: Check  # gets the same inputs and the rows; raises ReportError
+    totals: tuple[Total, ...] = ()  # checked before rows are published
+    # for what totals cannot say: gets the same inputs and the rows; raises ReportError
+    check: Check | None = None
     charts: tuple[Chart, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     version: int = 1  # increased when old days must be built again
@@ -174,14 +186,31 @@ class Report:
         return self.tells is not None
 
     @property
+    def time(self) -> Column | None:
+        """The column of the hour or the minute that each row is of."""
+        moments = (one for one in self.columns if one.type == "moment")
+        return next((one for one in moments if one.unit in ("hour", "minute")), None)
+
+    @property
     def is_of_minutes(self) -> bool:
-        return any(o.type == "moment" and o.unit == "minute" for o in self.columns)
+        return self.time is not None and self.time.unit == "minute"
+
+    @property
+    def by_hour(self) -> Report:
+        """A report of minutes as one of hours; another as it is."""
+        if self.time is None or self.time.unit == "hour":
+            return self
+        hour = replace(self.time, title="Hour", unit="hour")
+        columns = tuple(hour if one == self.time else one for one in self.columns)
+        return replace(self, columns=columns)
 
     @property
     def adds_up(self) -> bool:
-        """Whether all numbers are counts that can be added up."""
-        numbers = {"count", "number", "share", "seconds"}
-        return all(one.has_sum for one in self.columns if one.type in numbers)
+        """Whether all of a row but its day, its time and its queue are counts that can
+        be added up."""
+        others = [one for one in self.columns if not one.has_sum and one != self.time]
+        kinds = sorted(one.type for one in others)
+        return kinds == ["day", "queue"] and not self.tells
 
     @property
     def ddl(self) -> str:
@@ -206,11 +235,17 @@ class Report:
         names = [one.name for one in self.columns]
         used = [*(c.x for c in self.charts), *(c.y for c in self.charts)]
         used += [c.series for c in self.charts if c.series]
+        summed = [name for one in self.totals for name in one.columns]
+        counted = [table for one in self.totals for table in one.rows]
+        silver = set(self.inputs) - {"messages"}
         told = [
             (not self.question.endswith("?"), "its question is none"),
             (set(self.inputs) - set(TABLES), "an input is no table"),
             (len(names) != len(set(names)), "two columns have one name"),
             (set(used) - set(names), "a chart shows no column"),
+            (set(summed) - set(names), "a total adds up no column"),
+            (set(counted) - silver, "a total counts no input from silver"),
+            (not self.totals and not self.check, "nothing checks it"),
             (self.is_by_day and "day" not in names, "it is by day, and has none"),
             (self.is_of_minutes and not self.adds_up, "its minutes do not add up"),
         ]

@@ -18,14 +18,17 @@ in microseconds.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum, auto
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker.settlement.redelivery_policy import Redeliver, dispose
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
 MOST = 1000  # simulated attempts; after them a message counts as still being tried
 FOR_EVER = 2**62
@@ -70,6 +73,8 @@ class Try(NamedTuple):
     failed: bool
     cause: str | None
     due_at: int | None  # when the next delivery is due
+    message_id: int = 0
+    stay: int = 0
 
     @property
     def due(self) -> int:
@@ -162,8 +167,10 @@ def bounds(story: Story, policy: Policy | None) -> tuple[Fate, Fate]:
     twice the recorded one."""
     if policy is None:
         return (recorded(story),) * 2
-    least = replay(story, policy, hopeful=False)
-    return least, replay(story, policy, hopeful=True)
+    most = replay(story, policy, hopeful=True)
+    if story.at(story.tries[0].got_at + most.later_us) is not AttemptKnowledge.UNKNOWN:
+        return most, most  # hope ends at the first attempt whose outcome is unknown
+    return replay(story, policy, hopeful=False), most
 
 
 def replay(
@@ -223,37 +230,47 @@ def spread(story: Story, policy: Policy, attempt: int) -> float:
     return dice.uniform(-1, 1)
 
 
-def story_of(row: Mapping[str, Any]) -> Story:
-    """The story in a row of ``what_if.stories``; at least one of its tries failed."""
-    seen = row["tries"]
-    opening = next(one for one in seen if one["failed"])
-    whose = (opening["message_id"], opening["stay"])
-    tries = [
-        told(one)
-        for one in seen
-        if (one["message_id"], one["stay"]) == whose
-        and one["got_at"] >= opening["got_at"]
-    ]
-    later = [one for one in seen if one["got_at"] >= opening["got_at"]]
-    succeeds_from = next((o["got_at"] for o in later if not o["failed"]), None)
+def stories_in(rows: RecordBatch) -> Iterator[Story]:
+    """The stories in rows of ``what_if.stories``."""
+    tries = rows["tries"]
+    fields = dict(
+        zip(tries.type.value_type.names, tries.flatten().flatten(), strict=True)
+    )
+    columns = (fields[name].to_pylist() for name in Try._fields)
+    seen = list(map(Try._make, zip(*columns, strict=True)))
+    ends = tries.value_lengths().to_pylist()
+    others = (
+        rows[one].to_pylist() for one in ("stay_ended_at", "usual_took", "usual_lag")
+    )
+    end = 0
+    for many, *known in zip(ends, *others, strict=True):
+        begin, end = end, end + many
+        yield story_of(seen[begin:end], *known)
+
+
+def story_of(
+    seen: Sequence[Try], stay_ended_at: int | None, usual_took: int, usual_lag: int
+) -> Story:
+    """The story of the deliveries of a message and its copies, one of which failed."""
+    opening = next(one for one in seen if one.failed)
+    whose = (opening.message_id, opening.stay)
+    later = [one for one in seen if one.got_at >= opening.got_at]
+    tries = [one for one in later if (one.message_id, one.stay) == whose]
+    succeeds_from = next((one.got_at for one in later if not one.failed), None)
     failures = [
-        one["got_at"]
+        one.got_at
         for one in later
-        if one["failed"] and (succeeds_from is None or one["got_at"] < succeeds_from)
+        if one.failed and (succeeds_from is None or one.got_at < succeeds_from)
     ]
     return Story(
-        opening["message_id"],
+        opening.message_id,
         tries,
         failures[-1],
         succeeds_from,
-        usual_took=row["usual_took"],
-        usual_lag=row["usual_lag"],
-        until=until(tries[-1], row["stay_ended_at"]),
+        usual_took=usual_took,
+        usual_lag=usual_lag,
+        until=until(tries[-1], stay_ended_at),
     )
-
-
-def told(one: Mapping[str, Any]) -> Try:
-    return Try(*(one[name] for name in Try._fields))
 
 
 def until(last: Try, stay_ended_at: int | None) -> int:

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports import Chart, Column, Inputs, Total, Values, report
 from dashboards.reports.common_sql import DEAD, seconds
-from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -65,27 +64,6 @@ COLUMNS = (
 )
 
 
-def check(inputs: Inputs, rows: Rows) -> None:
-    """Check the sums against deliveries and lifelines."""
-
-    def total(*columns: str) -> int:
-        return sum(row[column] for row in rows for column in columns)
-
-    deliveries, lifelines = inputs["deliveries"], inputs["lifelines"]
-    ended = deliveries.count()
-    require_equal("every delivery is counted once", total("deliveries"), ended)
-    failed = deliveries.where("failed").count()
-    found = total("failed_deliveries")
-    require_equal("every failed delivery is counted once", found, failed)
-    entries = lifelines.where("failed > 0").count()
-    found = total("failed_entries")
-    require_equal("every entry that failed is counted once", found, entries)
-    found = total("rescued", "died", "otherwise")
-    require_equal("every entry that failed ends in one way", found, entries)
-    found = total(*RESCUED)
-    require_equal("every rescue is after some failures", found, total("rescued"))
-
-
 @report(
     "redelivery",
     title="Redelivery by queue and day",
@@ -104,7 +82,35 @@ def check(inputs: Inputs, rows: Rows) -> None:
             "seconds",
         ),
     ),
-    check=check,
+    totals=(
+        Total(
+            "every delivery is counted once", ("deliveries",), {"deliveries": "true"}
+        ),
+        Total(
+            "every failed delivery is counted once",
+            ("failed_deliveries",),
+            {"deliveries": "failed"},
+        ),
+        Total(
+            "every entry that failed is counted once",
+            ("failed_entries",),
+            {"lifelines": "failed > 0"},
+        ),
+        Total(
+            "every entry that failed ends in one way",
+            (
+                "rescued",
+                "died",
+                "otherwise",
+            ),
+            {"lifelines": "failed > 0"},
+        ),
+        Total(
+            "every rescue is after some failures",
+            RESCUED,
+            {"lifelines": "failed > 0 AND ended = 'accepted'"},
+        ),
+    ),
 )
 def build(inputs: Inputs, _: Values) -> DataFrame:
     after = ", ".join(

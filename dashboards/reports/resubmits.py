@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports import Chart, Column, Inputs, Total, Values, report
 from dashboards.reports.common_sql import DEAD, UNKNOWN
-from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 BACK = "parent_end = 'resubmitted'"
+BEGUN = f"{BACK} AND to_date(put_at) = day"
 COLUMNS = (
     Column("day", "Day", "day"),
     Column("queue", "Sent back to", "queue"),
@@ -53,24 +53,6 @@ COLUMNS = (
 )
 
 
-def check(inputs: Inputs, rows: Rows) -> None:
-    """Check the sums against lifelines and open stays."""
-
-    def total(*columns: str) -> int:
-        return sum(row[column] for row in rows for column in columns)
-
-    lifelines, going_on = (inputs[one].where(BACK) for one in ("lifelines", "open"))
-    begun = [
-        one.where("to_date(put_at) = day").count() for one in (lifelines, going_on)
-    ]
-    found = total("resubmitted")
-    require_equal("every copy is sent back once", found, begun[0] + begun[1])
-    found = total("accepted", "died_again", "otherwise")
-    require_equal("every copy ends once", found, lifelines.count())
-    found = total("open")
-    require_equal("every copy that goes on is counted", found, going_on.count())
-
-
 @report(
     "resubmits",
     title="Results of resubmits",
@@ -82,7 +64,23 @@ def check(inputs: Inputs, rows: Rows) -> None:
         Chart("Accepted by day", "bars", "day", "accepted", "cause"),
         Chart("Dead-lettered again by day", "bars", "day", "died_again", "cause"),
     ),
-    check=check,
+    totals=(
+        Total(
+            "every copy is sent back once",
+            ("resubmitted",),
+            {"lifelines": BEGUN, "open": BEGUN},
+        ),
+        Total(
+            "every copy ends once",
+            (
+                "accepted",
+                "died_again",
+                "otherwise",
+            ),
+            {"lifelines": BACK},
+        ),
+        Total("every copy that goes on is counted", ("open",), {"open": BACK}),
+    ),
 )
 def build(inputs: Inputs, _: Values) -> DataFrame:
     columns = "day, queue, put_at, parent_cause, repaired"

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dashboards.reports import Chart, Column, Inputs, Parameter, Rows, Values, report
-from dashboards.reports.policy_replay import Policy, bounds, story_of
+from dashboards.reports.policy_replay import Fate, Policy, bounds, stories_in
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
@@ -172,18 +172,23 @@ def fates(stories: Array, policies: Mapping[str, Policy | None]) -> Array:
     """
     import pyarrow as pa  # noqa: PLC0415  only executors call this
 
-    found: list[dict[str, Any]] = []
+    found: list[tuple[Any, ...]] = []
     ends = [0]
-    for story in map(story_of, stories.to_pylist()):
+    for story in stories_in(pa.RecordBatch.from_struct_array(stories)):
         for name, policy in policies.items():
             least, most = bounds(story, policy)
             same = least == most
-            row = {"policy": name, "least": True, "most": same}
-            found.append(row | least._asdict())
+            found.append((name, True, same, *least))
             if not same:
-                found.append(row | {"least": False, "most": True} | most._asdict())
+                found.append((name, False, True, *most))
         ends.append(len(found))
-    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.array(found))
+    names = ["policy", "least", "most", *Fate._fields]
+    kinds = [pa.string(), *[pa.bool_()] * 2, pa.string(), *[pa.int64()] * 3]
+    columns = zip(*found, strict=True) if found else [()] * len(names)
+    rows = pa.StructArray.from_arrays(
+        [pa.array(one, kind) for one, kind in zip(columns, kinds, strict=True)], names
+    )
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), rows)
 
 
 def policy_of(values: Values, name: str) -> Policy:
@@ -338,5 +343,6 @@ def build(inputs: Inputs, values: Values) -> DataFrame:
     # Spark would evaluate type hints; a lambda has none.
     fates_of = arrow_udf(lambda rows: fates(rows, policies), FATES)  # type: ignore[call-overload]
     fate = told.select("queue", fates_of(F.struct(*told.columns)).alias("fates"))
-    fate = session.sql("SELECT queue, inline(fates) FROM {fate}", fate=fate)
+    # With ``inline`` Spark calls the function twice: it first looks for empty arrays.
+    fate = session.sql("SELECT queue, inline_outer(fates) FROM {fate}", fate=fate)
     return session.sql(SUMMED, fate=fate)

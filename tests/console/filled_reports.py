@@ -183,15 +183,15 @@ def make_dead_letters(now: datetime) -> None:
 def make_throughput(long: str, now: datetime) -> None:
     """Two queues, for some hours, one of them with a long name."""
     hour = now.replace(minute=0, second=0, microsecond=0)
-    minutes_of = [hour - minutes(10 * n) for n in range(30)]
+    hours = [hour - timedelta(hours=n) for n in range(30)]
     rows = [
         ReportRow(
             report="throughput",
-            day=minute.date(),
+            day=at.date(),
             n=n,
             cells={
-                "day": str(minute.date()),
-                "minute": minute.isoformat(),
+                "day": str(at.date()),
+                "minute": at.isoformat(),
                 "queue": queue,
                 "put": 40 + n * 13 % 29,
                 "got": 38 + n * 11 % 31,
@@ -200,7 +200,7 @@ def make_throughput(long: str, now: datetime) -> None:
                 "dead_lettered": int(n % 11 == 0),
             },
         )
-        for n, (minute, queue) in enumerate(product(minutes_of, ("orders", long)))
+        for n, (at, queue) in enumerate(product(hours, ("orders", long)))
     ]
     ReportRow.objects.bulk_create(rows)
     ReportRun.objects.create(

@@ -42,6 +42,12 @@ class Command(BaseCommand):
             help="days to print, for a report by day (default: today)",
         )
         parser.add_argument(
+            "--by",
+            choices=("hour", "minute"),
+            default="hour",
+            help="rows to print of a report of minutes (default: hour)",
+        )
+        parser.add_argument(
             "--json", action="store_true", help="print each row as a line of JSON"
         )
 
@@ -73,7 +79,9 @@ class Command(BaseCommand):
 
     def print_rows(self, about: Report, run: ReportRun, options: Any) -> None:
         """Print rows as lines of JSON, or as a table with columns separated by tabs."""
-        wanted = ResultsQuery.of(about, {"days": options["days"], "run": run.pk})
+        said = {"days": options["days"], "run": run.pk, "by": options["by"]}
+        wanted = ResultsQuery.of(about, said)
+        about = wanted.report
         rows = results.in_order(results.found(None, wanted), wanted)
         if not options["json"]:
             self.stdout.write("\t".join(one.title for one in about.columns))

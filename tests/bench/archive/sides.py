@@ -24,6 +24,7 @@ from dashboards.pipeline import (
 )
 from dashboards.pipeline.events import OPEN
 from dashboards.pipeline.manifest import BRONZE, MESSAGES, Span, touching
+from dashboards.pipeline.report_rows import table_of
 from dashboards.pipeline.run import keep_days
 from dashboards.reports import discover
 from dashboards.reports.declaration import Report
@@ -99,7 +100,7 @@ class Rival:
     def days_of(self, report: Report, days: Sequence[date], as_of: datetime) -> Ask:
         """The rows of a report of some days; Spark has published its own."""
         span = Span(min(days), max(days))
-        ours = [place(file) for file in touching(gold.table_of(report), span)]
+        ours = [place(file) for file in touching(table_of(report), span)]
         return self.ask(
             report, span, {}, lambda: pa.concat_tables(map(pq.read_table, ours)), as_of
         )

@@ -18,7 +18,7 @@ from pytest_django import Settings
 
 from broker.models import Queue
 from dashboards.models import ArchiveFile, ReportRow, ReportRun
-from dashboards.pipeline import archive, bronze, compaction, gold, manifest
+from dashboards.pipeline import archive, bronze, compaction, manifest, report_rows
 from dashboards.pipeline.remote_path import RemotePath
 from dashboards.reports import discover
 from tests.broker.bridges.amqp_peers import free_port
@@ -130,7 +130,7 @@ def test_rows_of_a_day_are_kept_in_a_store(stored: RemotePath) -> None:
     fields = [(one.name, kinds.get(one.stored, pa.int64())) for one in about.columns]
     nothing = pa.schema(fields).empty_table()
 
-    gold.publish(about, 7, NOON.date(), 1, nothing)
+    report_rows.publish(about, 7, NOON.date(), 1, nothing)
 
     [file] = manifest.current("gold/rescues")
     assert files(stored) == {f"{stored.path}/gold/rescues/2026-03-14/run-7.parquet"}

@@ -23,6 +23,7 @@ from tests.dashboards.reports.silver_rows import (
     TOMORROW,
     Row,
     built,
+    check,
     frames,
     require,
 )
@@ -90,7 +91,7 @@ def test_each_message_is_counted_once_by_its_outcome(spark: SparkSession) -> Non
     with pytest.raises(
         QualityBroken, match="every message that counts has one outcome"
     ):
-        bridge_transfers.check(inputs, found.toArrow().to_pylist()[1:])
+        check("bridge-transfers", inputs, found.toArrow().slice(1))
 
 
 def test_an_outcome_that_the_report_does_not_know_is_noticed(

@@ -9,6 +9,7 @@ import pytest
 
 from dashboards.reports import Inputs, dead_letters, discover
 from dashboards.reports.errors import QualityBroken
+from tests.dashboards.reports.silver_rows import check
 from tests.make import NOON
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def test_deaths_are_counted_by_day_queue_and_cause(
 
 
 def test_a_row_too_few_is_noticed(inputs: Inputs) -> None:
-    rows = dead_letters.build(inputs, {}).toArrow().to_pylist()
-    dead_letters.check(inputs, rows)
+    rows = dead_letters.build(inputs, {}).toArrow()
+    check("dead-letters", inputs, rows)
     with pytest.raises(QualityBroken, match="every dead letter is counted once"):
-        dead_letters.check(inputs, rows[1:])
+        check("dead-letters", inputs, rows.slice(1))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dashboards.reports import debt, debt_forecast
+from dashboards.reports import debt_forecast
 from dashboards.reports.errors import QualityBroken
 from tests.dashboards.reports.silver_rows import (
     DAY,
@@ -17,6 +17,7 @@ from tests.dashboards.reports.silver_rows import (
     TOMORROW,
     Row,
     built,
+    check,
     death,
     frames,
     going_on,
@@ -62,7 +63,7 @@ def test_debt_is_what_is_open_at_the_end_of_the_day(spark: SparkSession) -> None
         ],
     )
     with pytest.raises(QualityBroken, match="every dead letter that is open"):
-        debt.check(inputs, [])
+        check("debt", inputs, found.limit(0).toArrow())
 
 
 def waiting(counts: list[int], queue: str) -> list[Row]:

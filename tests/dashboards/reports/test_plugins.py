@@ -13,7 +13,7 @@ from broker.models import Queue
 from dashboards import tasks
 from dashboards.models import ReportRow, ReportRun
 from dashboards.pipeline import runs
-from dashboards.reports import REPORTS, Column, discover, report
+from dashboards.reports import REPORTS, Column, Total, discover, report
 from dashboards.reports.errors import Cancelled
 from tests.broker.elsewhere import Background
 from tests.console.until import until
@@ -38,15 +38,21 @@ def test_it_is_found() -> None:
 
 
 def test_what_is_declared_wrongly_is_refused() -> None:
-    with pytest.raises(ValueError, match="it is by day, and has none"):
+    with pytest.raises(ValueError, match="it is by day, and has none") as refused:
         report(
             "broken",
             title="Broken",
             question="Is it?",
-            inputs=("lifelines",),
+            inputs=("lifelines", "messages"),
             columns=(Column("stays", "Stays", "count"),),
-            check=lambda *_: None,
+            totals=(Total("it is", ("messages",), {"messages": "true"}),),
         )(lambda inputs, _: inputs["lifelines"])
+    assert "broken: a total adds up no column; " in str(refused.value)
+    assert "broken: a total counts no input from silver" in str(refused.value)
+    with pytest.raises(ValueError, match="nothing checks it"):
+        report("broken", title="Broken", question="Is it?", inputs=(), columns=())(
+            lambda inputs, _: inputs["lifelines"]
+        )
     assert "broken" not in discover()
 
 

@@ -6,11 +6,13 @@ import subprocess
 import sys
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboards.reports import what_if
 from dashboards.reports.policy_replay import (
     DIED,
     FOR_EVER,
@@ -21,8 +23,10 @@ from dashboards.reports.policy_replay import (
     Policy,
     Story,
     Try,
+    bounds,
     recorded,
     replay,
+    stories_in,
     story_of,
 )
 
@@ -124,34 +128,52 @@ def test_without_end_and_without_success_it_goes_on() -> None:
     assert (found.end, found.attempts) == (LEFT, MOST)
 
 
-def row(*tries: dict[str, Any], ended_at: int | None) -> dict[str, Any]:
+def seen(at_s: int, how: dict[str, Any], **more: Any) -> Try:
     common = {"message_id": 1, "stay": 10, "due_at": None}
-    return {
-        "tries": [common | one for one in tries],
-        "stay_ended_at": ended_at,
-        "usual_took": S,
-        "usual_lag": 0,
-    }
-
-
-def seen(at_s: int, how: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"got_at": at_s * S, "ended_at": (at_s + 1) * S, **how, **more}
+    return Try(at_s * S, (at_s + 1) * S, **common | how | more)
 
 
 def test_a_story_begins_with_its_first_failure() -> None:
-    story = story_of(
-        row(
-            seen(0, WELL, message_id=0, stay=2),
-            seen(10, FAILED, due_at=20 * S),
-            seen(20, DEAD),
-            seen(50, FAILED, message_id=7, stay=99),
-            seen(70, WELL, message_id=7, stay=99),
-            ended_at=21 * S,
-        )
-    )
-    assert [one.got_at for one in story.tries] == [10 * S, 20 * S]
+    tries = [
+        seen(0, WELL, message_id=0, stay=2),
+        seen(10, FAILED, due_at=20 * S),
+        seen(20, DEAD),
+        seen(50, FAILED, message_id=7, stay=99),
+        seen(70, WELL, message_id=7, stay=99),
+    ]
+    story = story_of(tries, 21 * S, usual_took=S, usual_lag=0)
+    assert story.tries == tries[1:3]
     assert (story.fails_through, story.succeeds_from) == (50 * S, 70 * S)
     assert story.until == FOR_EVER
+
+
+def test_stories_are_read_from_columns() -> None:
+    tries = [[seen(0, FAILED), seen(9, WELL)], [seen(3, DEAD, message_id=2, stay=4)]]
+    rows = [
+        {"tries": [one._asdict() for one in told], "stay_ended_at": 99 * S,
+         "usual_took": S, "usual_lag": 7}
+        for told in tries
+    ]  # fmt: skip
+    for first in range(2):  # a slice begins within the columns
+        batch = pa.RecordBatch.from_pylist(rows).slice(first)
+        expected = [story_of(told, 99 * S, S, 7) for told in tries[first:]]
+        assert list(stories_in(batch)) == expected
+
+
+def test_each_story_has_a_fate_under_each_policy() -> None:
+    tries = [one._asdict() for one in (seen(0, DEAD), seen(99, WELL, stay=7))]
+    story = {"tries": tries, "stay_ended_at": 99, "usual_took": S, "usual_lag": 7}
+    stories = pa.array([story, story])
+    policies = {"A": None, "B": Policy(3, 1000)}
+    found = what_if.fates(stories, policies).to_pylist()
+    assert [one["policy"] for one in found[1]] == ["A", "B", "B"]
+    assert [one["most"] for one in found[0]] == [True, False, True]
+    assert [one["end"] for one in found[0]] == [DIED, DIED, RESCUED]
+    assert found[0][0] == {
+        "policy": "A", "least": True, "most": True, "end": DIED, "attempts": 1,
+        "later_us": 0, "failing_us": S,
+    }  # fmt: skip
+    assert what_if.fates(stories[:0], policies).to_pylist() == []
 
 
 @pytest.mark.parametrize(
@@ -161,7 +183,8 @@ def test_nobody_gets_what_is_gone_or_was_left_lying(
     due_s: int, ended_s: int | None, until_s: int
 ) -> None:
     ended_at = None if ended_s is None else ended_s * S
-    story = story_of(row(seen(0, FAILED, due_at=due_s * S), ended_at=ended_at))
+    tries = [seen(0, FAILED, due_at=due_s * S)]
+    story = story_of(tries, ended_at, usual_took=S, usual_lag=0)
     assert story.until == until_s * S
     real = Policy(5, (due_s - 1) * 1000)
     for hopeful in (False, True):
@@ -186,6 +209,7 @@ def test_the_least_is_within_the_most(policy: Policy, well_s: int | None) -> Non
     assert most.end != DIED or least.end == DIED
     assert most.attempts <= least.attempts or least.end == LEFT
     assert replay(story, policy, hopeful=False) == least, "the dice fall as before"
+    assert bounds(story, policy) == (least, most)
 
 
 def test_executors_need_no_settings() -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dashboards.reports import redelivery
 from dashboards.reports.errors import QualityBroken
 from tests.dashboards.reports.silver_rows import (
     DAY,
@@ -15,6 +14,7 @@ from tests.dashboards.reports.silver_rows import (
     TODAY,
     TOMORROW,
     built,
+    check,
     death,
     delivery,
     failure,
@@ -64,9 +64,9 @@ def test_costs_are_of_the_day_and_rescues_of_the_day_they_ended(
             (TOMORROW, "orders", 1, 0, 0.0, 0.0, 1, 1, 1, 0, 0, 0, 0, 0, 1.0),
         ],
     )
-    rows = found.toArrow().to_pylist()
+    rows = found.toArrow()
     with pytest.raises(QualityBroken, match="every delivery is counted once"):
-        redelivery.check(inputs, rows[1:])
+        check("redelivery", inputs, rows.slice(1))
 
 
 def test_where_nothing_failed_there_is_no_share(spark: SparkSession) -> None:

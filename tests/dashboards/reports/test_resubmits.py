@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dashboards.reports import resubmits
 from dashboards.reports.errors import QualityBroken
 from tests.dashboards.reports.silver_rows import (
     DAY,
@@ -14,6 +13,7 @@ from tests.dashboards.reports.silver_rows import (
     TODAY,
     TOMORROW,
     built,
+    check,
     death,
     frames,
     going_on,
@@ -63,4 +63,4 @@ def test_copies_are_counted_when_they_begin_and_when_they_end(
         ],
     )
     with pytest.raises(QualityBroken, match="every copy is sent back once"):
-        resubmits.check(inputs, [])
+        check("resubmits", inputs, found.limit(0).toArrow())

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dashboards.reports import times
 from dashboards.reports.errors import QualityBroken
 from tests.dashboards.reports.silver_rows import (
     LETTER,
     TODAY,
     built,
+    check,
     death,
     frames,
     require,
@@ -49,7 +49,7 @@ def test_times_to_death_are_by_queue_and_cause(spark: SparkSession) -> None:
         ],
     )
     with pytest.raises(QualityBroken, match="every dead letter is counted once"):
-        times.check_deaths(inputs, [])
+        check("time-to-dead-letter", inputs, found.limit(0).toArrow())
 
 
 def test_times_to_clear_are_by_where_they_died_and_how(spark: SparkSession) -> None:
@@ -76,4 +76,4 @@ def test_times_to_clear_are_by_where_they_died_and_how(spark: SparkSession) -> N
         ],
     )
     with pytest.raises(QualityBroken, match="every dead letter is cleared once"):
-        times.check_cleared(inputs, [])
+        check("time-to-clear", inputs, found.limit(0).toArrow())

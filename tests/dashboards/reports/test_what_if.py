@@ -15,6 +15,7 @@ from dashboards.reports.policy_replay import DIED, LEFT, RESCUED, Policy, Story
 from tests.dashboards.failing import MESSAGES, POLICIES, make_failures
 from tests.dashboards.histories import last_xid
 from tests.dashboards.journal import until_final
+from tests.dashboards.reports.silver_rows import death, failure, frames
 from tests.dashboards.silver_tables import refreshed
 from tests.make import NOON
 
@@ -47,8 +48,10 @@ def stories(spark: SparkSession) -> dict[str, list[Story]]:
         one: sources.silver_of(spark, one, span) for one in discover()["what-if"].inputs
     }
     found: dict[str, list[Story]] = {}
-    for row in what_if.stories(inputs, "*").toArrow().to_pylist():
-        found.setdefault(row["queue"], []).append(policy_replay.story_of(row))
+    for rows in what_if.stories(inputs, "*").toArrow().to_batches():
+        stories = policy_replay.stories_in(rows)
+        for queue, story in zip(rows["queue"].to_pylist(), stories, strict=True):
+            found.setdefault(queue, []).append(story)
     return found
 
 
@@ -121,3 +124,11 @@ def test_the_settings_that_held_give_what_happened(
     _, patient = answered(spark, **more, b_attempts=3, b_delay_ms=4 * 3600 * 1000)
     assert (patient["rescued_least"], patient["rescued_most"]) == (7, 7)
     assert patient["p50"] == pytest.approx(4 * 3600, abs=2)
+
+
+def test_spark_tries_each_story_once(spark: SparkSession) -> None:
+    report = discover()["what-if"]
+    inputs = frames(spark, deliveries=[failure(1)], lifelines=[death(1)])
+    found = report.build(inputs, report.read({}))
+    plan = found._jdf.queryExecution().optimizedPlan().toString()
+    assert plan.count("ArrowEvalPython") == 1

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, Literal, cast
 
-from django.db.models import Q
 from django.http import Http404, HttpRequest
 from ninja import Path, Query, Router, Schema
 from ninja.errors import ValidationError
@@ -15,16 +14,16 @@ from broker.monitoring.dead_letters import NEWEST
 from broker.security.users import User
 from console.api.acting import Nothing
 from console.api.problems import NO_NUL, REFUSED, require
+from console.api.reports import rows
 from console.api.requests import RequestBody
-from dashboards.models import ReportRow, ReportRun
-from dashboards.pages import cells, results, run_requests, schedules
+from dashboards.models import ReportRun
+from dashboards.pages import results, run_requests, schedules
 from dashboards.pages.results import ResultsQuery
 from dashboards.reports import Column, Parameter, Report, discover
 
 router = Router(tags=["reports"])
 
 VIEW, RUN = "dashboards.view_report", "dashboards.run_report"
-CURSOR = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}|-)\.[0-9]{1,18}\.[0-9]{1,18}$|^$"
 
 
 class RunState(Schema):
@@ -115,9 +114,11 @@ class RowsPage(Schema):
     # the last days, up to today; for reports by day
     days: Literal["1", "7", "30", "90"] = "30"
     queue: str = Field(default="", max_length=255, pattern=NO_NUL)
+    # what rows of a report of minutes are added up by
+    by: Literal["hour", "minute"] = "hour"
     # the run to show; null: the last successful run
     run: int | None = Field(default=None, ge=1, le=NEWEST)
-    after: str = Field(default="", max_length=60, pattern=CURSOR)
+    after: str = Field(default="", max_length=60, pattern=rows.CURSOR)
     limit: int = Field(default=100, ge=1, le=1000)
 
 
@@ -180,7 +181,8 @@ def list_rows(
     request: HttpRequest, slug: Path[str], page: Query[RowsPage]
 ) -> dict[str, Any]:
     """Rows on queues that the caller may inquire, the newest day first. A report with
-    parameters has rows per run: of the named run, or of the last successful one.
+    parameters has rows per run: of the named run, or of the last successful one. A
+    report by minute has rows of hours, and of minutes with ``by=minute``.
     """
     require(request, VIEW)
     one = known(slug)
@@ -189,16 +191,9 @@ def list_rows(
     if page.run and run is None:
         raise Http404(f"run {page.run}")
     wanted = ResultsQuery.of(one, page.dict() | {"run": run.pk if run else ""})
-    rows = results.found(request.user, wanted)
-    if page.after:
-        rows = rows.filter(behind(page.after, one))
-    found = list(rows.order_by("-day", "n", "pk")[: page.limit + 1])
-    part = found[: page.limit]
-    return {
-        "as_of": run.as_of if run else None,
-        "rows": [told(one, row) for row in part],
-        "next": cursor(part[-1]) if len(found) > page.limit else None,
-    }
+    found, following = rows.page_of(request, wanted, page.after, page.limit)
+    as_of = run.as_of if run else None
+    return {"as_of": as_of, "rows": found, "next": following}
 
 
 @router.post(
@@ -314,36 +309,3 @@ def state_of(run: ReportRun) -> dict[str, Any]:
         "requested_by": by.get_username() if by else None,
         "duration_s": run.duration.total_seconds() if run.duration else None,
     }
-
-
-def told(one: Report, row: ReportRow) -> dict[str, Any]:
-    """A row as JSON; unknown values are null."""
-    said = cells.values(one, row)
-    return {
-        column.name: None
-        if said[column.name] is None
-        else cells.plain(column, said[column.name])
-        for column in one.columns
-    }
-
-
-def cursor(row: ReportRow) -> str:
-    return f"{row.day or '-'}.{row.n}.{row.pk}"
-
-
-def behind(after: str, one: Report) -> Q:
-    """The rows after a given row.
-
-    Raises:
-        ValidationError: no such row.
-    """
-    day, n, pk = after.split(".")
-    further = Q(n__gt=int(n)) | Q(n=int(n), pk__gt=int(pk))
-    if not one.is_by_day:
-        return further
-    try:
-        at = date.fromisoformat(day)
-    except ValueError as error:
-        where = ("query", "after")
-        raise ValidationError([{"loc": where, "msg": f"no cursor: {error}"}]) from error
-    return Q(day__lt=at) | (Q(day=at) & further)
