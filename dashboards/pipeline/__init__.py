@@ -4,9 +4,7 @@ The modules, in the order in which data passes through them:
 
 =================== ==================================================================
 ``bronze``          copies windows of the journal to Parquet files by day
-``rows``            reads rows of the database as batches of Arrow
-``event_fields``    the columns of events, and which messages were put by them
-``message_fields``  the columns of these messages
+``fields``          the columns of events, and of the messages that were put by them
 ``manifest``        the list of current files, and how files are replaced
 ``archive``         where the files are: a folder, or an object store (``remote_path``)
 ``compaction``      merges the files of a past day; deletes data past its retention
@@ -18,7 +16,8 @@ The modules, in the order in which data passes through them:
 ``silver``          the columns of these tables, and checks of a day
 ``link_transfers``  builds transfers from events of links; they are silver, too
 ``silver_days``     which days of silver must be built, building and publishing them
-``gold``            builds, checks and publishes a report's rows
+``gold``            builds a report's rows, and checks them by ``totals``
+``report_rows``     publishes them; ``minute_rows`` reads those of minutes
 ``run``             one run: the steps above
 =================== ==================================================================
 

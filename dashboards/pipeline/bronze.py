@@ -30,7 +30,6 @@ from django.db import transaction
 from broker.queueing.journal import has_read
 from dashboards import sql
 from dashboards.models import ArchiveFile, ExportWindow
-from dashboards.pipeline import event_fields, message_fields
 from dashboards.pipeline.archive import (
     ArchivePath,
     checksum,
@@ -39,7 +38,10 @@ from dashboards.pipeline.archive import (
     root,
 )
 from dashboards.pipeline.day_files import write
-from dashboards.pipeline.event_fields import Puts, events
+from dashboards.pipeline.fields import event_fields, message_fields
+from dashboards.pipeline.fields.event_fields import Puts, events
+from dashboards.pipeline.fields.message_fields import messages
+from dashboards.pipeline.fields.rows import NO_TIMEOUT, Bounds, rows_of
 from dashboards.pipeline.manifest import (
     BRONZE,
     MESSAGES,
@@ -49,8 +51,6 @@ from dashboards.pipeline.manifest import (
     place,
     put_in_place_of,
 )
-from dashboards.pipeline.message_fields import messages
-from dashboards.pipeline.rows import NO_TIMEOUT, Bounds, rows_of
 from dashboards.reports.errors import ArchiveDamaged
 
 MOST = 2_000_000  # events in one window, so that each is read in seconds

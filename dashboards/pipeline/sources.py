@@ -24,8 +24,8 @@ from dashboards.pipeline import silver
 from dashboards.pipeline.archive import reader
 from dashboards.pipeline.bronze import is_there
 from dashboards.pipeline.events import CARRIED, EVENTS
+from dashboards.pipeline.fields.message_fields import ADDED, FIELDS
 from dashboards.pipeline.manifest import BRONZE, DAY, MESSAGES, Span, place, touching
-from dashboards.pipeline.message_fields import ADDED, FIELDS
 from dashboards.reports.errors import FileLost, VersionUnknown
 
 Reader = Callable[[SparkSession, list[str]], DataFrame]

@@ -21,7 +21,7 @@ Build = Callable[[Inputs, Values], "DataFrame"]
 Check = Callable[[Inputs, Rows], None]
 
 # Inputs: tables of silver, see pipeline/silver.py, and the fields of messages, see
-# pipeline/message_fields.py.
+# pipeline/fields/message_fields.py.
 TABLES = ("deliveries", "lifelines", "open", "transfers", "messages")
 Kind = Literal[
     "text", "queue", "cause", "fingerprint", "message", "count", "number", "share",

@@ -3,7 +3,7 @@
 -- parameters, so ADBC sends it as one binary COPY: the bounds are settings of the
 -- connection, see bounds.sql. They are read in subqueries: once, and not for each row.
 -- A column takes as long as some arithmetic does. So small numbers are one column, and
--- dashboards.pipeline.event_fields adds the names of queues and the number of ids.
+-- dashboards.pipeline.fields.event_fields adds the names of queues and the number of ids.
 --   codes  32 bits of the queue's id, 16 of the kind, 8 of came_from, 8 of went_to; the
 --          places begin with 1, so 0 is null
 SELECT

@@ -10,7 +10,8 @@ import psycopg
 from django.db import connection
 
 from broker.models import Kind, Place, Queue
-from dashboards.pipeline import locks, rows
+from dashboards.pipeline import locks
+from dashboards.pipeline.fields import rows
 from tests.make import NOON
 
 INSERT = """

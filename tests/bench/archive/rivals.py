@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from dashboards.pipeline import events, manifest, silver
-from dashboards.pipeline.message_fields import FIELDS
+from dashboards.pipeline.fields.message_fields import FIELDS
 from dashboards.reports import (
     rule_backtest,
     rule_evaluation,

@@ -11,7 +11,8 @@ from django.db import connection, transaction
 
 from broker.models import Kind, Place, Queue
 from dashboards.models import ArchiveFile, ExportWindow
-from dashboards.pipeline import bronze, locks, rows
+from dashboards.pipeline import bronze, locks
+from dashboards.pipeline.fields import rows
 from dashboards.pipeline.manifest import BRONZE, current
 from dashboards.reports.errors import ArchiveBusy, ArchiveDamaged
 from tests.dashboards.files import place, root

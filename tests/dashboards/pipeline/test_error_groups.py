@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from broker.formats.error_fingerprint import LONGEST, fingerprint
-from dashboards.pipeline.error_groups import fingerprints
+from dashboards.pipeline.fields.error_groups import fingerprints
 
 WORDS = (
     *("row 17", "0x1f", "1x1f", "10x20", "status 404", "STATUS: 200", "HTTP/1.1 503"),

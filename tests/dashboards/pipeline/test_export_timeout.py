@@ -12,7 +12,8 @@ from psycopg.conninfo import make_conninfo
 from broker.models import Queue
 from dashboards import sql
 from dashboards.models import ArchiveFile, ExportWindow
-from dashboards.pipeline import bronze, rows
+from dashboards.pipeline import bronze
+from dashboards.pipeline.fields import rows
 from tests.dashboards.files import root
 from tests.dashboards.journal import record, until_final
 from tests.dashboards.pipeline.test_bronze import archived, export

@@ -16,9 +16,9 @@ from broker.models.queues import RoutingType
 from broker.queueing.put import NewMessage, put_many
 from dashboards.models import ArchiveFile, ExportWindow
 from dashboards.pipeline import bronze, compaction
-from dashboards.pipeline.event_fields import Puts
+from dashboards.pipeline.fields.event_fields import Puts
+from dashboards.pipeline.fields.properties import LONGEST, MOST
 from dashboards.pipeline.manifest import BRONZE, MESSAGES, current
-from dashboards.pipeline.properties import LONGEST, MOST
 from dashboards.reports.field_significance import CUT
 from tests.broker.dying import back_out
 from tests.dashboards.files import place, root

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.queueing.put import NewMessage, put_many
-from dashboards.pipeline import message_fields
-from dashboards.pipeline.event_fields import PUT
-from dashboards.pipeline.rows import NO_TIMEOUT
+from dashboards.pipeline.fields import message_fields
+from dashboards.pipeline.fields.event_fields import PUT
+from dashboards.pipeline.fields.rows import NO_TIMEOUT
 from tests.make import NOON, make_queue
 
 ID = st.integers(1, 1000)

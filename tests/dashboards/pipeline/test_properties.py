@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from broker.models import RedactionRule
 from broker.security.redaction import CLEAR, Veil
-from dashboards.pipeline import properties
-from dashboards.pipeline.properties import LONGEST, MOST
+from dashboards.pipeline.fields import properties
+from dashboards.pipeline.fields.properties import LONGEST, MOST
 
 NAMES = st.text('ab",:{}[]\\ é', max_size=6) | st.just("n" * (LONGEST + 1))
 SCALARS = (

@@ -71,7 +71,7 @@ def day_of(moment: datetime) -> date:
 
 def frames(spark: SparkSession, **rows: Sequence[Row]) -> Inputs:
     """Rows of tables as frames; of tables that are not named, none."""
-    from dashboards.pipeline.message_fields import FIELDS  # noqa: PLC0415
+    from dashboards.pipeline.fields.message_fields import FIELDS  # noqa: PLC0415
     from dashboards.pipeline.silver import SCHEMAS  # noqa: PLC0415  loads Spark
 
     return {

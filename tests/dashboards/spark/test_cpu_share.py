@@ -15,8 +15,8 @@ import pytest
 from django.db import connection
 
 from broker.models import Queue
-from dashboards.pipeline.event_fields import events
-from dashboards.pipeline.rows import Bounds
+from dashboards.pipeline.fields.event_fields import events
+from dashboards.pipeline.fields.rows import Bounds
 from dashboards.spark import cpu_share
 from tests.dashboards.journal import record, until_final
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from broker.models import Kind, Queue
-from dashboards.pipeline.error_groups import fingerprints
+from dashboards.pipeline.fields.error_groups import fingerprints
+from dashboards.pipeline.fields.rows import Bounds, rows_of
 from dashboards.pipeline.manifest import Span
-from dashboards.pipeline.rows import Bounds, rows_of
 
 VERSION = 2  # the version of the columns; sources.py has a reader for each version
 PUT = pa.schema({"id": pa.int64(), "at": pa.timestamp("us", "UTC")})

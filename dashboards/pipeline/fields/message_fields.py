@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from broker.security import redaction
 from broker.security.redaction import Veil
-from dashboards.pipeline.properties import columns, cut
-from dashboards.pipeline.rows import Bounds, rows_of
+from dashboards.pipeline.fields.properties import columns, cut
+from dashboards.pipeline.fields.rows import Bounds, rows_of
 
 VERSION = 2  # the version of the columns; sources.py has a reader for each version
 # All fields but the first two are null if the message was already deleted.

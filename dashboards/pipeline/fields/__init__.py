@@ -1,0 +1,1 @@
+"""The columns of bronze: rows of the database in the archive's format."""
