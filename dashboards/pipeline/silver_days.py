@@ -213,7 +213,7 @@ def make(spark: SparkSession, days: list[date], run_id: int, as_of: datetime) ->
 
 def number_of_parts(spark: SparkSession, rows: int) -> int:
     """Parts small enough for the memory of a process, and enough for all executors."""
-    all_at_once = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    all_at_once = int(spark.conf.get(silver_tasks.PARTITIONS) or 1)
     return max(ceil(rows / MOST_ROWS), min(all_at_once, ceil(rows / FEW_ROWS)), 1)
 
 
@@ -228,7 +228,7 @@ def tell(
     are in the same part."""
     lines = events.lines(journal, opened_before(spark, before))
     lines = lines.withColumn("part", part_of("message_id", parts))
-    return by_part(lines, task, silver_tasks.TOLD)
+    return by_part(lines, parts, task, silver_tasks.TOLD)
 
 
 def part_of(message_id: str, parts: int) -> Column:
@@ -245,7 +245,7 @@ def finish(
     every = spark.range(parts).select(F.col("id").cast("int").alias("part"))
     frame = known.unionByName(every, allowMissingColumns=True)
     opened: Counter[date] = Counter()
-    for row in by_part(frame, task, silver_tasks.OPENED).to_pylist():
+    for row in by_part(frame, parts, task, silver_tasks.OPENED).to_pylist():
         opened[row["day"]] = signed(opened[row["day"]] + row["opened"])
     return opened
 

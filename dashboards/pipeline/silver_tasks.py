@@ -33,32 +33,42 @@ TOLD = f"""
     )
 }>>
 """
+PARTITIONS = "spark.sql.shuffle.partitions"
 OPENED = "day date, opened bigint"
 STATE = arrow_schema(OPEN).names  # of what is open; later days depend on it
 
 
-def by_part(frame: DataFrame, task: Task, ddl: str) -> pa.Table:
+def by_part(frame: DataFrame, parts: int, task: Task, ddl: str) -> pa.Table:
     """The results of a task that gets all rows of a frame with the same ``part``.
 
     Args:
-        frame: has a column ``part``.
+        frame: has a column ``part``, from 0.
+        parts: how many there are; few share a partition, so that Spark can sort each
+            partition in memory.
         task: runs in processes of Spark.
         ddl: the columns of its results.
     """
     from pyspark.sql.functions import arrow_udtf  # noqa: PLC0415  not for executors
 
     class Part:
-        def __init__(self):  # type: ignore[no-untyped-def]  # noqa: ANN204
-            self.batches = []
+        def __init__(self) -> None:
+            self.batches: list[pa.RecordBatch] = []
 
-        def eval(self, batch):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        def eval(self, batch: pa.RecordBatch) -> None:
             self.batches.append(batch)
 
-        def terminate(self):  # type: ignore[no-untyped-def]  # noqa: ANN202
-            yield task(pa.Table.from_batches(self.batches))
+        def terminate(self) -> Iterator[pa.Table]:
+            if self.batches:  # a partition without parts is asked, too
+                yield task(pa.Table.from_batches(self.batches))
 
     function: Any = arrow_udtf(Part, returnType=ddl)
-    return function(frame.asTable().partitionBy("part")).toArrow()
+    conf = frame.sparkSession.conf
+    usual = conf.get(PARTITIONS) or "200"
+    conf.set(PARTITIONS, str(4 * parts))
+    try:
+        return function(frame.asTable().partitionBy("part")).toArrow()
+    finally:
+        conf.set(PARTITIONS, usual)
 
 
 def told(folder: ArchivePath, days: Sequence[date], as_of: datetime) -> Task:

@@ -90,7 +90,11 @@ def call_of(
             "run_after": datetime.fromisoformat(due) if due else None,
             "backend": alias,
         }
-        other = {k: v for k, v in as_sent.items() if getattr(found, k) != v}
+        other = {
+            name: value
+            for name, value in as_sent.items()
+            if getattr(found, name) != value
+        }
         task = found.using(**other) if other else found
         called = json.loads(bytes(body))
         args, kwargs = list(called["args"]), dict(called["kwargs"])

@@ -44,7 +44,9 @@ class Meter:
     def __init__(self) -> None:
         self.spark: Any = None  # once it has been started
         self.not_ours = Cost()  # of this process, used for something else
-        self.threads: dict[tuple[int, str], float] = {}  # seconds, also of ended ones
+        # seconds, also of ended ones: nobody waits for Spark's processes of Python
+        self.threads: dict[tuple[int, str], float] = {}
+        self.processes: dict[tuple[int, float], float] = {}
 
     def now(self) -> Cost:
         mine = Cost(time.perf_counter(), time.process_time()) - self.not_ours
@@ -53,10 +55,8 @@ class Meter:
     def of_java(self) -> Cost:
         context = self.spark.sparkContext
         java = psutil.Process(context._gateway.proc.pid)
-        every = [java, *java.children(recursive=True)]
-        times = [one.cpu_times() for one in every]
-        cpu_s = sum(one.user + one.system for one in times)
-        cpu_s += sum(one.children_user + one.children_system for one in times)
+        self.processes.update(of_processes(java))
+        cpu_s = sum(self.processes.values())
         self.threads.update(of_threads(java.pid))
         store = context._jsc.sc().statusStore()
         return Cost(
@@ -82,6 +82,15 @@ def tasks_of(context: Any, store: Any) -> float:
     every = (stages.apply(n) for n in range(stages.size()))
     ns = sum(one.executorCpuTime() + one.executorDeserializeCpuTime() for one in every)
     return float(ns) / 1e9
+
+
+def of_processes(java: psutil.Process) -> Iterator[tuple[tuple[int, float], float]]:
+    """A process and all below it, by number and time of start, and seconds that each
+    used."""
+    for one in [java, *java.children(recursive=True)]:
+        with suppress(psutil.Error):  # it has just ended
+            used = one.cpu_times()
+            yield (one.pid, one.create_time()), used.user + used.system
 
 
 def of_threads(pid: int) -> Iterator[tuple[tuple[int, str], float]]:
