@@ -101,10 +101,8 @@ def finished(folder: ArchivePath) -> Task:
 
     def task(parents: pa.Table) -> pa.Table:
         part = parents["part"][0].as_py()
-        with reader(draft(folder, part)) as content:
-            drafts = content.read()
         known = parents.filter(pc.is_valid(parents["copy"]))
-        stays = silver_rows.with_parents(drafts, known)
+        stays = silver_rows.with_parents(drafts(draft(folder, part)), known)
         is_open = pc.is_valid(stays["place"])
         write(folder / "lifelines", part, stays.filter(pc.invert(is_open)))
         opened = stays.filter(is_open)
@@ -122,6 +120,14 @@ def finished(folder: ArchivePath) -> Task:
 
 def draft(folder: ArchivePath, part: int) -> ArchivePath:
     return folder / "drafts" / f"{part}.parquet"
+
+
+def drafts(file: ArchivePath) -> pa.Table:
+    """The drafts of a part; it has no file if it has no messages."""
+    if not file.exists():
+        return silver_rows.DRAFTS.empty_table()
+    with reader(file) as content:
+        return content.read()
 
 
 def write(folder: ArchivePath, part: int, rows: pa.Table) -> None:

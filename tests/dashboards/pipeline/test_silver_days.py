@@ -150,6 +150,28 @@ def test_events_in_the_wrong_order_are_sorted_and_no_other_entry_is_touched(
     assert silver(spark) == together, "day by day"
 
 
+def test_parts_may_be_small_and_some_have_no_messages(
+    orders: Queue, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dashboards.pipeline import silver_days  # noqa: PLC0415  loads Spark
+
+    begin(orders)
+    refreshed(spark)
+    expected = silver(spark)
+    PublishedDay.objects.all().delete()
+
+    monkeypatch.setattr(silver_days, "MOST_ROWS", 1)
+    assert refreshed(spark) == 2
+    assert silver(spark) == expected
+
+
+def test_a_day_may_have_no_line_at_all(orders: Queue, spark: SparkSession) -> None:
+    until_final(record(orders, [5001], kind=Kind.TRANSFER, way=(None, Place.READY)))
+
+    assert refreshed(spark) == 1
+    assert silver(spark) == [[], [], []]
+
+
 SEAMS = [
     ("sources", "events"),
     ("silver_days", "tell"),
