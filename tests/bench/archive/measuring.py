@@ -73,7 +73,8 @@ def measure(
 
     Args:
         millions: of events, of each journal.
-        night: if any, so many millions come to each when it has been reported.
+        night: if any, so many millions come to each when it has been reported, and
+            are measured too.
     """
     for many in sorted(millions):
         say(f"Making {many} million events")
@@ -81,14 +82,14 @@ def measure(
             described = machine.describe()
             stories.begin()
             stories.write(night, night + many)
-            one = run(database, Path(var), 1, say, alone=bool(night))
-            asked = str(many)
+            one = run(database, Path(var), 1, say)
+            asked = f"{many} --night {night}" if night else str(many)
+            tell(asked, title_of(many, 0), one, described, write=write)
             if night:
                 say(f"Making {night} million events")
                 stories.write(0, night, late=True)
                 one = run(database, Path(var), 2, say)
-                asked += f" --night {night}"
-            tell(asked, title_of(many, night), one, described, write=write)
+                tell(asked, title_of(many, night), one, described, write=write)
 
 
 def title_of(many: int, night: int) -> str:
@@ -115,14 +116,10 @@ def tell(
         report.write_part(title, said)
 
 
-def run(
-    database: str, var: Path, number: int, say: Callable[[str], None], *,
-    alone: bool = False,
-) -> Run:  # fmt: skip
+def run(database: str, var: Path, number: int, say: Callable[[str], None]) -> Run:
     """
     Args:
         number: of the run; the first begins with an empty archive.
-        alone: without the rival.
     """
     if number == 1:
         forget()
@@ -131,7 +128,7 @@ def run(
     with client(database) as beside:
         beside.over(2)  # to warm up
         before = beside.over(BEFORE_S)
-        command = [database, str(var), str(number), *(["--alone"] if alone else [])]
+        command = [database, str(var), str(number)]
         steps, memory_mb = driven(command, beside, say)
     return Run(exported() - had, before, steps, memory_mb)
 

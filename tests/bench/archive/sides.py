@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -48,22 +50,28 @@ class Steps:
         self.last = ThreadPoolExecutor(1, initializer=cpu_share.come_last)
 
     def end(self, name: str, rows: int | None = None, rival: Ask | None = None) -> None:
-        now = self.meter.now()
-        print(json.dumps(["spark", name, rows, now - self.began]), flush=True)
-        self.began = now
+        reached = self.meter.now()
+        print(json.dumps(["spark", name, rows, reached - self.began]), flush=True)
+        self.began = reached
         if rival:
-            both = self.last.submit(measured, rival).result()
-            print(json.dumps(["duckdb", name, rows, both[0]]), flush=True)
-            self.meter.not_ours += both[1]
+            began = now()
+            if answered := self.last.submit(cost_of, name, rival).result():
+                print(json.dumps(["duckdb", name, rows, answered]), flush=True)
+            self.meter.not_ours += now() - began
 
 
-def measured(ask: Ask) -> tuple[Cost, Cost]:
-    """What a rival's answer costs; and with the comparison."""
+def cost_of(name: str, ask: Ask) -> Cost | None:
+    """What a rival's answer costs, without the comparison; None: it ran out of memory
+    or of disk."""
     began = now()
-    compare = ask()
+    try:
+        compare = ask()
+    except duckdb.OutOfMemoryException as error:
+        print(f"DuckDB, {name}: {error}", file=sys.stderr)
+        return None
     answered = now() - began
     compare()
-    return answered, now() - began
+    return answered
 
 
 def now() -> Cost:
@@ -148,13 +156,12 @@ def same_files(duck: Duck, found: Mapping[str, Path], days: Sequence[date]) -> N
         assert wrong == [0, 0], f"{table} differs in {wrong} rows"
 
 
-def perform(var: Path, run: int, *, alone: bool) -> None:
+def perform(var: Path, run: int) -> None:
     """Each step of both sides.
 
     Args:
         var: the folder of the archive.
         run: whose number the files bear.
-        alone: without the rival.
     """
     cpu_share.give_way()
     steps = Steps()
@@ -163,23 +170,23 @@ def perform(var: Path, run: int, *, alone: bool) -> None:
     events = manifest.rows_of(BRONZE, silver_days.windows())
     steps.meter.spark = spark = session.spark(var, events=events)
     steps.end("starting Spark")
-    rival = None if alone else Rival(var, session.CORES)
+    rival = Rival(var, session.CORES)
     days = silver_days.stale()
     silver_days.bring_up_to_date(spark, run, as_of, around)
-    steps.end("silver", rival=rival.silver(days) if rival else None)
+    steps.end("silver", rival=rival.silver(days))
     compaction.keep_small(as_of, keep_days())
     steps.end("compaction")
     for slug, report in sorted(discover().items()):
         if report.is_by_day:
             some = list(gold.stale(report))
             rows = gold.bring_up_to_date(spark, run, report, as_of, around)
-            asked = rival.days_of(report, some, as_of) if rival else None
+            asked = rival.days_of(report, some, as_of)
         else:
             names = {one.name for one in report.parameters}
             said = {name: value for name, value in SAID.items() if name in names}
             found = gold.answer(spark, report, said, as_of)
             rows = found.num_rows
-            asked = rival.run_of(report, said, found, as_of) if rival else None
+            asked = rival.run_of(report, said, found, as_of)
         steps.end(slug, rows, asked)
 
 
