@@ -225,11 +225,11 @@ def list_runs(
     """The newest first."""
     require(request, VIEW)
     every = results.runs_seen_by(request.user, known(slug))
-    rows = list(every.filter(pk__lt=page.before)[: page.limit + 1])
-    part = rows[: page.limit]
+    found = list(every.filter(pk__lt=page.before)[: page.limit + 1])
+    part = found[: page.limit]
     return {
         "runs": [state_of(one) for one in part],
-        "next": part[-1].pk if len(rows) > page.limit else None,
+        "next": part[-1].pk if len(found) > page.limit else None,
     }
 
 

@@ -18,7 +18,7 @@ from django.db.models import Sum
 from dashboards.models import ExportWindow
 from dashboards.spark import session
 from tests.bench import ground, machine, report
-from tests.bench.archive import stories
+from tests.bench.archive import idle_group, stories
 from tests.bench.archive.costs import Cost
 from tests.bench.live import Live, Took, client
 from tests.tools.reports.cluster import forget
@@ -79,7 +79,7 @@ def measure(
     for many in sorted(millions):
         say(f"Making {many} million events")
         with ground.own_database() as database, TemporaryDirectory() as var:
-            described = machine.describe()
+            described = [*machine.describe(), idle_group.described()]
             stories.begin()
             stories.write(night, night + many)
             one = run(database, Path(var), 1, say)
@@ -143,12 +143,16 @@ def driven(
     """Each step of a driver in a process of its own, and the memory that it took."""
     steps: list[Step] = []
     memory_mb = 0.0
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.bench.archive.driver", *command],
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,  # as the worker is started
-    ) as driver:
+    with (
+        idle_group.idle_group() as group,
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.bench.archive.driver", *command],
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # as the worker is started
+        ) as driver,
+    ):
+        idle_group.put_in(group, driver.pid)
         assert driver.stdout
         beside.mark()
         for line in driver.stdout:

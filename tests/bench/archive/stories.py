@@ -13,8 +13,13 @@ Transactions have numbers below zero, which no transaction of this server ever h
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime, time, timedelta
 from itertools import accumulate
+
+from django.db import connection
 
 from broker.models import Kind, Place, Queue
 from broker.sql import partitions
@@ -148,6 +153,11 @@ def begin() -> None:
     make_queue(GRAVEYARD)
 
 
+def first_id_of(back: int) -> int:
+    """Of the messages of a day, counted back."""
+    return (MOST_DAYS - back) * A_DAY * IDS
+
+
 def write(first: int, last: int, *, late: bool = False) -> None:
     """Add some days to the journal.
 
@@ -174,16 +184,25 @@ def write(first: int, last: int, *, late: bool = False) -> None:
         "words": WORDS,
         **dict(zip(SHARES, accumulate(SHARES.values()), strict=True)),
     }
-    for back in range(first, last):
-        day = today - (back + 1) * DAY
+    days = [(back, today - (back + 1) * DAY) for back in range(first, last)]
+    for back, day in days:
         for one in (day, day + DAY):  # the last messages end on the next day
             partitions.make("broker_event", f"p{one:%Y%m%d}", "at", one, one + DAY)
-        first_id = (MOST_DAYS - back) * A_DAY * IDS
+        first_id = first_id_of(back)
         for n in range(first_id // SLICE, (first_id + A_DAY * IDS) // SLICE + 1):
             partitions.make("broker_message", f"p{n}", "id", n * SLICE, (n + 1) * SLICE)
-        stories = STORIES.format(day=day.isoformat(), first_id=first_id, **known)
-        ground.fetch(MESSAGES.format(stories=stories, **known))
+
+    def write_day(back: int, day: datetime) -> None:
+        stories = STORIES.format(
+            day=day.isoformat(), first_id=first_id_of(back), **known
+        )
         xid = NOW if late else OF_ITS_OWN.format(xid=-(back + 1) * A_DAY)
-        ground.fetch(INSERT.format(stories=stories, xid=xid, **known))
+        with closing(connection):  # this thread's
+            ground.fetch("SET statement_timeout = 0")
+            ground.fetch(MESSAGES.format(stories=stories, **known))
+            ground.fetch(INSERT.format(stories=stories, xid=xid, **known))
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        list(threads.map(write_day, *zip(*days, strict=True)))
     ground.fetch("VACUUM (ANALYZE) broker_event, broker_message")
     ground.fetch("CHECKPOINT")  # or the server writes while its pace is measured

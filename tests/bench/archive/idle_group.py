@@ -1,0 +1,56 @@
+"""A control group that is idle, as docs/operations.md asks for the unit of the reports
+worker (``CPUWeight=idle``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+CONTROL = Path("/sys/fs/cgroup")
+NAME = "backout-bench-reports"
+
+
+@contextmanager
+def idle_group() -> Iterator[Path | None]:
+    """The folder of a group, for the time of the block; None: it may not be made."""
+    try:
+        folder = made(parent())
+    except OSError:
+        yield None
+        return
+    try:
+        yield folder
+    finally:
+        with suppress(OSError):  # a process of it is about to end
+            folder.rmdir()
+
+
+def parent() -> Path:
+    """Where groups can have shares of processors, in either version of the system."""
+    if not (CONTROL / "cgroup.controllers").exists():
+        return CONTROL / "cpu"
+    (CONTROL / "cgroup.subtree_control").write_text("+cpu")
+    return CONTROL
+
+
+def made(where: Path) -> Path:
+    folder = where / NAME
+    folder.mkdir(exist_ok=True)
+    (folder / "cpu.idle").write_text("1")
+    return folder
+
+
+def described() -> str:
+    with idle_group() as group:
+        return (
+            "Spark runs in a control group that is idle"
+            if group
+            else "Spark runs in no control group of its own: none may be made here"
+        )
+
+
+def put_in(group: Path | None, process: int) -> None:
+    """What the process starts from now on is in the group too."""
+    if group:
+        (group / "cgroup.procs").write_text(str(process))
