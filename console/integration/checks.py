@@ -15,7 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from console.integration import middleware
 from console.runtime import prefix
-from dashboards.spark import own_conf
+from dashboards.spark import cpu_share, own_conf
 from dashboards.spark.errors import ConfUnreadable
 
 CONSOLE = "console"  # the tag of those that load no URLs
@@ -135,6 +135,17 @@ def spark_can_be_set_up(**_: Any) -> Iterator[CheckMessage]:
         own_conf.read(settings.BACKOUT_REPORTS_SPARK_CONF)
     except ConfUnreadable as error:
         yield Error(str(error), id="console.E013")
+
+
+@register(CONSOLE)
+def reports_may_be_so_nice(**_: Any) -> Iterator[CheckMessage]:
+    """Only root may set a nice value below 0."""
+    if not 0 <= settings.BACKOUT_REPORTS_NICE <= cpu_share.LOWEST:
+        yield Error(
+            f"BACKOUT_REPORTS_NICE is {settings.BACKOUT_REPORTS_NICE}.",
+            hint="Set it to a number from 0 to 19.",
+            id="console.E014",
+        )
 
 
 @register(CONSOLE)

@@ -26,6 +26,11 @@ BACKOUT_REPORTS_DUE_HOUR: Annotated[
     "Hour of the day (UTC) by which the reports of the night should be done; after it"
     " the alert reports-late fires. Negative: never.",
 ] = 6
+BACKOUT_REPORTS_NICE: Annotated[
+    int,
+    "Nice value of the reports worker and of Spark, 0 to 19. 19: they get only what"
+    " nobody else wants. 10: beside one busy process about a tenth of a processor.",
+] = 19
 BACKOUT_REPORTS_SPARK_CONF: Annotated[
     str,
     "Settings of Spark, as key=value,key=value or a JSON object; they count before"

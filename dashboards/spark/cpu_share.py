@@ -8,25 +8,33 @@ import struct
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import psutil
+from django.conf import settings
 from django.db import connection
 from django.db.backends.signals import connection_created
 
 LOWEST = 19
 # the credentials of a socket's peer on Linux: process, user, group
 PEER = struct.Struct("3i")
+# The priority of this session among others, where Linux shares processors by session.
+SESSION = Path("/proc/self/autogroup")
 
 
 def give_way() -> None:
-    """Run on the last half of the processors, with the lowest priority.
+    """Run on the last half of the processors, with the priority of
+    ``BACKOUT_REPORTS_NICE``.
 
     The limits also hold for processes that this one starts; the database's processes
     for its connections get the processors. Where the system cannot limit a process to
     some processors, only the priority is set.
     """
-    os.nice(LOWEST)
+    now = os.nice(max(0, settings.BACKOUT_REPORTS_NICE - os.nice(0)))
+    if os.getsid(0) == os.getpid():  # the session is this worker's own
+        with suppress(OSError):
+            SESSION.write_text(str(now))
     if hasattr(os, "sched_setaffinity"):
         mine = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, mine[len(mine) // 2 :])
@@ -47,7 +55,7 @@ def take_along(backend: int) -> None:
     Args:
         backend: the process id, as the database reports it.
     """
-    if os.nice(0) < LOWEST or not hasattr(os, "sched_setaffinity"):
+    if os.nice(0) == 0 or not hasattr(os, "sched_setaffinity"):
         return
     with suppress(OSError, psutil.Error):
         if psutil.Process(backend).ppid() != listener():
@@ -69,7 +77,7 @@ def listener() -> int | None:
 
 
 def behind_all(start: Callable[[], object]) -> None:
-    """Call ``start``; if this process is limited, what it starts runs with SCHED_IDLE.
+    """Call ``start``; with the lowest priority, what it starts runs with SCHED_IDLE.
 
     A low priority is not enough: a process that puts or gets would wait for Java until
     the next clock tick. This process itself does not use SCHED_IDLE: while it copies

@@ -13,8 +13,10 @@ from contextlib import closing
 import psycopg
 import pytest
 from django.db import connection
+from pytest_django import Settings
 
 from broker.models import Queue
+from console.integration import checks
 from dashboards.pipeline.fields.event_fields import events
 from dashboards.pipeline.fields.rows import Bounds
 from dashboards.spark import cpu_share
@@ -47,30 +49,40 @@ started[0].wait()
 connection.ensure_connection()
 processes = 0, connection.connection.info.backend_pid
 kept_to = [sorted(os.sched_getaffinity(one)) for one in processes]
-print(json.dumps([os.nice(0), *kept_to, *last]))
+session = cpu_share.SESSION.read_text() if cpu_share.SESSION.exists() else ""
+print(json.dumps([os.nice(0), *kept_to, *last, session.strip().rpartition(" ")[2]]))
 """
 
 
 @on_linux
 @pytest.mark.parametrize(
-    ("queues", "expected"),
+    ("queues", "nice", "expected"),
     [
-        ("reports", [19, LAST, LAST, False, True]),
-        ("housekeeping,celery", [0, sorted(MINE), sorted(MINE), False, False]),
+        ("reports", "19", [19, LAST, LAST, False, True, "19"]),
+        ("reports", "10", [10, LAST, LAST, False, False, "10"]),
+        ("housekeeping,celery", "19", [0, *[sorted(MINE)] * 2, False, False, "0"]),
     ],
 )
 def test_the_worker_of_reports_leaves_half_of_the_processors_and_java_all(
-    queues: str, expected: list[object]
+    queues: str, nice: str, expected: list[object]
 ) -> None:
+    """Java leaves all only with the lowest priority."""
     said = subprocess.run(
         [sys.executable, "-c", WORKER, queues],
-        env=os.environ | {"DJANGO_SETTINGS_MODULE": "console.settings"},
+        env=os.environ
+        | {
+            "DJANGO_SETTINGS_MODULE": "console.settings",
+            "BACKOUT_REPORTS_NICE": nice,
+        },
+        start_new_session=True,
         capture_output=True,
         text=True,
         check=True,
     ).stdout
 
-    assert json.loads(said) == expected
+    *found, of_session = json.loads(said)
+    assert found == expected[:-1]
+    assert of_session in (expected[-1], "")  # not every Linux shares by session
 
 
 @on_linux
@@ -139,3 +151,12 @@ def test_a_process_that_is_none_of_the_database_is_left_alone(
 
         assert os.sched_getaffinity(somebody.pid) == MINE
         somebody.kill()
+
+
+@pytest.mark.parametrize(("nice", "found"), [(-1, 1), (0, 0), (19, 0), (20, 1)])
+def test_a_nice_value_that_none_can_have_is_refused(
+    nice: int, found: int, settings: Settings
+) -> None:
+    settings.BACKOUT_REPORTS_NICE = nice
+
+    assert len(list(checks.reports_may_be_so_nice())) == found
