@@ -110,6 +110,7 @@ JOIN (VALUES (0, 0, '{{done,again,back,dead}}'::text[]), (1, 62.4, '{{back,dead}
     (2, 3600, '{{back}}')) AS c (of, after, stories) ON m.story = ANY (c.stories)
 ORDER BY 1
 """
+PATIENT = "SET statement_timeout = 0"
 NOW = "pg_current_xact_id()::text::bigint"
 OF_ITS_OWN = "{xid} + row_number() OVER (ORDER BY max(at), batch, nth)"
 INSERT = """
@@ -198,11 +199,12 @@ def write(first: int, last: int, *, late: bool = False) -> None:
         )
         xid = NOW if late else OF_ITS_OWN.format(xid=-(back + 1) * A_DAY)
         with closing(connection):  # this thread's
-            ground.fetch("SET statement_timeout = 0")
+            ground.fetch(PATIENT)
             ground.fetch(MESSAGES.format(stories=stories, **known))
             ground.fetch(INSERT.format(stories=stories, xid=xid, **known))
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         list(threads.map(write_day, *zip(*days, strict=True)))
+    ground.fetch(PATIENT)
     ground.fetch("VACUUM (ANALYZE) broker_event, broker_message")
     ground.fetch("CHECKPOINT")  # or the server writes while its pace is measured
