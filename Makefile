@@ -15,6 +15,10 @@ OWN_VAR = BACKOUT_VAR=$(or $(BACKOUT_VAR),var)/$@
 TESTERS ?= $(if $(DATABASE_URL)$(REDIS_URL),1,1 2)
 # A shell around each, so that killing it does not kill what ends the servers.
 TESTER = --tx 'popen//python=sh -c "$(OWN_VAR)/$n $(PY) manage.py with_servers python \"$$@\"; exit" sh'
+# Where Python is told to keep no bytecode, tests do: to compile what they load takes each
+# of their processes half a minute.
+BYTECODE = $(if $(PYTHONDONTWRITEBYTECODE),PYTHONDONTWRITEBYTECODE= \
+  PYTHONPYCACHEPREFIX=$(abspath $(or $(BACKOUT_VAR),var))/bytecode)
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 COMPILES := import os, shutil as s, sys, sysconfig as c; \
   sys.exit(not (s.which("cc") and os.path.exists(c.get_path("include") + "/Python.h")))
@@ -38,7 +42,7 @@ demo: runtime ## The same with traffic, made from the files in DIR if it is give
 
 test: development ## Run the tests; ARGS="-k redelivery" chooses
 	@$(if $(findstring not browser,$(ARGS)),,$(PY) -m tests.tools.chromium)
-	@$(PY) -m pytest --dist worksteal $(foreach n,$(TESTERS),$(TESTER)) $(ARGS)
+	@$(BYTECODE) $(PY) -m pytest --dist worksteal $(foreach n,$(TESTERS),$(TESTER)) $(ARGS)
 
 lint: development ## Check style, layers, templates and migrations
 	$(PY) -m ruff check .
