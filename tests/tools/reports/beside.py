@@ -29,6 +29,7 @@ PERCENTS = (50, 95, 99)
 def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--millions", type=int, default=1, help="of events")
+    parser.add_argument("--turns", type=int, default=40, help="of running and stopping")
     parser.add_argument("--database", help="to report on, and nothing else")
     parser.add_argument("--var", type=Path, help="the folder of the archive")
     asked = parser.parse_args()
@@ -45,11 +46,12 @@ def main() -> None:
     with own_database() as database, TemporaryDirectory() as var:
         stories.begin()
         stories.write(0, asked.millions)
-        return watch(database, var)
+        return watch(database, var, asked.turns)
 
 
-def watch(database: str, var: str) -> None:
-    """Run and stop a worker's work in turn; print what a client felt."""
+def watch(database: str, var: str, turns: int) -> None:
+    """Run and stop a worker's work in turn, at most so often; print what a client
+    felt."""
     from tests.bench.archive.idle_group import idle_group, put_in  # noqa: PLC0415
     from tests.bench.live import Took, client  # noqa: PLC0415
 
@@ -64,15 +66,18 @@ def watch(database: str, var: str) -> None:
     ):
         put_in(group, worker.pid)
         felt.over(2)  # to warm up
-        while worker.poll() is None:
+        while worker.poll() is None and turns:
+            turns -= 1
             time.sleep(REST_S)
             beside += felt.over(TURN_S)
             os.killpg(worker.pid, signal.SIGSTOP)
             time.sleep(REST_S)
             between += felt.over(TURN_S)
             os.killpg(worker.pid, signal.SIGCONT)
-    if worker.returncode:
-        raise SystemExit(f"The worker ended with {worker.returncode}.")
+        if worker.poll() is None:
+            os.killpg(worker.pid, signal.SIGKILL)
+        elif worker.returncode:
+            raise SystemExit(f"The worker ended with {worker.returncode}.")
     for name in ("put", "get"):
         print(said(name, getattr(beside, name), getattr(between, name)))
 
