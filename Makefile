@@ -15,8 +15,8 @@ OWN_VAR = BACKOUT_VAR=$(or $(BACKOUT_VAR),var)/$@
 TESTERS ?= $(if $(DATABASE_URL)$(REDIS_URL),1,1 2)
 # A shell around each, so that killing it does not kill what ends the servers.
 TESTER = --tx 'popen//python=sh -c "$(OWN_VAR)/$n $(PY) manage.py with_servers python \"$$@\"; exit" sh'
-# Where Python is told to keep no bytecode, tests do: to compile what they load takes each
-# of their processes half a minute.
+# Tests write bytecode even where Python is told not to: without it, each of their processes
+# compiles all modules again, which takes up to half a minute.
 BYTECODE = $(if $(PYTHONDONTWRITEBYTECODE),PYTHONDONTWRITEBYTECODE= \
   PYTHONPYCACHEPREFIX=$(abspath $(or $(BACKOUT_VAR),var))/bytecode)
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))

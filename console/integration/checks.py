@@ -138,12 +138,14 @@ def spark_can_be_set_up(**_: Any) -> Iterator[CheckMessage]:
 
 
 @register(CONSOLE)
-def reports_may_be_so_nice(**_: Any) -> Iterator[CheckMessage]:
-    """Only root may set a nice value below 0."""
-    if not 0 <= settings.BACKOUT_REPORTS_NICE <= cpu_share.LOWEST:
+def priority_of_reports_is_possible(**_: Any) -> Iterator[CheckMessage]:
+    """A worker without a nice value would not give way."""
+    if not 1 <= settings.BACKOUT_REPORTS_NICE <= cpu_share.LOWEST:
         yield Error(
-            f"BACKOUT_REPORTS_NICE is {settings.BACKOUT_REPORTS_NICE}.",
-            hint="Set it to a number from 0 to 19.",
+            f"BACKOUT_REPORTS_NICE is {settings.BACKOUT_REPORTS_NICE}, but must be from"
+            f" 1 to {cpu_share.LOWEST}.",
+            hint="19: reports get only what nobody else wants. 10: about a tenth of a"
+            " processor beside one busy process.",
             id="console.E014",
         )
 

@@ -28,7 +28,7 @@ BACKOUT_REPORTS_DUE_HOUR: Annotated[
 ] = 6
 BACKOUT_REPORTS_NICE: Annotated[
     int,
-    "Nice value of the reports worker and of Spark, 0 to 19. 19: they get only what"
+    "Nice value of the reports worker and of Spark, 1 to 19. 19: they get only what"
     " nobody else wants. 10: beside one busy process about a tenth of a processor.",
 ] = 19
 BACKOUT_REPORTS_SPARK_CONF: Annotated[

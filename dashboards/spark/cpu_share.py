@@ -19,7 +19,8 @@ from django.db.backends.signals import connection_created
 LOWEST = 19
 # the credentials of a socket's peer on Linux: process, user, group
 PEER = struct.Struct("3i")
-# The priority of this session among others, where Linux shares processors by session.
+# Some Linux systems share processors between sessions (autogroup). There, a priority
+# counts within its session only; this file has the priority of the session itself.
 SESSION = Path("/proc/self/autogroup")
 
 
@@ -32,7 +33,7 @@ def give_way() -> None:
     some processors, only the priority is set.
     """
     now = os.nice(max(0, settings.BACKOUT_REPORTS_NICE - os.nice(0)))
-    if os.getsid(0) == os.getpid():  # the session is this worker's own
+    if os.getsid(0) == os.getpid():  # no program of the broker is in this session
         with suppress(OSError):
             SESSION.write_text(str(now))
     if hasattr(os, "sched_setaffinity"):

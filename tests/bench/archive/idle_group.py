@@ -13,7 +13,8 @@ NAME = "backout-bench-reports"
 
 @contextmanager
 def idle_group() -> Iterator[Path | None]:
-    """The folder of a group, for the time of the block; None: it may not be made."""
+    """The folder of a new group, which lasts as long as the block; None if this
+    process may not make one."""
     try:
         folder = made(parent())
     except OSError:
@@ -27,7 +28,7 @@ def idle_group() -> Iterator[Path | None]:
 
 
 def parent() -> Path:
-    """Where groups can have shares of processors, in either version of the system."""
+    """The folder of all groups, of version 1 or 2, that share processors."""
     if not (CONTROL / "cgroup.controllers").exists():
         return CONTROL / "cpu"
     (CONTROL / "cgroup.subtree_control").write_text("+cpu")

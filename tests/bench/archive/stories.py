@@ -110,7 +110,7 @@ JOIN (VALUES (0, 0, '{{done,again,back,dead}}'::text[]), (1, 62.4, '{{back,dead}
     (2, 3600, '{{back}}')) AS c (of, after, stories) ON m.story = ANY (c.stories)
 ORDER BY 1
 """
-PATIENT = "SET statement_timeout = 0"
+UNLIMITED = "SET statement_timeout = 0"
 NOW = "pg_current_xact_id()::text::bigint"
 OF_ITS_OWN = "{xid} + row_number() OVER (ORDER BY max(at), batch, nth)"
 INSERT = """
@@ -155,7 +155,7 @@ def begin() -> None:
 
 
 def first_id_of(back: int) -> int:
-    """Of the messages of a day, counted back."""
+    """The first id of a day's messages; days are counted back from yesterday, 0."""
     return (MOST_DAYS - back) * A_DAY * IDS
 
 
@@ -199,12 +199,12 @@ def write(first: int, last: int, *, late: bool = False) -> None:
         )
         xid = NOW if late else OF_ITS_OWN.format(xid=-(back + 1) * A_DAY)
         with closing(connection):  # this thread's
-            ground.fetch(PATIENT)
+            ground.fetch(UNLIMITED)
             ground.fetch(MESSAGES.format(stories=stories, **known))
             ground.fetch(INSERT.format(stories=stories, xid=xid, **known))
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         list(threads.map(write_day, *zip(*days, strict=True)))
-    ground.fetch(PATIENT)
+    ground.fetch(UNLIMITED)
     ground.fetch("VACUUM (ANALYZE) broker_event, broker_message")
     ground.fetch("CHECKPOINT")  # or the server writes while its pace is measured

@@ -153,10 +153,12 @@ def test_a_process_that_is_none_of_the_database_is_left_alone(
         somebody.kill()
 
 
-@pytest.mark.parametrize(("nice", "found"), [(-1, 1), (0, 0), (19, 0), (20, 1)])
-def test_a_nice_value_that_none_can_have_is_refused(
-    nice: int, found: int, settings: Settings
+@pytest.mark.parametrize(
+    ("nice", "errors"), [(-1, 1), (0, 1), (1, 0), (19, 0), (20, 1)]
+)
+def test_an_impossible_priority_of_reports_is_refused(
+    nice: int, errors: int, settings: Settings
 ) -> None:
     settings.BACKOUT_REPORTS_NICE = nice
 
-    assert len(list(checks.reports_may_be_so_nice())) == found
+    assert len(list(checks.priority_of_reports_is_possible())) == errors

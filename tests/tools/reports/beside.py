@@ -1,4 +1,4 @@
-"""What a client of the broker feels of a run of all reports beside it.
+"""How much longer puts and gets take beside a run of all reports.
 
     manage.py with_servers python -m tests.tools.reports.beside --millions 1
 
@@ -9,16 +9,16 @@ every other two seconds, and puts and gets beside it are compared with those bet
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
-import sys
 import time
-from argparse import ArgumentParser
-from contextlib import nullcontext
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import django
+import psutil
+
+from tests.tools.reports.apart import command, perform
 
 TURN_S = 2.0
 REST_S = 0.3  # after a change, in which nothing is measured
@@ -28,58 +28,46 @@ PERCENTS = (50, 95, 99)
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--millions", type=int, default=1, help="of events")
     parser.add_argument("--turns", type=int, default=40, help="of running and stopping")
-    parser.add_argument("--database", help="to report on, and nothing else")
-    parser.add_argument("--var", type=Path, help="the folder of the archive")
-    asked = parser.parse_args()
-    django.setup()
-    from django.conf import settings  # noqa: PLC0415  needs the set-up
-
-    if asked.database:
-        settings.DATABASES["default"]["NAME"] = asked.database
-        settings.VAR_DIR = asked.var
-        return report(asked.var)
-    from tests.bench.archive import stories  # noqa: PLC0415
-    from tests.bench.ground import own_database  # noqa: PLC0415
-
-    with own_database() as database, TemporaryDirectory() as var:
-        stories.begin()
-        stories.write(0, asked.millions)
-        return watch(database, var, asked.turns)
+    perform(parser, watch, report)
 
 
-def watch(database: str, var: str, turns: int) -> None:
-    """Run and stop a worker's work in turn, at most so often; print what a client
-    felt."""
+def watch(database: str, var: str, asked: Namespace) -> None:
+    """Let a worker run and stop it, in turn; print how long puts and gets took."""
     from tests.bench.archive.idle_group import idle_group, put_in  # noqa: PLC0415
     from tests.bench.live import Took, client  # noqa: PLC0415
 
     beside, between = Took(), Took()
-    command = [sys.executable, "-m", "tests.tools.reports.beside"]
     with (
         client(database) as felt,
         idle_group() as group,
-        subprocess.Popen(
-            [*command, "--database", database, "--var", var], start_new_session=True
-        ) as worker,
+        subprocess.Popen(command("tests.tools.reports.beside", database, var)) as work,
     ):
-        put_in(group, worker.pid)
+        put_in(group, work.pid)
+        worker = psutil.Process(work.pid)
         felt.over(2)  # to warm up
-        while worker.poll() is None and turns:
-            turns -= 1
+        for _ in range(asked.turns):
             time.sleep(REST_S)
             beside += felt.over(TURN_S)
-            os.killpg(worker.pid, signal.SIGSTOP)
+            if work.poll() is not None:
+                break
+            for_each(worker, psutil.Process.suspend)
             time.sleep(REST_S)
             between += felt.over(TURN_S)
-            os.killpg(worker.pid, signal.SIGCONT)
-        if worker.poll() is None:
-            os.killpg(worker.pid, signal.SIGKILL)
-        elif worker.returncode:
-            raise SystemExit(f"The worker ended with {worker.returncode}.")
+            for_each(worker, psutil.Process.resume)
+        if work.poll() is None:
+            for_each(worker, psutil.Process.kill)
+        elif work.returncode:
+            raise SystemExit(f"The worker ended with {work.returncode}.")
     for name in ("put", "get"):
         print(said(name, getattr(beside, name), getattr(between, name)))
+
+
+def for_each(worker: psutil.Process, call: Callable[[psutil.Process], None]) -> None:
+    """Call something for the worker, its Java, and Java's processes of Python."""
+    for process in (worker, *worker.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            call(process)
 
 
 def said(name: str, beside: list[float], between: list[float]) -> str:
@@ -116,5 +104,4 @@ def report(var: Path) -> None:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
     main()

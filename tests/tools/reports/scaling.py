@@ -11,57 +11,39 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import django
-
+from tests.tools.reports.apart import command, perform
 from tests.tools.reports.cluster import HOST, PROJECT, cluster
 
 REPORTS = ("causes", "redelivery", "throughput", "time-to-dead-letter")
 
 
 def main() -> None:
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--millions", type=int, default=1, help="of events")
-    parser.add_argument("--database", help="to compute from, and nothing else")
-    parser.add_argument("--var", type=Path, help="the folder of the archive")
-    asked = parser.parse_args()
-    django.setup()
-    from django.conf import settings  # noqa: PLC0415  needs the set-up
+    perform(ArgumentParser(description=__doc__), watch, compute)
 
-    if asked.database:
-        settings.DATABASES["default"]["NAME"] = asked.database
-        settings.VAR_DIR = asked.var
-        return compute(asked.var)
-    from dashboards.pipeline import bronze  # noqa: PLC0415
-    from tests.bench.archive import stories  # noqa: PLC0415
-    from tests.bench.ground import own_database  # noqa: PLC0415
 
-    with own_database() as database, TemporaryDirectory() as var:
-        stories.begin()
-        stories.write(0, asked.millions)
-        settings.VAR_DIR = Path(var)
-        bronze.export(lambda _: None)
-        for workers in (1, 2):
-            with cluster(Path(var) / f"cluster{workers}", workers) as master:
-                began = time.monotonic()
-                told = by(master, database, var)
-            print(f"{workers} workers, {time.monotonic() - began:.0f} s:")
-            print("\n".join(told), flush=True)
-    return None
+def watch(database: str, var: str, _: Namespace) -> None:
+    """Have one worker compute, then two; print what each executor did."""
+    from dashboards.pipeline import bronze  # noqa: PLC0415  needs the set-up
+
+    bronze.export(lambda _: None)
+    for workers in (1, 2):
+        with cluster(Path(var) / f"cluster{workers}", workers) as master:
+            began = time.monotonic()
+            told = by(master, database, var)
+        print(f"{workers} workers, {time.monotonic() - began:.0f} s:")
+        print("\n".join(told), flush=True)
 
 
 def by(master: str, database: str, var: str) -> list[str]:
     """What the executors of a cluster did for a driver of its own."""
-    command = [sys.executable, "-m", "tests.tools.reports.scaling"]
     said = subprocess.run(
-        [*command, "--database", database, "--var", var],
+        command("tests.tools.reports.scaling", database, var),
         env={**os.environ, "SPARK_MASTER": master, "SPARK_LOCAL_IP": HOST},
         stdout=subprocess.PIPE,
         text=True,
@@ -109,5 +91,4 @@ def compute(var: Path) -> None:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
     main()
