@@ -24,7 +24,7 @@ from dashboards.reports import (
 )
 from dashboards.reports.common_sql import DEAD
 from dashboards.reports.declaration import AS_OF, DAYS
-from dashboards.reports.error_clusters import BARE, letters
+from dashboards.reports.error_clusters import bare, letters
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def build(inputs: Inputs, values: Values) -> DataFrame:
     return letter.sparkSession.sql(
         f"""
         SELECT cluster, queue,
-            max_by({BARE}, struct(ended_at, message_id)) AS label,
+            {bare("max_by(error, struct(ended_at, message_id))")} AS label,
             coalesce(max_by(error, struct(ended_at, message_id)), '') AS error,
             mode(fingerprint, true) AS fingerprint,
             count(DISTINCT fingerprint) AS fingerprints,

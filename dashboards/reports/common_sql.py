@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FEW = 200_000  # rows that each task may have in memory
 # A stay of a dead letter on a dead letter queue.
 LETTER = "put_cause IS NOT NULL"
 DEAD = "ended = 'dead-lettered'"
@@ -21,3 +27,14 @@ def spread(value: str, *shares: int) -> str:
     return ", ".join(
         f"percentile({value}, {share / 100}) AS p{share}" for share in shares
     )
+
+
+def broadcast_few(name: str, rows: DataFrame) -> str:
+    """The hint for a join with a table, if the table has few rows: then the rows of the
+    other side stay where they are.
+
+    Args:
+        name: of the table in the statement.
+        rows: of it; they are computed already.
+    """
+    return f"/*+ BROADCAST({name}) */" if rows.count() <= FEW else ""

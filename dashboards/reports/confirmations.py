@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from broker.errors.mq_codes import Feedback, Report
 from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports.common_sql import broadcast_few
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 COA, COD = int(Report.COA_WITH_FULL_DATA), int(Report.COD_WITH_FULL_DATA)
 KNOWN_DAYS = 7  # as ``pipeline.sources`` reads fields of messages put so long before
 SENT = f"feedback IN ({int(Feedback.COA)}, {int(Feedback.COD)})"
+# The messages that ask for confirmations or are some.
+KNOWN = f"""
+    SELECT message_id, CAST(at AS date) AS from_day, feedback,
+        coalesce(report & {COA} <> 0, false) AS coa,
+        coalesce(report & {COD} <> 0, false) AS cod
+    FROM {{messages}} WHERE {SENT} OR report & {COA | COD} <> 0
+"""  # noqa: S608  # constants
 FIRST = "began = 'put' AND parent_message_id IS NULL AND CAST(put_at AS date) = day"
 COUNTS = (
     "coa_asked", "coa_sent", "cod_asked", "cod_due", "cod_sent", "outstanding",
@@ -75,11 +83,18 @@ COLUMNS = (
 
 def check(inputs: Inputs, rows: Rows) -> None:
     """Check the confirmations that arrived against the fields of messages."""
-    sent = inputs["messages"].where(SENT).select("message_id")
-    ended, going_on = (
-        inputs[one].where(FIRST).select("message_id") for one in ("lifelines", "open")
-    )
-    found = ended.union(going_on).join(sent, "message_id").count()
+    sent = inputs["messages"].where(SENT).select("message_id").localCheckpoint()
+    found = sent.sparkSession.sql(
+        f"""
+        SELECT {broadcast_few("sent", sent)} sent.message_id FROM (
+            SELECT message_id FROM {{lifelines}} WHERE {FIRST} UNION ALL
+            SELECT message_id FROM {{open}} WHERE {FIRST}
+        ) JOIN {{sent}} AS sent USING (message_id)
+        """,  # noqa: S608  # constants
+        sent=sent,
+        lifelines=inputs["lifelines"],
+        open=inputs["open"],
+    ).count()
     counted = sum(row["coa_sent"] + row["cod_sent"] for row in rows)
     require_equal("every confirmation is counted once", counted, found)
 
@@ -97,15 +112,11 @@ def check(inputs: Inputs, rows: Rows) -> None:
     check=check,
 )
 def build(inputs: Inputs, _: Values) -> DataFrame:
-    return inputs["open"].sparkSession.sql(
+    session = inputs["open"].sparkSession
+    known = session.sql(KNOWN, messages=inputs["messages"]).localCheckpoint()
+    return session.sql(
         f"""
-        WITH known AS (
-            SELECT message_id, CAST(at AS date) AS from_day, feedback,
-                coalesce(report & {COA} <> 0, false) AS coa,
-                coalesce(report & {COD} <> 0, false) AS cod
-            FROM {{messages}} WHERE {SENT} OR report & {COA | COD} <> 0
-        ),
-        stays AS (
+        WITH stays AS (
             SELECT day, queue, message_id, put_at, put_cause, {FIRST} AS is_first,
                 ended = 'accepted' AS is_accepted, false AS is_open FROM {{lifelines}}
             UNION ALL
@@ -113,7 +124,7 @@ def build(inputs: Inputs, _: Values) -> DataFrame:
             FROM {{open}}
         ),
         told AS (
-            SELECT day, queue,
+            SELECT {broadcast_few("known", known)} day, queue,
                 count_if(is_first AND coa) AS coa_asked,
                 count_if(is_first AND feedback = {int(Feedback.COA)}) AS coa_sent,
                 count_if(is_first AND cod) AS cod_asked,
@@ -122,7 +133,7 @@ def build(inputs: Inputs, _: Values) -> DataFrame:
                 count_if(is_open AND cod) AS outstanding,
                 max(IF(is_open AND cod, unix_seconds(CAST(day + 1 AS timestamp))
                     - unix_micros(put_at) / 1e6, NULL)) AS oldest
-            FROM stays JOIN known USING (message_id)
+            FROM stays JOIN {{known}} AS known USING (message_id)
             WHERE (put_cause IS NULL OR feedback IS NOT NULL)
                 AND from_day >= day - {KNOWN_DAYS}
             GROUP BY ALL
@@ -131,5 +142,5 @@ def build(inputs: Inputs, _: Values) -> DataFrame:
         """,  # noqa: S608  # constants
         lifelines=inputs["lifelines"],
         open=inputs["open"],
-        messages=inputs["messages"],
+        known=known,
     )

@@ -18,7 +18,7 @@ from broker.formats.filters import KEYS, PROPERTY, KeyKind, Term, equal, parse
 from broker.formats.filters.values import Alternative, Between, Is, Text, Value
 from dashboards.reports import Column, Inputs, Parameter, Rows, Values, report
 from dashboards.reports.declaration import DAYS
-from dashboards.reports.error_clusters import BARE, letters
+from dashboards.reports.error_clusters import bare, letters
 from dashboards.reports.field_significance import (
     BETWEEN,
     CUT,
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 SHOWN = 5  # rows shown of each cluster
 MOST_SURE = 1e12  # odds against chance, to 1; larger odds are shown as this
 BIG = f"""
-    SELECT cluster, queue, max_by({BARE}, struct(ended_at, message_id)) AS label,
+    SELECT cluster, queue,
+        {bare("max_by(error, struct(ended_at, message_id))")} AS label,
         count(*) AS dead_letters
     FROM {{letter}} GROUP BY cluster, queue HAVING count(*) >= :least
 """  # noqa: S608  # constants
@@ -164,16 +165,19 @@ def check(inputs: Inputs, rows: Rows) -> None:
     check=check,
 )
 def build(inputs: Inputs, values: Values) -> DataFrame:
+    from pyspark import StorageLevel  # noqa: PLC0415  pages do without Spark
+
     lifelines = inputs["lifelines"]
     spark = lifelines.sparkSession
     letter = letters(lifelines).localCheckpoint()  # read twice
     big = spark.sql(
         BIG, args={"least": values["least"]}, letter=letter
     ).localCheckpoint()  # few rows
+    # several queries read it, and it is more than the memory holds
     outcome = spark.sql(
         OUTCOMES, letter=letter, big=big, lifelines=lifelines,
         messages=inputs["messages"],
-    ).localCheckpoint()  # several queries read it  # fmt: skip
+    ).localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)  # fmt: skip
     total = spark.sql(TOTALS, outcome=outcome).localCheckpoint()
     return spark.sql(
         f"""

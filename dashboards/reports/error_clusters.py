@@ -21,10 +21,17 @@ if TYPE_CHECKING:
 ALIKE, PARTS = 7, 10  # integers, so that the comparison is exact
 MOST = 2000  # fingerprints that are compared, the most frequent first
 
-# The first line of an error without what varies: quoted, in braces, with digits.
 QUOTED = r"""'\'[^\']*\'|"[^"]*"|`[^`]*`'"""
-BARE = rf"""regexp_replace(regexp_replace(split_part(coalesce(error, ''), '\n', 1),
-    {QUOTED}, '…'), r'\S*\d\S*', '…')"""
+
+
+def bare(error: str) -> str:
+    """SQL for the first line of an error without what varies: quoted, in braces, with
+    digits."""
+    line = rf"split_part(coalesce({error}, ''), '\n', 1)"
+    unquoted = f"regexp_replace({line}, {QUOTED}, '…')"
+    return rf"regexp_replace({unquoted}, r'\S*\d\S*', '…')"
+
+
 DIED = f"""
     SELECT queue, coalesce(fingerprint, '') AS fingerprint, error, {CAUSE} AS cause,
         ended_at, message_id
@@ -35,7 +42,7 @@ WORDS = rf"""
     SELECT fingerprint, regexp_extract_all(lower(bare), r'\p{{{{L}}}}+', 0) AS words
     FROM (
         SELECT fingerprint, count(*) AS n,
-            min_by({BARE}, struct(ended_at, message_id, queue)) AS bare
+            {bare("min_by(error, struct(ended_at, message_id, queue))")} AS bare
         FROM {{died}} WHERE fingerprint <> '' GROUP BY fingerprint
     )
     ORDER BY n DESC, fingerprint LIMIT {MOST}

@@ -22,32 +22,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker.formats.filters import PROPERTY
+from dashboards.reports.common_sql import broadcast_few
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 LEAST = 5  # messages that must have a value, or the value is not tested
 NAMES = 200  # properties of a queue whose presence is tested
-FEW = 200_000  # values that each task may have in memory
 SURE = 100  # odds against chance, to 1; results with smaller odds are not shown
 CUT = "…"  # the end of a text that was cut for the archive
 WELL = "ended = 'accepted'"
 IS, BETWEEN, HAS, HAS_NOT = "is", "between", "is there", "is not there"
 OF_PROPERTY = f"{PROPERTY.name}."
 
+# Fields by their names in filters, and the columns that have them.
+TEXTS = {
+    "type": "subject", "content": "content_type", "group": "group_id",
+    "producer": "producer", "reply-to": "reply_to", "priority": "priority",
+    "durable": "durable",
+}  # fmt: skip
 # The outcomes of messages whose fields are known; cluster is null if accepted.
 OUTCOMES = f"""
-    SELECT queue, cluster,
-        map_concat(
-            transform_keys(properties, (name, _) -> '{OF_PROPERTY}' || name),
-            map_filter(map('type', subject, 'content', content_type,
-                'group', group_id, 'producer', producer, 'reply-to', reply_to,
-                'priority', CAST(priority AS string),
-                'durable', CAST(durable AS string)), (_, value) -> value <> '')
-        ) AS said,
-        map_concat(
-            transform_keys(numbers, (name, _) -> '{OF_PROPERTY}' || name),
-            map('size', CAST(size AS double))) AS counted
+    SELECT queue, cluster, properties, numbers, CAST(size AS double) AS size,
+        subject, content_type, group_id, producer, reply_to,
+        CAST(priority AS string) AS priority, CAST(durable AS string) AS durable
     FROM (
         SELECT queue, cluster, message_id
         FROM {{letter}} LEFT SEMI JOIN {{big}} USING (cluster, queue)
@@ -57,34 +55,52 @@ OUTCOMES = f"""
     )
     JOIN {{messages}} USING (message_id) WHERE priority IS NOT NULL
 """  # noqa: S608  # constants
-TOTALS = """
-    SELECT queue, cluster, count(*) AS n, sum(size(said) + size(counted)) AS pairs
-    FROM {outcome} GROUP BY queue, cluster
-"""
+TOTALS = f"""
+    SELECT queue, cluster, count(*) AS n,
+        sum(size(properties) + size(numbers) + 1) + {
+    " + ".join(f"count(nullif({column}, ''))" for column in TEXTS.values())
+} AS pairs
+    FROM {{outcome}} GROUP BY queue, cluster
+"""  # noqa: S608  # constants
+# A row for each text that a message has.
+SAID = f"""
+    SELECT queue, cluster, '{OF_PROPERTY}' || name AS field, value
+    FROM {{outcome}} LATERAL VIEW explode(properties) AS name, value
+    UNION ALL
+    SELECT queue, cluster, field, value FROM {{outcome}} LATERAL VIEW inline(array({
+    ", ".join(
+        f"struct('{name}' AS field, {column} AS value)"
+        for name, column in TEXTS.items()
+    )
+})) AS field, value WHERE value <> ''
+"""  # noqa: S608  # constants
+# A row for each number that a message has.
+COUNTED = f"""
+    SELECT queue, cluster, '{OF_PROPERTY}' || name AS field, x
+    FROM {{outcome}} LATERAL VIEW explode(numbers) AS name, x
+    UNION ALL
+    SELECT queue, cluster, 'size', size FROM {{outcome}}
+"""  # noqa: S608  # constants
 # How many dead letters have a value of a field. All values that fewer than ``LEAST``
 # have are one row, without a value.
 OF_DEAD = f"""
     SELECT queue, cluster, field, value, sum(n) AS n FROM (
         SELECT queue, cluster, field, IF(count(*) >= {LEAST}, value, NULL) AS value,
             count(*) AS n
-        FROM {{outcome}} LATERAL VIEW explode(said) AS field, value
-        WHERE cluster IS NOT NULL GROUP BY queue, cluster, field, value
+        FROM ({SAID}) WHERE cluster IS NOT NULL GROUP BY queue, cluster, field, value
     )
     GROUP BY queue, cluster, field, value
 """  # noqa: S608  # constants
 # The same of accepted messages: all values that no row of dead letters has are one row.
-OF_WELL = """
-    SELECT {few} queue, CAST(NULL AS string) AS cluster, field, dead.value,
+OF_WELL = f"""
+    SELECT {{hint}} queue, CAST(NULL AS string) AS cluster, field, dead.value,
         count(*) AS n
-    FROM (
-        SELECT queue, field, value
-        FROM {outcome} LATERAL VIEW explode(said) AS field, value
-        WHERE cluster IS NULL
-    )
-    LEFT JOIN (SELECT DISTINCT queue, field, value FROM {dead} WHERE value IS NOT NULL)
-        AS dead USING (queue, field, value)
+    FROM (SELECT queue, field, value FROM ({SAID}) WHERE cluster IS NULL)
+    LEFT JOIN (
+        SELECT DISTINCT queue, field, value FROM {{dead}} WHERE value IS NOT NULL
+    ) AS dead USING (queue, field, value)
     GROUP BY queue, field, dead.value
-"""
+"""  # noqa: S608  # constants
 # Numbers are divided into quarters; ranges are runs of adjacent quarters.
 QUARTERS = f"""
     SELECT queue, field, cluster, quarter, sum(n) AS n, min(x) AS low, max(x) AS high
@@ -98,8 +114,7 @@ QUARTERS = f"""
                 sum(n) OVER (PARTITION BY queue, field) AS every
             FROM (
                 SELECT queue, cluster, field, x, count(*) AS n
-                FROM {{outcome}} LATERAL VIEW explode(counted) AS field, x
-                WHERE x IS NOT NULL GROUP BY queue, cluster, field, x
+                FROM ({COUNTED}) WHERE x IS NOT NULL GROUP BY queue, cluster, field, x
             )
         )
         WHERE every >= {LEAST}
@@ -229,8 +244,8 @@ def told_apart(outcome: DataFrame, total: DataFrame) -> DataFrame:
     """
     session = outcome.sparkSession
     dead = session.sql(OF_DEAD, outcome=outcome).localCheckpoint()
-    few = "/*+ BROADCAST(dead) */" if dead.count() <= FEW else ""
-    well = session.sql(OF_WELL.replace("{few}", few), outcome=outcome, dead=dead)
+    hint = broadcast_few("dead", dead)
+    well = session.sql(OF_WELL.replace("{hint}", hint), outcome=outcome, dead=dead)
     said = session.sql(
         "SELECT * FROM {dead} UNION ALL SELECT * FROM {well}", dead=dead, well=well
     ).localCheckpoint()

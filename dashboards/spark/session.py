@@ -38,10 +38,18 @@ OF_THIS_MACHINE = {
     # compressed files; with its default, 10 MB, the rows could fill the heap.
     "spark.sql.autoBroadcastJoinThreshold": "1m",
 }
-# So many events are read sooner than Java's second compiler has made code for them.
-FEW_EVENTS = 2_000_000
+# With so few events, code that Java's second compiler makes does not pay for itself.
+FEW_EVENTS = 8_000_000
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-ONE_COMPILER = {JAVA_OPTIONS: "-XX:TieredStopAtLevel=1"}
+# A collector without threads of its own costs least where tasks have one processor.
+ONE_COMPILER = {JAVA_OPTIONS: "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
+# The second compiler begins ten times as late as usual: most code of a query is never
+# used again.
+LATE_COMPILER = {
+    JAVA_OPTIONS: "-XX:+UseSerialGC -XX:Tier4InvocationThreshold=50000"
+    " -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
+    " -XX:Tier4BackEdgeThreshold=400000"
+}
 # Executors may run the broker's code (``reports.policy_replay``). They import it from
 # this path, or from the same path on their machine.
 PROJECT = Path(__file__).resolve().parents[2]
@@ -86,7 +94,7 @@ def spark(
     history(var).mkdir(parents=True, exist_ok=True)
     drop_old_history(var)
     conf = SparkConf().setAppName("reports").setMaster(master)
-    here = OF_THIS_MACHINE | (ONE_COMPILER if is_few else {})
+    here = OF_THIS_MACHINE | (ONE_COMPILER if is_few else LATE_COMPILER)
     chosen = settings(var) | (here if is_local else {}) | dict(own)
     conf.setAll(list(chosen.items()))
     # this starts Java

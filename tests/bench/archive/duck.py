@@ -24,27 +24,22 @@ MACROS = (
     "unix_seconds(t) AS epoch_us(t) // 1000000",
     """mode_least(x) AS list_min(list_filter(map_keys(histogram(x)),
         lambda one: histogram(x)[one] = list_max(map_values(histogram(x)))))""",
-    """keys_under(m, before) AS
-        map(list_transform(map_keys(m), lambda one: before || one), map_values(m))""",
     "size_of(m) AS len(map_keys(m))",
-    """filled(m) AS
-        map_from_entries(list_filter(map_entries(m), lambda one: one.value <> ''))""",
 )
 REWRITTEN = {  # that the translator does not know
     r"\bmode\(((?:[^()]|\([^()]*\))*), true\)": r"mode_least(\1)",
     r"\blast\(IF\(": "last_value(IF(",
     r",\s*true\)(\s+OVER)": r") IGNORE NULLS\1",
-    r"\btransform_keys\((\w+), \(name, _\) -> ('[^']*') \|\| name\)": (
-        r"keys_under(\1, \2)"
-    ),
-    r"\bmap_filter\(": "filled(",
-    r", \(_, value\) -> value <> ''\)": ")",
     r"\bpercentile\(": "quantile_cont(",
-    r"\bsize\((said|counted)\)": r"size_of(\1)",
-    r"\bLATERAL VIEW explode\((\w+)\) AS field, (\w+)": (
-        r", LATERAL (SELECT unnest(map_keys(\1)) AS field,"
+    r"\bsize\((properties|numbers)\)": r"size_of(\1)",
+    r"\bLATERAL VIEW explode\((\w+)\) AS name, (\w+)": (
+        r", LATERAL (SELECT unnest(map_keys(\1)) AS name,"
         r" unnest(map_values(\1)) AS \2) AS pair"
     ),
+    r"\bLATERAL VIEW inline\(array\((.*)\)\) AS field, value": (
+        r", LATERAL (VALUES \1) AS pair (field, value)"
+    ),
+    r"\bstruct\(('[^']+') AS field, (\w+) AS value\)": r"(\1, \2)",
     r"(AS|>) then\b": r"\1 earlier",
 }
 COLUMN = r"(\w+) ([\w<, >]+?)\s*(?:,\s+(?=\w+ )|$)"  # of a schema
@@ -57,7 +52,7 @@ class Frame:
     name: str
     sparkSession: Duck  # noqa: N815  # as Spark names it
 
-    def localCheckpoint(self) -> Frame:  # noqa: N802  # as Spark names it
+    def localCheckpoint(self, **_: Any) -> Frame:  # noqa: N802  # as Spark names it
         return self.sparkSession.made(f"FROM {self.name}", "TABLE")
 
     def collect(self) -> list[tuple[Any, ...]]:
@@ -80,7 +75,7 @@ class Duck:
         self.also: dict[str, str] = {}
         self.ask("SET TimeZone = 'UTC'")
         self.ask(f"SET threads = {threads}")
-        self.ask("SET memory_limit = '1GB'")
+        self.ask("SET memory_limit = '2GB'")
         for macro in MACROS:
             self.ask(f"CREATE OR REPLACE MACRO {macro}")
 

@@ -79,7 +79,7 @@ def now() -> Cost:
 
 
 class Rival:
-    """DuckDB, with as many threads and as much memory as Spark."""
+    """DuckDB, with as many threads as Spark, and as much memory as its processes."""
 
     def __init__(self, var: Path, threads: int) -> None:
         self.folder = var / "rival"
