@@ -55,6 +55,18 @@ COLUMNS = (
     ),
 )
 
+# Each day with its dead letters by origin queue, and those that are open at its end.
+COUNTED = f"""
+    SELECT day, {ORIGIN} AS queue, count_if({LETTER}) AS letters,
+        count_if({LETTER} AND is_open) AS open
+    FROM (
+        SELECT day, parent_queue, queue, put_cause, false AS is_open FROM {{lifelines}}
+        UNION ALL
+        SELECT day, parent_queue, queue, put_cause, true FROM {{open}}
+    )
+    GROUP BY ALL
+"""  # noqa: S608  # constants
+
 
 def check(inputs: Inputs, rows: Rows) -> None:
     last = max((row["day"] for row in rows), default=None)
@@ -83,21 +95,18 @@ def check(inputs: Inputs, rows: Rows) -> None:
 )
 def build(inputs: Inputs, _: Values) -> DataFrame:
     ahead = f"IF(slopes IS NULL, NULL, greatest(0, open + {AHEAD} * slopes[{{n}}]))"
-    return inputs["open"].sparkSession.sql(
+    session = inputs["open"].sparkSession
+    counted = session.sql(
+        COUNTED, lifelines=inputs["lifelines"], open=inputs["open"]
+    ).localCheckpoint()  # few rows
+    return session.sql(
         f"""
-        WITH letter AS (
-            SELECT day, {ORIGIN} AS queue, is_open FROM (
-                SELECT day, parent_queue, queue, false AS is_open
-                FROM {{lifelines}} WHERE {LETTER}
-                UNION ALL
-                SELECT day, parent_queue, queue, true FROM {{open}} WHERE {LETTER})
-        ),
-        known AS (SELECT day FROM {{lifelines}} UNION SELECT day FROM {{open}}),
+        WITH known AS (SELECT DISTINCT day FROM {{counted}}),
+        origin AS (SELECT DISTINCT queue FROM {{counted}} WHERE letters > 0),
         debt AS (
-            SELECT queue, day, count_if(coalesce(is_open, false)) AS open
-            FROM (SELECT * FROM known CROSS JOIN (SELECT DISTINCT queue FROM letter))
-            LEFT JOIN letter USING (day, queue)
-            GROUP BY ALL
+            SELECT queue, day, coalesce(open, 0) AS open
+            FROM (SELECT * FROM known CROSS JOIN origin)
+            LEFT JOIN {{counted}} USING (day, queue)
         ),
         trend AS (
             SELECT one.queue, percentile((next.open - one.open)
@@ -116,6 +125,5 @@ def build(inputs: Inputs, _: Values) -> DataFrame:
         FROM last LEFT JOIN trend USING (queue)
         ORDER BY open DESC, queue
         """,  # noqa: S608  # constants
-        lifelines=inputs["lifelines"],
-        open=inputs["open"],
+        counted=counted,
     )

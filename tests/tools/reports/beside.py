@@ -46,19 +46,21 @@ def watch(database: str, var: str, asked: Namespace) -> None:
         put_in(group, work.pid)
         worker = psutil.Process(work.pid)
         felt.over(2)  # to warm up
-        for _ in range(asked.turns):
-            time.sleep(REST_S)
-            beside += felt.over(TURN_S)
-            if work.poll() is not None:
-                break
-            for_each(worker, psutil.Process.suspend)
-            time.sleep(REST_S)
-            between += felt.over(TURN_S)
-            for_each(worker, psutil.Process.resume)
-        if work.poll() is None:
-            for_each(worker, psutil.Process.kill)
-        elif work.returncode:
-            raise SystemExit(f"The worker ended with {work.returncode}.")
+        try:
+            for _ in range(asked.turns):
+                time.sleep(REST_S)
+                beside += felt.over(TURN_S)
+                if work.poll() is not None:
+                    break
+                for_each(worker, psutil.Process.suspend)
+                time.sleep(REST_S)
+                between += felt.over(TURN_S)
+                for_each(worker, psutil.Process.resume)
+        finally:  # nobody else ends what is suspended
+            if work.poll() is None:
+                for_each(worker, psutil.Process.kill)
+            elif work.returncode:
+                raise SystemExit(f"The worker ended with {work.returncode}.")
     for name in ("put", "get"):
         print(said(name, getattr(beside, name), getattr(between, name)))
 
