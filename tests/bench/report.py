@@ -130,8 +130,8 @@ was received had to be what is ready, and the consistency check had to find noth
   control group that is idle, as the unit of the reports worker is, where the bench may make
   one. After each step DuckDB does the same, of the same files, with as many threads, as much
   memory and the same priority: all columns of silver, into files, and every report, by the
-  same statements, translated. All rows are compared. (The parts on 10 and 50 million events
-  are older: their rivals made fewer columns, and alone.)
+  same statements, translated. All rows are compared. (The part on 10 million events is
+  older: its rivals made fewer columns, and alone.)
 
 - **PGMQ**: its SQL functions, installed from the file that `BENCH_PGMQ` names, by prepared
   statements; without it, it is not measured. A message is deleted when it is done, so no history
