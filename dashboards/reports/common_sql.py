@@ -30,11 +30,11 @@ def spread(value: str, *shares: int) -> str:
 
 
 def broadcast_few(name: str, rows: DataFrame) -> str:
-    """The hint for a join with a table, if the table has few rows: then the rows of the
-    other side stay where they are.
+    """The hint of a broadcast join, or nothing if the table has too many rows for it.
+    Each task gets a copy of the table, so the other side is not sorted.
 
     Args:
         name: of the table in the statement.
-        rows: of it; they are computed already.
+        rows: the table; checkpointed, because its rows are counted here.
     """
     return f"/*+ BROADCAST({name}) */" if rows.count() <= FEW else ""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 COA, COD = int(Report.COA_WITH_FULL_DATA), int(Report.COD_WITH_FULL_DATA)
 KNOWN_DAYS = 7  # as ``pipeline.sources`` reads fields of messages put so long before
 SENT = f"feedback IN ({int(Feedback.COA)}, {int(Feedback.COD)})"
-# The messages that ask for confirmations or are some.
+# The messages that ask for confirmations, and the confirmations.
 KNOWN = f"""
     SELECT message_id, CAST(at AS date) AS from_day, feedback,
         coalesce(report & {COA} <> 0, false) AS coa,

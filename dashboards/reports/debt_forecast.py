@@ -55,7 +55,7 @@ COLUMNS = (
     ),
 )
 
-# Each day with its dead letters by origin queue, and those that are open at its end.
+# For each day and origin queue: its dead letters, and those open at the end of the day.
 COUNTED = f"""
     SELECT day, {ORIGIN} AS queue, count_if({LETTER}) AS letters,
         count_if({LETTER} AND is_open) AS open

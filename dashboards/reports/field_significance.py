@@ -35,7 +35,7 @@ WELL = "ended = 'accepted'"
 IS, BETWEEN, HAS, HAS_NOT = "is", "between", "is there", "is not there"
 OF_PROPERTY = f"{PROPERTY.name}."
 
-# Fields by their names in filters, and the columns that have them.
+# Fields with texts: their names in filters, and their columns.
 TEXTS = {
     "type": "subject", "content": "content_type", "group": "group_id",
     "producer": "producer", "reply-to": "reply_to", "priority": "priority",

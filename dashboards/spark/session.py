@@ -38,13 +38,14 @@ OF_THIS_MACHINE = {
     # compressed files; with its default, 10 MB, the rows could fill the heap.
     "spark.sql.autoBroadcastJoinThreshold": "1m",
 }
-# With so few events, code that Java's second compiler makes does not pay for itself.
+# Up to so many events, compiling with Java's second compiler takes longer than its
+# faster code saves.
 FEW_EVENTS = 8_000_000
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-# A collector without threads of its own costs least where tasks have one processor.
+# The serial garbage collector takes the least processor time for one or two tasks.
 ONE_COMPILER = {JAVA_OPTIONS: "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
-# The second compiler begins ten times as late as usual: most code of a query is never
-# used again.
+# The second compiler starts after ten times as many calls as by default: most code of a
+# query runs only once.
 LATE_COMPILER = {
     JAVA_OPTIONS: "-XX:+UseSerialGC -XX:Tier4InvocationThreshold=50000"
     " -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
