@@ -17,13 +17,12 @@ FORMS: Mapping[str, Callable[[str], Converted]] = {
 }
 
 
-def convert(form: str, content: bytes, *, source: str) -> str:
-    """A file as ``backout.toml``.
+def read(form: str, content: bytes) -> Converted:
+    """What a file of another broker declares.
 
     Args:
         form: one of ``FORMS``.
         content: the file.
-        source: its name, for a comment.
 
     Raises:
         WrongSettings: it is not of this form.
@@ -32,9 +31,22 @@ def convert(form: str, content: bytes, *, source: str) -> str:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise WrongSettings("", f"It is not UTF-8: {error}.") from None
-    found = FORMS[form](text)
-    head = f"Converted from {source} ({form})."
-    notes = list(dict.fromkeys(found.notes))
-    if notes:
-        head += " What has no equal here:"
-    return write(found.declarations, notes=[head, *(f"- {one}" for one in notes)])
+    return FORMS[form](text)
+
+
+def in_toml(found: Converted, form: str, *, source: str) -> str:
+    """What was read, as ``backout.toml``; ``source`` is the file's name."""
+    head = f"Converted from {source} ({form}). {found.parts.counts}"
+    comments = found.comments
+    if comments:
+        head += "\nWhat has no equal here:"
+    return write(found.declarations, notes=[head, *(f"- {one}" for one in comments)])
+
+
+def convert(form: str, content: bytes, *, source: str) -> str:
+    """A file as ``backout.toml``.
+
+    Raises:
+        WrongSettings: it is not of this form.
+    """
+    return in_toml(read(form, content), form, source=source)
