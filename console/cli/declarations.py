@@ -92,9 +92,10 @@ class DeclarationCommands(BridgeCommands):
         if form not in converters.FORMS:
             forms = ", ".join(converters.FORMS)
             raise CommandError(f"The forms are: {forms}.", returncode=USAGE)
-        raw = contents(file, documents.LARGEST_BYTES)
-        text = converters.convert(form, raw, source=file.name)
+        found = converters.read(form, contents(file, converters.LARGEST_BYTES))
+        text = converters.in_toml(found, form, source=file.name)
         self.tell({}, text.rstrip("\n"), as_json=False)
+        self.stderr.write(found.summary)  # the text goes into a file
 
     def carry_out(
         self, wanted: ChangePlan, person: Any, *, does: bool, as_json: bool

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 
 from broker.declarations.converters import artemis, mqsc, rabbitmq
 from broker.declarations.converters.converted import Converted
+from broker.declarations.converters.recognizing import require_form, text_of
 from broker.declarations.documents import write
 from broker.errors.settings import WrongSettings
 
+LARGEST_BYTES = 2**24  # of a file; what is made of it is far smaller
 FORMS: Mapping[str, Callable[[str], Converted]] = {
     "rabbitmq": rabbitmq.convert,
     "artemis": artemis.convert,
@@ -27,16 +29,16 @@ def read(form: str, content: bytes) -> Converted:
     Raises:
         WrongSettings: it is not of this form.
     """
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise WrongSettings("", f"It is not UTF-8: {error}.") from None
+    if len(content) > LARGEST_BYTES:
+        raise WrongSettings("", f"It is above {LARGEST_BYTES // 2**20} MiB. Split it.")
+    text = text_of(content)
+    require_form(form, text)
     return FORMS[form](text)
 
 
 def in_toml(found: Converted, form: str, *, source: str) -> str:
     """What was read, as ``backout.toml``; ``source`` is the file's name."""
-    head = f"Converted from {source} ({form}). {found.parts.counts}"
+    head = f"Converted from {source} ({form}). {found.summary}"
     comments = found.comments
     if comments:
         head += "\nWhat has no equal here:"

@@ -91,6 +91,12 @@ class Converted:
         return "" if source is None else self.parts.place(source)
 
     @property
+    def summary(self) -> str:
+        """What was read and made, in one line."""
+        made = len(self.declarations)
+        return f"{self.parts.counts} {made:,} object{'' if made == 1 else 's'} made."
+
+    @property
     def comments(self) -> list[str]:
         """All sentences about what is left out, each once."""
         return list(dict.fromkeys([*self.parts.comments(), *self.notes]))
