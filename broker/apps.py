@@ -18,14 +18,15 @@ class BrokerConfig(AppConfig):
         django_settings.complete(settings, os.environ)
 
     def ready(self) -> None:
-        """Register the system checks, the receivers of migration signals, and what the
-        first process does.
+        """Register the system checks, the receivers of migration signals, what reads
+        envelopes for selectors, and what the first process does.
 
         Raises:
             ImproperlyConfigured: ``BACKOUT`` has an unknown name.
         """
         django_settings.refuse_unknown(settings)
         from broker import checks  # noqa: F401, PLC0415
+        from broker.amqp.messages import selectable_fields  # noqa: F401, PLC0415
         from broker.bridges import checks as of_bridges  # noqa: F401, PLC0415
         from broker.management import celery_scheme, migrate  # noqa: PLC0415
         from broker.queueing import processes  # noqa: PLC0415

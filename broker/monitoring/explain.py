@@ -279,12 +279,13 @@ def is_wanted(
     row = Message.objects.defer("body", "headers").filter(pk=message_id).first()
     if row is None:
         return True
-    message = document(row) | {
+    known = {
         "JMSPriority": entry.priority,
         "JMSExpiration": milliseconds(entry.expires_at) or 0,
         "JMSXDeliveryCount": entry.backout_count + 1,
         "JMSRedelivered": entry.backout_count > 0,
     }
+    message = document(row, known)
     return any(parse(one.selector).matches(message) for one in handlers)
 
 

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, Protocol
 
 from broker import sql
 from broker.formats.selectors import Selector
+from broker.formats.selectors.documents import SelectableValues, made_prefix
 from broker.queueing.browse import Browsed, bigint, browsed
 from broker.queueing.get import HIGHS, LOWEST, PRIORITIES, Delivery, Lanes
 from broker.queueing.low_watermarks import FLOORS, SAFETY_S
@@ -52,8 +53,16 @@ class SelectorScan:
     last_pos: int | None
     lanes: list[int]  # lanes of the chosen entries, from 1
     positions: list[int]
-    # For a selector without a path: documents that Python evaluates.
-    documents: list[dict[str, Any]]
+    # For a selector without a path: what Python evaluates.
+    columns: list[dict[str, Any]]
+    descriptors: list[dict[str, Any] | None]
+    envelopes: list[bytes | None]
+
+    @property
+    def documents(self) -> list[SelectableValues]:
+        return list(
+            map(SelectableValues, self.columns, self.descriptors, self.envelopes)
+        )
 
 
 class Walk:
@@ -85,6 +94,7 @@ class Walk:
             SelectorScan,
             queue=self.queue,
             path=self.selector.path,
+            made_prefix=made_prefix(),
             priorities=PRIORITIES,
             lows=self.lows,
             highs=HIGHS,
@@ -110,7 +120,7 @@ class Walk:
         return places
 
     def chosen(
-        self, places: list[LanePosition], documents: list[dict[str, Any]], limit: int
+        self, places: list[LanePosition], documents: list[SelectableValues], limit: int
     ) -> list[LanePosition]:
         chosen: list[LanePosition] = []
         for place, document in zip(places, documents, strict=True):

@@ -23,7 +23,7 @@ def in_postgresql(asked: Sequence[tuple[str, Mapping[str, Any]]]) -> list[bool |
     A path tells true from all else; that of the opposite tells false.
     """
     paths = [path_of(parse(text)) for text, _ in asked]
-    opposites = [path_of(parse(f"NOT ({text})")) for text, _ in asked]
+    opposites = [path_of(parse(opposite(text))) for text, _ in asked]
     documents = [json.dumps(document) for _, document in asked]
     with connection.cursor() as cursor:
         cursor.execute(MATCH, [documents * 2, paths + opposites])
@@ -35,6 +35,12 @@ def in_postgresql(asked: Sequence[tuple[str, Mapping[str, Any]]]) -> list[bool |
         True if true else False if false else None
         for true, false in zip(trues, falses, strict=True)
     ]
+
+
+def opposite(text: str) -> str:
+    """The selector that is true where this one is false."""
+    prefix, colon, bare = text.rpartition("hyphenated_props:")
+    return f"{prefix}{colon}NOT ({bare})"
 
 
 def path_of(selector: Selector) -> str:

@@ -19,7 +19,12 @@ from struct import Struct
 from typing import NamedTuple
 
 from broker.amqp.protocol.conditions import AmqpError
-from broker.amqp.protocol.sections import PROPERTIES, properties_of, walked
+from broker.amqp.protocol.sections import (
+    PROPERTIES,
+    Properties,
+    properties_of,
+    walked,
+)
 from broker.queueing.store import REPAIRED
 
 # Flag: the properties have an absolute expiry time; the other flag is REPAIRED.
@@ -69,13 +74,18 @@ def opened(stored: bytes) -> Envelope:
     return Envelope(stored[start:end], stored[end:], expires_ms, is_repaired)
 
 
-def content_encoding(stored: bytes) -> str:
-    """The content encoding that the sender gave; empty if the sender gave none."""
+def sent_properties(stored: bytes) -> Properties:
+    """The properties section as it was sent; empty if there is none."""
     before = opened(stored).before
     try:
         for code, begin, _, end in walked(before):
             if code == PROPERTIES:
-                return properties_of(before[begin:end]).content_encoding or ""
+                return properties_of(before[begin:end])
     except AmqpError:  # the section ends where the body begins
-        return ""
-    return ""
+        pass
+    return Properties()
+
+
+def content_encoding(stored: bytes) -> str:
+    """The content encoding that the sender gave; empty if the sender gave none."""
+    return sent_properties(stored).content_encoding or ""

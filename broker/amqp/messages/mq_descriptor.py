@@ -12,9 +12,9 @@ from typing import Any
 
 from broker.amqp.protocol.conditions import INVALID_FIELD, AmqpError
 from broker.amqp.protocol.types.types import Int, Symbol
-from broker.errors.mq_codes import Ccsid, MsgFlags, Report
-from broker.formats.mq.describing import ibm_name
+from broker.errors.mq_codes import Ccsid, MsgFlags
 from broker.formats.mq.descriptor import NAMES, OCTETS, TEXTS, legible
+from broker.formats.mq.jms_properties import JMS, LAST_IN_GROUP, MQMD, PLAIN, REPORTS
 from broker.queueing.get import Delivery
 
 PREFIX = "x-opt-ibm-"
@@ -28,32 +28,9 @@ ANNOTATIONS: Mapping[str, str] = {
 }
 WRITTEN = {field: Symbol(name) for name, field in ANNOTATIONS.items()}
 
-JMS, JMS_BYTES = "JMS_IBM_", b"JMS_IBM_"
-# Report properties of JMS clients, and the report bits that each may set.
-REPORTS: Mapping[str, Report] = {
-    f"{JMS}Report_Exception": Report.EXCEPTION_WITH_FULL_DATA,
-    f"{JMS}Report_Expiration": Report.EXPIRATION_WITH_FULL_DATA,
-    f"{JMS}Report_COA": Report.COA_WITH_FULL_DATA,
-    f"{JMS}Report_COD": Report.COD_WITH_FULL_DATA,
-    f"{JMS}Report_PAN": Report.PAN,
-    f"{JMS}Report_NAN": Report.NAN,
-    f"{JMS}Report_Pass_Msg_ID": Report.PASS_MSG_ID,
-    f"{JMS}Report_Pass_Correl_ID": Report.PASS_CORREL_ID,
-    f"{JMS}Report_Discard_Msg": Report.DISCARD_MSG,
-}
-LAST_IN_GROUP = f"{JMS}Last_Msg_In_Group"
+JMS_BYTES = JMS.encode()
 IN_GROUP = int(MsgFlags.MSG_IN_GROUP | MsgFlags.LAST_MSG_IN_GROUP)
-PLAIN: Mapping[str, str] = {
-    f"{JMS}MsgType": "msg_type",
-    f"{JMS}Feedback": "feedback",
-    f"{JMS}Format": "format",
-    f"{JMS}Encoding": "encoding",
-    f"{JMS}Character_Set": "coded_char_set_id",
-}
-PROPERTIES: Mapping[str, str] = {
-    **{f"{JMS}MQMD_{ibm_name(field)}": field for field in NAMES},
-    **PLAIN,
-}
+PROPERTIES: Mapping[str, str] = {**MQMD, **PLAIN}
 CHARACTERS: Mapping[str, int] = {  # CCSIDs, by the names of Java
     **dict.fromkeys(("UTF-8", "UTF8"), Ccsid.UTF_8),
     **dict.fromkeys(("UTF-16", "UTF-16BE"), Ccsid.UTF_16),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple, cast
 
@@ -36,7 +37,7 @@ from broker.formats.selectors.patterns import Pattern
 DEPTH = 32  # most levels of nested conditions
 # Most operations in one number: exact numbers become longer with each operation.
 OPERATIONS = 20
-LONGEST = 2**63  # the smallest long is the negative of this number
+DIGITS = 100  # most digits of a number
 
 HEADERS = frozenset(
     [
@@ -44,6 +45,16 @@ HEADERS = frozenset(
         *("JMSCorrelationID", "JMSType", "JMSRedelivered", "JMSExpiration"),
     ]
 )
+
+
+# Names of headers in filters. Source: Artemis, "Filter Expressions".
+OF_ARTEMIS: Mapping[str, str] = {
+    "AMQPriority": "JMSPriority",
+    "AMQTimestamp": "JMSTimestamp",
+    "AMQExpiration": "JMSExpiration",
+    "AMQUserID": "JMSMessageID",
+    "AMQGroupID": "JMSXGroupID",
+}
 
 
 class FaultError(Exception):
@@ -128,11 +139,12 @@ class SelectorBuilder(Transformer[Token, BuiltNode]):
         return whole._replace(operations=part.operations)
 
     def name(self, token: Token) -> BuiltNode:
-        if token not in HEADERS and re.match("JMS(?![X_])", token):
-            offered = ", ".join(sorted(HEADERS))
-            why = f"{token[:64]} cannot be selected on; of the headers, {offered} can"
-            raise FaultError(at(token), why)
-        return BuiltNode(Name(str(token)), at(token))
+        return BuiltNode(Name(named(str(token), at(token))), at(token))
+
+    def quoted(self, token: Token) -> BuiltNode:
+        if not (text := token[1:-1].replace('""', '"')):
+            raise FaultError(at(token), "a name has at least one character")
+        return BuiltNode(Name(named(text, at(token))), at(token))
 
     def string(self, token: Token) -> BuiltNode:
         return BuiltNode(Constant(unquoted(token)), at(token))
@@ -142,6 +154,19 @@ class SelectorBuilder(Transformer[Token, BuiltNode]):
 
     def boolean(self, token: Token) -> BuiltNode:
         return BuiltNode(Constant(token.upper() == "TRUE"), at(token))
+
+
+def named(text: str, position: int) -> str:
+    """The name to look up; the filters of Artemis have other names for headers.
+
+    Raises:
+        FaultError: selectors do not know this header.
+    """
+    if text not in HEADERS and re.match("JMS(?![X_])|AMQSize$", text):
+        offered = ", ".join(sorted(HEADERS))
+        why = f"{text[:64]} cannot be selected on; of the headers, {offered} can"
+        raise FaultError(position, why)
+    return OF_ARTEMIS.get(text, text)
 
 
 def at(token: Token) -> int:
@@ -210,10 +235,13 @@ def unquoted(token: Token) -> str:
 
 
 def numeral(token: Token) -> Scalar:
-    """A number in the syntax of Java: ``0x1F``, ``017``, ``6L``, ``7e3``.
+    """A number in the syntax of Java, exact: ``0x1F``, ``017``, ``6L``, ``7e3``.
+
+    Unlike in Java, a whole number may be larger than a long, since values are.
 
     Raises:
-        FaultError: the number is too large for a long or a double, or invalid.
+        FaultError: the number has too many digits, is not in the range of a double, or
+            is invalid.
     """
     text = token.lower()
     whole = text.removesuffix("l").lstrip("0") or "0"
@@ -222,18 +250,25 @@ def numeral(token: Token) -> Scalar:
         return integer(token, whole.removeprefix("x"), base)
     if text.endswith("l"):
         raise FaultError(at(token), "only a whole number can end in L")
-    digits = text.rstrip("df")
-    approximate = float(digits)
-    lost = not approximate and digits.partition("e")[0].strip("0.")
-    if math.isinf(approximate) or lost:
-        raise FaultError(at(token), "this number is not in the range of a double")
-    return Fraction(repr(approximate))
+    return fraction(token, text.rstrip("df"))
 
 
 def integer(token: Token, digits: str, base: int) -> int:
     if base == 8 and digits.strip("01234567"):
         raise FaultError(at(token), "a number that begins with 0 is octal")
-    number = int(digits, base) if len(digits) <= 64 else LONGEST + 1
-    if number > LONGEST:
-        raise FaultError(at(token), "this number is not in the range of a long")
-    return number
+    return int(few(token, digits), base)
+
+
+def fraction(token: Token, digits: str) -> Fraction:
+    approximate = float(digits)
+    mantissa = digits.partition("e")[0]
+    if math.isinf(approximate) or (not approximate and mantissa.strip("0.")):
+        raise FaultError(at(token), "this number is not in the range of a double")
+    few(token, mantissa)
+    return Fraction(digits) if approximate else Fraction(0)
+
+
+def few(token: Token, digits: str) -> str:
+    if len(digits) > DIGITS:
+        raise FaultError(at(token), f"a number has at most {DIGITS} digits")
+    return digits

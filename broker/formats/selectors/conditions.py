@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
@@ -106,3 +107,15 @@ class Any:
 
 
 Condition: TypeAlias = Is | Comparison | In | Like | IsNull | Not | All | Any
+
+
+def names(node: object) -> Iterator[str]:
+    """The names in a condition, or in any part of one."""
+    if isinstance(node, Name):
+        yield node.name
+    elif isinstance(node, tuple):
+        for part in node:
+            yield from names(part)
+    elif isinstance(node, Condition | Value):
+        for one in fields(node):
+            yield from names(getattr(node, one.name))

@@ -30,6 +30,7 @@ from broker.formats.selectors.conditions import (
     Scalar,
     Value,
 )
+from broker.formats.selectors.documents import ONLY_IN_PYTHON
 from broker.formats.selectors.patterns import Pattern
 
 ALWAYS, NEVER = "(1 == 1)", "(1 == 0)"
@@ -50,8 +51,8 @@ class OnlyInPythonError(Exception):
 def compiled(condition: Condition) -> str | None:
     """A path that is true for a document if the condition is true, else false.
 
-    None if there is no such path: for division, which has other rules in paths, and for
-    costly patterns.
+    None if there is no such path: for division, which has other rules in paths, for
+    costly patterns, and for names whose values are not in the document.
     """
     try:
         return when(condition, is_true=True)
@@ -180,6 +181,8 @@ def present(name: Name) -> str:
 def path(value: Value) -> str:
     match value:
         case Name(name):
+            if name in ONLY_IN_PYTHON:
+                raise OnlyInPythonError
             return f"$.{json.dumps(name)}"
         case Constant(constant):
             return said(constant)
@@ -193,10 +196,25 @@ def path(value: Value) -> str:
 def said(constant: Scalar) -> str:
     """A literal in a path. Strings are written as in JSON."""
     if isinstance(constant, Fraction):
-        return f"({float(constant)!r})"  # the shortest text that gives the same number
+        return f"({exact(constant)})"
     if isinstance(constant, bool | str):
         return json.dumps(constant)
     return f"({constant})"
+
+
+def exact(number: Fraction) -> str:
+    """A decimal number with all its digits, for a fraction of a selector: the
+    denominator has no prime factors but 2 and 5."""
+    places = max(valuation(number.denominator, 2), valuation(number.denominator, 5))
+    return f"{number.numerator * 10**places // number.denominator}e-{places}"
+
+
+def valuation(number: int, prime: int) -> int:
+    """How often a prime divides a number."""
+    times = 0
+    while number % prime == 0:
+        number, times = number // prime, times + 1
+    return times
 
 
 def among(condition: In) -> str:

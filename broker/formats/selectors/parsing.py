@@ -24,11 +24,14 @@ from broker.formats.selectors.building import (
     SelectorBuilder,
     condition,
 )
-from broker.formats.selectors.conditions import Condition
+from broker.formats.selectors.conditions import Condition, names
 
 GRAMMAR = Path(__file__).with_name("selector.lark")
 LENGTH = 8192  # most characters of a selector
 KEPT = 1024  # most parsed selectors in the cache
+# Prefixes of Artemis: whether "-" is part of names without quotes.
+HYPHENATED = {"hyphenated_props:": True, "no_hyphenated_props:": False}
+CONVERTING = ("convert_string_expressions:", "no_convert_string_expressions:")
 NOWHERE = re.compile(r"[\x00\ud800-\udfff]")  # characters that no message can hold
 
 
@@ -42,6 +45,11 @@ class Selector:
     """For PostgreSQL: an SQL/JSON path that is true for a document (see ``documents``)
     if ``matches`` is true, and false if that is false or None. None if only Python can
     evaluate the condition."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The headers and properties that it reads."""
+        return frozenset(names(self.condition))
 
     def matches(self, document: Mapping[str, object]) -> bool | None:
         """Whether a message matches; the result unknown (None) counts as no."""
@@ -60,7 +68,8 @@ def parse(text: str) -> Selector:
     """
     try:
         check(text)
-        read = condition(cast("BuiltNode", parser().parse(text)))
+        bare, is_hyphenated = without_prefix(text)
+        read = condition(cast("BuiltNode", parser(is_hyphenated).parse(bare)))
     except FaultError as fault:
         raise InvalidSelector(text, fault.at + 1, fault.why) from None
     except UnexpectedCharacters as error:
@@ -75,10 +84,27 @@ def parse(text: str) -> Selector:
     return Selector(text, read, jsonpath.compiled(read))
 
 
+def without_prefix(text: str) -> tuple[str, bool]:
+    """The selector with blanks for its prefix, so that positions stay right; and
+    whether names have hyphens.
+
+    Raises:
+        FaultError: the prefix asks for what is not done here.
+
+    Source: Artemis, "Filter Expressions".
+    """
+    prefix = next(filter(text.startswith, (*HYPHENATED, *CONVERTING)), "")
+    if prefix == CONVERTING[0]:
+        raise FaultError(0, "strings are not converted to numbers here")
+    bare = " " * len(prefix) + text[len(prefix) :]
+    return bare, HYPHENATED.get(prefix, False)
+
+
 @cache
-def parser() -> Lark:
+def parser(is_hyphenated: bool) -> Lark:  # noqa: FBT001  # the key of the cache
+    grammar = GRAMMAR.read_text("utf-8")
     return Lark(
-        GRAMMAR.read_text("utf-8"),
+        grammar.replace(r"[\w$]", r"[\w$-]") if is_hyphenated else grammar,
         parser="lalr",
         lexer="basic",
         transformer=SelectorBuilder(),
@@ -94,7 +120,7 @@ def check(text: str) -> None:
 
 STRAY = {
     "'": "this string has no closing quote",
-    '"': "strings stand in single quotes, and names in none",
+    '"': "this name has no closing quote",
     "!": "unequal is written <>",
     "%": "there is no remainder; patterns stand in single quotes after LIKE",
 }

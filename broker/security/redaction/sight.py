@@ -7,12 +7,12 @@ that the message is or was on.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from broker.errors.redaction import MaskedMessage, MaskedSearch, UnmaskingNeedsReason
+from broker.formats.selectors.parsing import parse
 from broker.formats.wildcards import matches
 from broker.models import Act, Address, Queue, RedactionRule
 from broker.security import audit, authorities
@@ -68,8 +68,6 @@ class Veil:
 
 CLEAR = Veil()
 MOST = 2000  # most messages that are checked one by one
-QUOTED = re.compile(r"'(?:[^']|'')*'")
-NAMES = re.compile(r"[^\W\d][\w$.]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +192,9 @@ def require_selector(user: Principal, selector: str) -> None:
     """Refuse a selector that would reveal masked values.
 
     Raises:
-        MaskedSearch: the selector names a masked property.
+        InvalidSelector: it cannot be read.
+        MaskedSearch: it names a masked property.
     """
     sight = sight_of(user)
-    for name in NAMES.findall(QUOTED.sub("", selector)) if sight.rules else ():
+    for name in sorted(parse(selector).names) if sight.rules and selector else ():
         sight.require_search(selector, name)

@@ -4,7 +4,8 @@
 -- Locks    none: a chosen entry may be gone before the get.
 -- Index    broker_ready_pkey, broker_message_pkey
 -- Returns  the fields of broker.queueing.selective_get.SelectorScan. Documents are those of
---          broker.formats.selectors.document, and only where no path decides.
+--          broker.formats.selectors.document, and only where no path decides; descriptors
+--          and envelopes, whose values no path reads, likewise.
 WITH queue AS MATERIALIZED (
     SELECT id FROM broker_queue
     WHERE name = %(queue)s::text AND (NOT paused OR %(though_paused)s::boolean)
@@ -25,13 +26,16 @@ seen AS MATERIALIZED (
     LIMIT %(scan)s::bigint
 ),
 chosen AS (
-    SELECT seen.lane, seen.pos, message.document
+    SELECT seen.lane, seen.pos, message.*
     FROM seen,
     -- LIMIT makes this one index lookup for each entry, which stops at the last wanted
     -- entry.
     LATERAL (
         SELECT properties || jsonb_build_object(
-            'JMSMessageID', message_id,
+            'AMQAddress', address,
+            'AMQDurable', CASE WHEN durable THEN 'DURABLE' ELSE 'NON_DURABLE' END,
+            'JMSMessageID', coalesce(message_id, 'ID:' || (descriptor ->> 'msg_id'),
+                %(made_prefix)s::text || lpad(to_hex(id), 16, '0')),
             'JMSCorrelationID', correlation_id,
             'JMSType', subject,
             'JMSXGroupID', group_id,
@@ -41,7 +45,8 @@ chosen AS (
             'JMSTimestamp', floor(extract(epoch FROM put_at) * 1000),
             'JMSExpiration', coalesce(floor(extract(epoch FROM seen.expires_at) * 1000), 0),
             'JMSXDeliveryCount', seen.backout_count + 1,
-            'JMSRedelivered', seen.backout_count > 0) AS document
+            'JMSRedelivered', seen.backout_count > 0) AS document,
+            descriptor, envelope
         FROM broker_message WHERE id = seen.id LIMIT 1
     ) AS message
     WHERE (seen.expires_at IS NULL
@@ -57,5 +62,9 @@ SELECT EXISTS (SELECT FROM queue), (SELECT count(*) FROM seen),
     coalesce(array_agg(lane ORDER BY lane, pos), '{}'),
     coalesce(array_agg(pos ORDER BY lane, pos), '{}'),
     coalesce(array_agg(CASE WHEN %(path)s::text IS NULL THEN document END
+        ORDER BY lane, pos), '{}'),
+    coalesce(array_agg(CASE WHEN %(path)s::text IS NULL THEN descriptor END
+        ORDER BY lane, pos), '{}'),
+    coalesce(array_agg(CASE WHEN %(path)s::text IS NULL THEN envelope END
         ORDER BY lane, pos), '{}')
 FROM chosen;

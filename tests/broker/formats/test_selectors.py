@@ -40,6 +40,13 @@ OTHERS: dict[str, Any] = {
     "$x": 1,
     "_y": 2,
     "a1": 3,
+    "content-type": "json",
+    "a.b": 4,
+    "two words": 5,
+    'say "so"': 6,
+    "not": True,
+    "beyond": 2**64 - 1,
+    "vast": 10**30,
 }
 MESSAGE = TEXT | NUMBERS | OTHERS
 
@@ -188,6 +195,33 @@ CASES: list[tuple[str, Any]] = [
     ("size + 1 = 'a'", False),
     ("missing + 1 = 'a'", None),
     ("size + weight > 9", True),
+    # Names in double quotes, and with hyphens.
+    ("\"content-type\" = 'json'", True),
+    ("\"content-type\" LIKE 'j%' AND \"content-type\" IN ('json')", True),
+    ('"a.b" = 4 AND "two words" = 5', True),
+    ('"say ""so""" = 6', True),
+    ('"size" = 7 AND "not"', True),
+    ('"a.b" - 1 = 3', True),
+    ('"no-such" IS NULL', True),
+    ('"JMSPriority" = 4', True),
+    ("hyphenated_props:content-type = 'json' AND size - 1 = 6", True),
+    ("hyphenated_props:not-me IS NULL", True),
+    ("no_hyphenated_props:size-1 = 6", True),
+    # Whole and decimal numbers of any size.
+    ("beyond = 18446744073709551615", True),
+    ("beyond = 18446744073709551614", False),
+    ("beyond > 18446744073709551614.5", True),
+    ("beyond < 18446744073709551615.5", True),
+    ("beyond = 0xFFFFFFFFFFFFFFFF", True),
+    ("beyond BETWEEN 18446744073709551615 AND 18446744073709551615", True),
+    ("vast = 1000000000000000000000000000000", True),
+    ("vast = 1e30", True),
+    ("vast < 1000000000000000000000000000000.1", True),
+    ("-beyond < -18446744073709551614", True),
+    ("large = 4611686018427387904.0", True),
+    ("large = 4611686018427387904.1", False),
+    ("price = 19.990000000000000001", False),
+    ("price < 19.990000000000000001", True),
     ("size / 2 = 3", [True]),
     ("-size / 2 = -3", [True]),
     ("size / 2.0 = 3.5", [True]),
@@ -267,7 +301,7 @@ CASES: list[tuple[str, Any]] = [
     # Headers, and examples of the specification.
     ("JMSPriority = 4 AND JMSDeliveryMode = 'PERSISTENT'", True),
     ("JMSXDeliveryCount > 1", None),
-    ("JMS_IBM_Format = 'MQSTR'", None),
+    ("JMS_IBM_Format = 'MQSTR'", [None]),
     ("JMSType = 'car' AND colour = 'blue' AND weight > 2500", False),
     (
         "(size + price) * weight > 67.4 AND\r\n\tNOT (colour IN ('UK', 'US')"

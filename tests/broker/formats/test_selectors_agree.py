@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,15 +24,32 @@ MATCHED = settings(
 )
 CHARACTERS = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
 STRINGS = st.text("ab%_\\'\"$.", max_size=4) | st.text(CHARACTERS, max_size=4)
-NAMES = st.sampled_from(["a", "b", "c", "$d", "ünï", "type"])
+PROPERTIES = st.sampled_from(
+    ["a", "b", "c", "$d", "ünï", "type", "a-b", "a.b", "a b", 'a"b', "not", "😀"]
+)
+PLAIN = re.compile(r"[a-z$ünï]+")
 NUMBERS = (
     st.integers(-9, 9)
     | st.integers(-(2**63), 2**63 - 1)
+    | st.sampled_from([2**63, 2**64 - 1, 2**64, -(2**64), 10**30])
     | st.sampled_from([0.1, 0.5, 1.5, -2.0, 1e22, 1e-300, 3e300])
 )
+
+
+def named(name: str) -> str:
+    """A property's name in a selector, in quotes where it needs them."""
+    if PLAIN.fullmatch(name) and name != "not":
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+NAMES = PROPERTIES.map(named)
+DECIMALS = st.decimals(
+    -(2**65), 2**65, allow_nan=False, allow_infinity=False, places=3
+).map("({})".format)
 SCALARS = STRINGS | st.booleans() | NUMBERS | st.none()
 DOCUMENTS = st.dictionaries(
-    NAMES,
+    PROPERTIES,
     SCALARS
     | st.lists(SCALARS, max_size=2)
     | st.dictionaries(st.text("ab", max_size=1), SCALARS, max_size=2),
@@ -44,7 +62,7 @@ def quoted(text: str) -> str:
 
 
 LITERALS = STRINGS.map(quoted)
-NUMERALS = NUMBERS.map(lambda number: f"({number!r})")
+NUMERALS = NUMBERS.map(lambda number: f"({number!r})") | DECIMALS
 
 
 def calculated(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
