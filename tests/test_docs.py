@@ -13,7 +13,7 @@ TREE = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*TREE.glob("*.md"), *TREE.glob("docs/**/*.md")])
 DJANGOS = {  # commands
     *("check", "collectstatic", "createsuperuser", "makemigrations", "migrate"),
-    *("shell", "startapp"),
+    *("flush", "shell", "sqlflush", "startapp", "test"),
 }
 FOLDERS = "broker|console|dashboards|deploy|docs|static|templates|tests"
 

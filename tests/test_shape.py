@@ -27,7 +27,7 @@ WHOLE_STEPS = {
     "broker/sql/queueing/get.sql": 70,
     "broker/sql/queueing/get_one.sql": 75,
     "broker/sql/queueing/put.sql": 70,
-    "broker/sql/schema.sql": 260,
+    "broker/sql/schema.sql": 295,
     "broker/sql/settlement/settle_many.sql": 90,
 }
 LINES_OF_A_PARTIAL = 40

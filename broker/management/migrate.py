@@ -1,8 +1,8 @@
 """Receivers of Django's ``pre_migrate`` and ``post_migrate`` signals.
 
 Before a migration: refuse a database that an early development version migrated in
-part. After it: create the first partitions and, with django-celery-beat, the schedule
-of the housekeeping.
+part. After it, and after a flush: create the first rows and partitions and, with
+django-celery-beat, the schedule of the housekeeping.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.apps import AppConfig
+from django.apps import apps as applications
 from django.apps.registry import Apps
 from django.core.management.base import CommandError
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, connections, router
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+from broker.management import first_rows
 from broker.sql import partitions
 
 LAST_EARLIER = {  # the last migration of each application before 0001_initial
@@ -76,16 +78,19 @@ def refuse_half_way(*, app_config: AppConfig, using: str, **_: Any) -> None:
     raise CommandError(HALF_WAY.format(label=label, found=found[-1], last=last))
 
 
-def prepare(*, using: str, apps: Apps, **rest: Any) -> None:
-    """Create partitions and the schedule; for ``post_migrate`` of the broker.
+def prepare(*, using: str, apps: Apps = applications, **_: Any) -> None:
+    """Make what a migrated database has beside its tables; for ``post_migrate`` of the
+    broker, which is also sent after a flush, then without ``apps``.
 
-    A flush sends the signal without a plan; then this function does nothing.
+    Raises:
+        CommandError: the tables are missing, as the migrations are left out.
     """
-    if "plan" not in rest or not has_model(apps, "broker", "Message"):
+    if not has_model(apps, "broker", "Message", using=using):
         return
+    first_rows.complete(using)
     if using == DEFAULT_DB_ALIAS:
         partitions.make_ahead()
-    if has_model(apps, "django_celery_beat", "PeriodicTask"):
+    if has_model(apps, "django_celery_beat", "PeriodicTask", using=using):
         periodic = apps.get_model("django_celery_beat", "PeriodicTask").objects
         periodic.using(using).filter(name__in=FORMER).delete()
     for name, seconds in EVERY_S.items():
@@ -109,7 +114,7 @@ def schedule(
         every_s: seconds from one call to the next; or else
         crontab: fields of django-celery-beat's ``CrontabSchedule``.
     """
-    if not has_model(apps, "django_celery_beat", "PeriodicTask"):
+    if not has_model(apps, "django_celery_beat", "PeriodicTask", using=using):
         return
     periodic = apps.get_model("django_celery_beat", "PeriodicTask").objects.using(using)
     if periodic.filter(name=name).exists():
@@ -132,10 +137,10 @@ def schedule(
         periodic.create(name=name, task=task, crontab=when)
 
 
-def has_model(apps: Apps, label: str, name: str) -> bool:
-    """Whether the database is migrated as far as this table."""
+def has_model(apps: Apps, label: str, name: str, *, using: str) -> bool:
+    """Whether a database is migrated as far as this table, and is to have it."""
     try:
-        apps.get_model(label, name)
+        model = apps.get_model(label, name)
     except LookupError:
         return False
-    return True
+    return router.allow_migrate_model(using, model)

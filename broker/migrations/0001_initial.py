@@ -38,10 +38,11 @@ DROP_AUDIT = """
 """
 
 
-def fill(apps: Any, _: Any) -> None:
+def fill(apps: Any, editor: Any) -> None:
     """The journal's own reader, and the model queues that topics name by default."""
-    apps.get_model("broker", "Watermark").objects.get_or_create(reader="tally")
-    models = apps.get_model("broker", "ModelQueue").objects
+    using = editor.connection.alias
+    apps.get_model("broker", "Watermark").objects.using(using).get_or_create(reader="tally")
+    models = apps.get_model("broker", "ModelQueue").objects.using(using)
     models.get_or_create(
         name="SYSTEM.DURABLE.MODEL.QUEUE", defaults={"permanent": True}
     )

@@ -22,8 +22,8 @@ FIRST = [
 ]
 
 
-def fill(apps: Any, _: Any) -> None:
-    rules = apps.get_model('broker', 'AlertRule').objects
+def fill(apps: Any, editor: Any) -> None:
+    rules = apps.get_model('broker', 'AlertRule').objects.using(editor.connection.alias)
     for name, condition, threshold, within_s, for_s, severity in FIRST:
         rules.create(name=name, condition=condition, threshold=threshold, within_s=within_s, for_s=for_s, severity=severity)
 

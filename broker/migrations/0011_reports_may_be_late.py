@@ -7,13 +7,14 @@ from django.db import migrations, models
 NAME = 'reports-late'
 
 
-def fill(apps: Any, _: Any) -> None:
-    rules = apps.get_model('broker', 'AlertRule').objects
+def fill(apps: Any, editor: Any) -> None:
+    rules = apps.get_model('broker', 'AlertRule').objects.using(editor.connection.alias)
     rules.get_or_create(name=NAME, defaults={'condition': 'reports_late', 'for_s': 900})
 
 
-def clear(apps: Any, _: Any) -> None:
-    apps.get_model('broker', 'AlertRule').objects.filter(condition='reports_late').delete()
+def clear(apps: Any, editor: Any) -> None:
+    rules = apps.get_model('broker', 'AlertRule').objects.using(editor.connection.alias)
+    rules.filter(condition='reports_late').delete()
 
 
 class Migration(migrations.Migration):

@@ -67,6 +67,7 @@ class Act(models.TextChoices):
     END_SILENCE = "alert.end_silence", "ended a silence of alerts"
     TEST_TARGET = "alert.test", "sent a test notification"
     FILL = "demo.fill", "filled the broker with samples"
+    FLUSH = "database.flush", "emptied the database"
     REACH = "page.reach", "went where one may not"
 
 
@@ -112,6 +113,7 @@ class AuditRecord(models.Model):
     hash = models.TextField(null=True)  # hexadecimal digits
 
     class Meta:
+        managed = False  # a flush empties all tables that are managed
         db_table = "broker_audit"
         default_permissions = ("view",)
         ordering = ["-id"]

@@ -1,8 +1,8 @@
 -- The schema that Django's models do not create: the hot tables with their indexes, and
--- the functions and triggers of the audit.
+-- the functions and triggers of the audit and of a flush.
 --
--- Only a test runs this file, to compare it with a migrated database. A change of it needs
--- a migration.
+-- It runs where tests leave the migrations out (broker.management.migrate), and a test
+-- compares it with a migrated database. A change of it needs a migration.
 
 -- The hot tables: messages, the states of entries, and the journal.
 --
@@ -309,3 +309,44 @@ CREATE TRIGGER audit_is_kept BEFORE UPDATE OR DELETE ON broker_audit
     FOR EACH ROW EXECUTE FUNCTION broker_audit_keep();
 CREATE TRIGGER audit_is_not_emptied BEFORE TRUNCATE ON broker_audit
     FOR EACH STATEMENT EXECUTE FUNCTION broker_audit_keep();
+
+-- Whoever empties the table of queues, as Django's flush does, empties the hot tables: an
+-- entry without its queue is nobody's. Only tables that have rows are truncated, as most
+-- of them have none between two tests. Processes stay registered.
+--
+-- The audit stays, and says who emptied the rest; unless its owner switched its guard off,
+-- which only a database of tests has.
+CREATE FUNCTION broker_flush() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    used text;
+    guarded boolean;
+BEGIN
+    SELECT tgenabled <> 'D' INTO guarded FROM pg_trigger
+    WHERE tgrelid = 'broker_audit'::regclass AND tgname = 'audit_is_not_emptied';
+    SELECT string_agg(oid::regclass::text, ', ') INTO used
+    FROM (
+        SELECT coalesce(tree.relid, hot.root) AS oid
+        FROM unnest(ARRAY['broker_message', 'broker_event', 'broker_ready',
+            'broker_delayed', 'broker_unit_of_work', 'broker_prepared_put',
+            'broker_claim', 'broker_dead_letter', 'broker_discarded',
+            'broker_annotations', 'broker_returned', 'broker_tally', 'broker_held',
+            'broker_audit']::regclass[]) AS hot (root)
+        LEFT JOIN LATERAL pg_partition_tree(hot.root) AS tree ON tree.isleaf
+        WHERE hot.root <> 'broker_audit'::regclass OR NOT guarded
+    ) AS leaf
+    WHERE pg_relation_size(oid) > 0;
+    IF used IS NOT NULL THEN
+        EXECUTE 'TRUNCATE ' || used;
+    END IF;
+    IF guarded THEN
+        INSERT INTO broker_audit (actor_kind, actor, source, act, object_kind, object_id,
+            object_name, outcome, reason, detail)
+        VALUES ('system', session_user, '', 'database.flush', 'database', '',
+            current_database(), 'done', '', '{}');
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER entries_go_with_queues AFTER TRUNCATE ON broker_queue
+    FOR EACH STATEMENT EXECUTE FUNCTION broker_flush();

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.apps import apps as applications
 from django.apps.registry import Apps
 
 from broker.management.migrate import schedule
 
 
-def prepare(*, using: str, apps: Apps, **rest: Any) -> None:
+def prepare(*, using: str, apps: Apps = applications, **_: Any) -> None:
     """Create a missing schedule; ``post_migrate`` receiver of the dashboards."""
-    if "plan" not in rest:
-        return
     schedule(
         "dashboards: reports at night",
         "dashboards.tasks.ask_for_reports",
