@@ -146,7 +146,7 @@ def from_text(attribute: Attribute, text: str, *, name: str, where: str) -> Any:
 
 def shown(attribute: Attribute, value: Any) -> tuple[str, Any]:
     """The name and value as people write them: with a unit, where there is one."""
-    if attribute.suffix and isinstance(value, int) and value > 0:
+    if attribute.suffix and isinstance(value, int) and 0 < value < units.ENDS_BEFORE:
         text = units.written(value, units.UNITS[attribute.suffix])
         return attribute.short, text
     return attribute.name, value

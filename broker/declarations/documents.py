@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -14,7 +16,7 @@ from broker.errors.settings import WrongSettings
 
 LARGEST_BYTES = 2**20
 WORDS = ("absent", "purge", "unset")  # beside the attributes of an object
-PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 
 def read(
@@ -147,27 +149,48 @@ def write(declarations: Iterable[Declaration], *, notes: Sequence[str] = ()) -> 
         declarations: what is to be; each kind together.
         notes: sentences to begin with, as comments.
     """
-    lines = [f"# {line}" for note in notes for line in note.splitlines()]
-    ordered = sorted(declarations, key=lambda one: one.kind.rank)
-    for one in ordered:
+    lines = [f"# {line}" for note in notes for line in map(plain, note.splitlines())]
+    for one in sorted(declarations, key=lambda one: one.kind.rank):
         table = ".".join([one.kind.plural, *map(quoted, one.key)])
-        content = [
-            f"{short} = {toml(value)}"
-            for name, each in one.values.items()
-            for short, value in [shown(one.kind.attributes[name], each)]
-            if value is not None
-        ]
-        left = [name for name, value in one.values.items() if value is None]
-        content += [f"unset = {toml(left)}"] if left else []
-        lines += ["", f"[{table}]", *content]
+        lines += ["", f"[{table}]", *content_of(one)]
     return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def content_of(one: Declaration) -> Iterator[str]:
+    """What the table of an object says, line by line."""
+    left = []
+    for name, each in () if one.absent else one.values.items():
+        short, value = shown(one.kind.attributes[name], each)
+        if value is None:
+            left.append(name)
+        else:
+            yield f"{short} = {toml(value)}"
+    if left:
+        yield f"unset = {toml(left)}"
+    for word in ("absent", "purge"):
+        if getattr(one, word):
+            yield f"{word} = true"
+
+
+def plain(line: str) -> str:
+    """A line for a comment, which has no control characters but tabs."""
+    return re.sub(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]", "\ufffd", line)
 
 
 def quoted(name: str) -> str:
     """A name as a key of TOML."""
-    return name if name and set(name) <= PLAIN else toml(name)
+    return name if name and set(name) <= BARE else toml(name)
 
 
 def toml(value: Any) -> str:
-    """A truth value, number, text or list as TOML, which for these is as JSON."""
-    return json.dumps(value, ensure_ascii=False)
+    """A truth value, number, text or list as TOML, which is nearly as JSON.
+
+    Raises:
+        WrongSettings: a text has a half of a pair of surrogates.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+    if not text.isascii() and re.search("[\ud800-\udfff]", text):
+        raise WrongSettings("", f"{text!a} has half a character, and is no text.")
+    return text

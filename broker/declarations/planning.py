@@ -29,7 +29,7 @@ class Declaration:
     values: Values = field(default_factory=dict)
     absent: bool = False  # it is to be deleted
     purge: bool = False  # messages of a queue to delete go to the discard bin
-    where: str = ""  # its place in a document
+    where: str = field(default="", compare=False)  # its place in a document
 
     @property
     def id(self) -> tuple[str, Key]:

@@ -32,6 +32,7 @@ OTHER_SPELLINGS = {
     **{unit.lower(): unit for unit in BYTES},
     **dict.fromkeys(("byte", "bytes"), "B"),
 }
+ENDS_BEFORE = 10**18  # numbers with more digits are not written with a unit
 PLACES = Decimal("0.001")  # most decimal places that are written
 PART = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([A-Za-z]+)\s*", re.ASCII)
 

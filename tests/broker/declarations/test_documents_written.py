@@ -1,0 +1,111 @@
+"""What a document can say can be written: read again, it is the same."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.declarations import Attribute, Declaration, ObjectKind
+from broker.declarations.documents import read, write
+from broker.errors.settings import WrongSettings
+from console.accounts.declaring import KINDS
+
+names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+printable = st.text(
+    st.characters(exclude_categories=["C", "Z"], include_characters=" \n")
+)
+ABSENT = (
+    "[queues.old]\nabsent = true\n\n"
+    '[queues."o\\u007Fl\\nd"]\nabsent = true\npurge = true\n'
+)
+
+
+def values_of(one: Attribute) -> st.SearchStrategy[Any]:
+    """Values that a document may give to an attribute."""
+    if one.type is list:
+        return st.lists(
+            st.sampled_from(one.choices)
+            if one.choices
+            else names.filter(str.isprintable)
+        ).map(lambda some: sorted(set(some)))
+    found: dict[type, st.SearchStrategy[Any]] = {
+        bool: st.booleans(),
+        int: st.integers(-1) | st.integers(-(2**70), 2**70),
+        float: st.floats(allow_nan=False),
+        str: st.sampled_from(one.choices) if one.choices else printable,
+    }
+    return found[one.type]
+
+
+@st.composite
+def declarations(draw: st.DrawFn, kind: ObjectKind) -> Declaration:
+    key = tuple(draw(names) for _ in kind.keys)
+    purge = draw(st.booleans())
+    if draw(st.integers(0, 3)) == 0:
+        return Declaration(kind, key, absent=True, purge=purge)
+    defaults = kind.defaults(key)
+    said = {}
+    for name in draw(st.sets(st.sampled_from(sorted(kind.attributes)))):
+        can_be = name != "address" or "".join(key).isprintable()
+        unset = can_be and draw(st.booleans())
+        said[name] = defaults[name] if unset else draw(values_of(kind.attributes[name]))
+    return Declaration(kind, key, said, purge=purge)
+
+
+def unordered(some: list[Declaration]) -> dict[Any, Declaration]:
+    return {one.id: one for one in some}
+
+
+every_kind = st.lists(
+    st.sampled_from(KINDS).flatmap(declarations), unique_by=lambda one: one.id
+)
+
+
+@given(every_kind, st.lists(st.text()))
+def test_what_is_written_is_read_again(
+    wanted: list[Declaration], notes: list[str]
+) -> None:
+    text = write(wanted, notes=notes)
+
+    assert unordered(read(text, KINDS)[0]) == unordered(wanted)
+    assert text.encode()
+
+
+def test_what_is_to_be_absent_is_written() -> None:
+    declared, _ = read(ABSENT)
+
+    assert [(one.absent, one.purge) for one in declared] == [
+        (True, False),
+        (True, True),
+    ]
+    assert write(declared) == ABSENT
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_a_number_without_digits_is_written_as_toml_has_it(value: float) -> None:
+    (setting,) = [kind for kind in KINDS if kind.name == "setting"]
+    name = "redelivery_delay_multiplier"
+
+    text = write([Declaration(setting, ("#",), {name: value})])
+
+    assert repr(tomllib.loads(text)["settings"]["#"][name]) == repr(value)
+
+
+def test_a_note_is_a_comment_whatever_is_in_it() -> None:
+    every = "".join(map(chr, range(256)))
+
+    text = write([], notes=[every, "two\nlines"])
+
+    assert read(text)[0] == []
+    assert "# two\n# lines\n" in text
+
+
+def test_half_a_character_is_refused() -> None:
+    with pytest.raises(WrongSettings, match="half a character"):
+        write([Declaration(KINDS[0], ("\ud800",))])
+    assert write([], notes=["\ud800"]) == "# \ufffd\n"
