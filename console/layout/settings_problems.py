@@ -20,6 +20,7 @@ from broker.security.authorities import GrantedAuthorities, Principal
 from broker.security.users import User
 from console import second_factors
 from dashboards.live import cache
+from dashboards.pipeline import unattended
 
 KEY = "console.advice"
 KEPT_S = 15
@@ -44,8 +45,10 @@ NO_SUCH_GROUP = "no-such-group"  # the problem names a group of users
 LOST = "password-lost"  # the problem names a connection factory
 SILENT = "process-silent"  # the problem names a process
 FILLS = "disk-fills"  # the problem names a directory
+UNATTENDED = "reports-wait"  # the problem is of no one thing
 KEY_OF_PROCESSES = "console.advice.processes"
 PROCESSES_KEPT_S = 2
+KEY_OF_REPORTS = "console.advice.reports"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,10 @@ class Finding:
         return self.advice.code == SILENT
 
     @property
+    def is_of_reports(self) -> bool:
+        return self.advice.code == UNATTENDED
+
+    @property
     def is_of_setting(self) -> bool:
         return isinstance(self.about, AddressSetting)
 
@@ -102,20 +109,22 @@ def advice_for(held: GrantedAuthorities) -> list[Advice]:
 
 
 def all_for(user: Principal, held: GrantedAuthorities) -> list[Advice]:
-    """All problems: of the disk, processes, groups and passwords, then of the user's
-    queues."""
+    """All problems: of the disk, processes, reports, groups and passwords, then of the
+    user's queues."""
     hang = cache.newest(KEY_OF_PROCESSES, of_processes, PROCESSES_KEPT_S)
+    wait = cache.newest(KEY_OF_REPORTS, of_reports, KEPT_S)
     found = cache.newest(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
-    return [*of_disk(), *hang, *of_people(user), *found, *advice_for(held)]
+    return [*of_disk(), *hang, *wait, *of_people(user), *found, *advice_for(held)]
 
 
 def count(user: Principal, held: GrantedAuthorities) -> int:
     """The number of problems; up to some seconds old."""
     found = cache.recent(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
     hang = cache.recent(KEY_OF_PROCESSES, of_processes, PROCESSES_KEPT_S)
+    wait = cache.recent(KEY_OF_REPORTS, of_reports, KEPT_S)
     of_queues = seen(held, cache.recent(KEY, advice, KEPT_S))
     of_users = len(of_people(user)) + len(found) + len(of_queues)
-    return len(of_disk()) + len(hang) + of_users
+    return len(of_disk()) + len(hang) + len(wait) + of_users
 
 
 def sees(user: Principal) -> bool:
@@ -149,6 +158,15 @@ def of_processes() -> list[Advice]:
         )
         for one in silent_processes.silent()
     ]
+
+
+def of_reports() -> list[Advice]:
+    """Runs of reports that no process takes. At most five queries."""
+    found = unattended.waiting()
+    if found is None:
+        return []
+    remedy = f"{found.remedy} {found.command}"
+    return [Advice("Reports", UNATTENDED, found.sentence, remedy)]
 
 
 def of_secrets() -> list[Advice]:
@@ -191,7 +209,7 @@ def seen(held: GrantedAuthorities, every: Iterable[Advice]) -> list[Advice]:
 
 def findings(request: HttpRequest, found: Sequence[Advice]) -> list[Finding]:
     """Each problem with its object and the settings that the user may change."""
-    elsewhere = {NO_SUCH_GROUP, LOST, SILENT, FILLS, *OF_SETTINGS}
+    elsewhere = {NO_SUCH_GROUP, LOST, SILENT, FILLS, UNATTENDED, *OF_SETTINGS}
     names = {one.queue for one in found if one.code not in elsewhere}
     about: dict[str, About] = {
         one.name: one
@@ -206,7 +224,8 @@ def findings(request: HttpRequest, found: Sequence[Advice]) -> list[Finding]:
     factories: dict[str, About] = {}
     if any(one.code == LOST for one in found):
         factories = {str(one): one for one in secrets.with_passwords()}
-    of_kinds = {LOST: factories, NO_SUCH_GROUP: {}, SILENT: {}, FILLS: {}}
+    of_kinds: dict[str, dict[str, About]] = {LOST: factories}
+    of_kinds |= {one: {} for one in (NO_SUCH_GROUP, SILENT, FILLS, UNATTENDED)}
     of_kinds |= dict.fromkeys(OF_SETTINGS, rules)
     whose = [of_kinds.get(one.code, about).get(one.queue) for one in found]
     return [
@@ -222,6 +241,8 @@ def places(
     if one.code == "dead-letter-queue-fills":
         there = reverse("console:queue", args=[one.queue])
         yield SettingsLink("See its messages", there, leaves=False)
+    if one.code == UNATTENDED and request.user.has_perm("dashboards.view_report"):
+        yield SettingsLink("Reports", reverse("dashboards:reports"), leaves=False)
     if one.code == NO_SUCH_GROUP and may(request, "view", Group):
         yield SettingsLink("Groups", page(Group, "changelist"))
     if about is not None and may(request, "change", type(about)):

@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 
 from django.conf import settings
 from django.db import connection
@@ -19,6 +18,7 @@ from broker.management.processes import DJANGO
 from console.runtime import supervisor
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import Program, SupervisedProgram, Terminal
+from dashboards.pipeline import unattended
 
 PYTHON = sys.executable
 STOPS_WITHIN_S = {"listener": 20.0}  # it first stores what clients have put
@@ -47,7 +47,7 @@ def commands(host: str, port: int) -> dict[str, list[str]]:
         return found
     celery = [PYTHON, "-m", "celery", "--quiet", "-A", settings.BACKOUT_CELERY_APP]
     for name, options in WORKERS.items():
-        if name == "reports" and find_spec("pyspark") is None:
+        if name == "reports" and unattended.missing_here():
             continue
         own = ["-n", f"{name}@%h", *options.split(), *QUIET.split()]
         found[name] = [*celery, "worker", *own]
@@ -82,6 +82,8 @@ def run(names: Sequence[str], *, web: bool, host: str, port: int) -> None:
                 one.start()
             address = f" at http://{host}:{port}/" if "web" in chosen else ""
             terminal.say(f"Running: {', '.join(chosen)}{address}. Ctrl-C ends it.")
+            if "beat" in chosen and "reports" not in chosen:  # it requests them
+                say_what_is_missing(terminal)
             connection.close()
             supervisor.rest()
         except KeyboardInterrupt:
@@ -91,12 +93,20 @@ def run(names: Sequence[str], *, web: bool, host: str, port: int) -> None:
     terminal.say("Everything is stopped.")
 
 
+def say_what_is_missing(terminal: Terminal) -> None:
+    if missing := unattended.missing_here():
+        terminal.say(f"{missing.sentence} {missing.remedy} {missing.command}")
+
+
 def unknown(name: str, known: Mapping[str, object]) -> str:
     workers = (*WORKERS, "beat")
     if name in workers and "beat" not in known:
         return (
             f"There is no {name}: set BACKOUT_CELERY_APP to an application of Celery."
         )
+    missing = unattended.missing_here() if name == "reports" else None
+    if missing:
+        return f"{missing.sentence} {missing.remedy} {missing.command}"
     return f"There is no process {name}; there are {', '.join(known)}."
 
 

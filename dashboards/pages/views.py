@@ -36,7 +36,7 @@ from dashboards.pages import (
 )
 from dashboards.pages import export as exports
 from dashboards.pages.results import PERIODS, ResultsQuery
-from dashboards.pipeline import runs
+from dashboards.pipeline import runs, unattended
 from dashboards.reports import Report, discover
 from dashboards.reports.errors import FileLost
 
@@ -59,7 +59,8 @@ def reports(request: HttpRequest) -> HttpResponse:
         next_runs = schedules.of(about, known_to_run)
         row = status(about, request.user)
         listed.append(row | {"next": next_runs[0] if next_runs else None})
-    return render(request, "dashboards/reports.html", {"listed": listed})
+    context = {"listed": listed, "unattended": unattended.look()}
+    return render(request, "dashboards/reports.html", context)
 
 
 @require_safe
@@ -107,6 +108,7 @@ def shown(
         "has_queues": bool(results.queue_columns(about)),
         "query": query_of(request),
         "most": exports.MOST,
+        "unattended": unattended.look(),
     }
     status_code = 422 if form and form.errors else 200
     return render(
@@ -171,6 +173,7 @@ def run(request: HttpRequest, slug: str) -> HttpResponse:
     context = status(about, request.user, one)
     if not context["run"] or not context["run"].is_active or context["has_died"]:
         return HttpResponseClientRefresh()
+    context["unattended"] = unattended.look()
     return render(request, "dashboards/_run_again.html", context)
 
 

@@ -84,6 +84,8 @@ def test_a_message_enters_the_modules_that_the_page_names(
         dead_letter_address="DLA",
     )
     operator()
+    for name in sql.FILES:  # a process reads each statement once
+        sql.statement(name)
     put("orders", b"this process has put and got before", now=NOON)
     before = UnitOfWork(now=NOON)
     before.get("orders")
