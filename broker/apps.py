@@ -28,6 +28,7 @@ class BrokerConfig(AppConfig):
         from broker import checks  # noqa: F401, PLC0415
         from broker.amqp.messages import selectable_fields  # noqa: F401, PLC0415
         from broker.bridges import checks as of_bridges  # noqa: F401, PLC0415
+        from broker.config import system_queues  # noqa: PLC0415
         from broker.management import celery_scheme, migrate  # noqa: PLC0415
         from broker.queueing import processes  # noqa: PLC0415
         from broker.settlement import hardening  # noqa: PLC0415
@@ -35,4 +36,4 @@ class BrokerConfig(AppConfig):
         pre_migrate.connect(migrate.refuse_half_way)
         post_migrate.connect(migrate.prepare, sender=self)
         celery_scheme.register()
-        processes.AT_START.append(hardening.forget_counts)
+        processes.AT_START += [system_queues.make_missing, hardening.forget_counts]

@@ -18,7 +18,8 @@ from hypothesis import HealthCheck, Phase
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
-from broker.models import Owner, Queue
+from broker.config import system_queues
+from broker.models import Address, Owner, Queue
 from broker.monitoring.search import pages
 from broker.queueing import notifications, processes
 from console.alert_pages import firing
@@ -142,6 +143,19 @@ def first_shared(item: pytest.Item) -> int:
 
 def asks(fixture: str, item: pytest.Item) -> bool:
     return fixture in getattr(item, "fixturenames", [])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _the_broker_is_empty(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> None:
+    """Tests make the queues that they are about; that of the defaults too."""
+    processes.AT_START.remove(system_queues.make_missing)
+    if not connection.settings_dict["NAME"].startswith("test_"):
+        return  # no test of this run needs a database
+    with django_db_blocker.unblock():
+        Queue.objects.all().delete()
+        Address.objects.all().delete()
 
 
 @pytest.fixture(scope="session", autouse=True)

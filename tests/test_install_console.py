@@ -85,6 +85,19 @@ class Browser:
         except HTTPError as error:
             return Answer(error.code, str(error.url), error.read().decode())
 
+    def choose(self, page: Answer, words: str) -> Answer:
+        """Follow the link, or press the button, that begins with these words."""
+        (one, *_) = [one for one in page.all("a[href], button") if says(one, words)]
+        if one.tag == "a":
+            return self.ask(urljoin(page.url, one.attributes["href"] or ""))
+        form = one.attributes.get("form") or ""
+        around = one.parent
+        while not form and around is not None and around.tag != "form":
+            around = around.parent
+        found = page.all(f"form#{form}")[0] if form else around
+        assert found is not None, words
+        return self.send(page, found.attributes["action"] or "")
+
     def send(self, page: Answer, action: str, **values: str) -> Answer:
         """Send the form of a page that goes there, with its hidden fields."""
         (form, *_) = [
@@ -98,6 +111,11 @@ class Browser:
             if one.attributes.get("type") not in ("checkbox", "radio")
         }
         return self.ask(form.attributes.get("action") or page.url, hidden | values)
+
+
+def says(node: LexborNode, words: str) -> bool:
+    """Whether a person reads these words first; a picture before them has none."""
+    return " ".join(node.text().split()).startswith(words)
 
 
 @dataclass(frozen=True)

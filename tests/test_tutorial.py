@@ -24,6 +24,8 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.M | re.S)
 CODE = [text for kind, text in BLOCKS if kind == "python"]
 COMMANDS = [text for kind, text in BLOCKS if not kind]
 FILES = ("shop/settings.py", "trade/models.py", "trade/handlers.py")
+# What the reader is told to choose in the browser, in order.
+CHOICES = re.findall(r"\b(?:[Cc]hoose|and) \*([^*]+)\*", PAGE)
 ERROR = "Customer matching query does not exist."
 WITHIN_S = 60
 RUN = "python manage.py backout run --web"
@@ -100,7 +102,9 @@ def shell(tmp_path: Path, transactional_db: None) -> Iterator[Shell]:
 def test_from_an_empty_directory_to_a_resubmitted_dead_letter(
     shell: Shell, unused_tcp_port: int
 ) -> None:
-    _, start, init, migrate, queues, web, put, letters, mend, resubmit, count = COMMANDS
+    _, start, init, migrate, queues, web, put, listed, mend, resubmitted, count = (
+        COMMANDS
+    )
     assert web.strip() == RUN
     shell.run(start)
     for name, text in zip(FILES, CODE, strict=True):
@@ -118,20 +122,26 @@ def test_from_an_empty_directory_to_a_resubmitted_dead_letter(
         site = f"http://127.0.0.1:{unused_tcp_port}/"
         until_it_answers(site)
         shell.run(put)
-        ada = Browser(site)
-        ada.send(ada.ask("/ops/dead/"), "", username="ada", password=PASSWORD)
-        assert until(lambda: ERROR in ada.ask("/ops/dead/").html)
-        assert "matching query" in shell.run(letters + mend + resubmit)
-        plan = ada.send(ada.ask("/ops/dead/"), "/ops/dead/resubmit/")
-        assert ada.send(plan, "/start/").status == 200
-        assert until(lambda: "processed" in ada.ask(plan.url).html)
+        send_back(shell, Browser(site), listed + mend + resubmitted)
         assert shell.run(count).split()[-1] == "2"
-        assert ERROR not in ada.ask("/ops/dead/").html
     finally:
         running.send_signal(signal.SIGINT)
         said, _ = running.communicate()
         late.cancel()
     assert said.endswith("Everything is stopped.\n"), said
+
+
+def send_back(shell: Shell, ada: Browser, commands: str) -> None:
+    """What the page says of the browser, and beside it in the second terminal."""
+    letters, again, resubmit, begin = CHOICES
+    home = ada.send(ada.ask("/ops/"), "", username="ada", password=PASSWORD)
+    assert until(lambda: ERROR in ada.choose(home, letters).html)
+    assert "matching query" in shell.run(commands)
+    plan = ada.choose(ada.choose(home, again), resubmit)
+    assert ada.choose(plan, begin).status == 200
+    assert until(lambda: "processed" in ada.ask(plan.url).html)
+    assert ERROR not in ada.choose(home, letters).html
+    assert "No settings need to be fixed." in ada.choose(home, "Health").html
 
 
 def test_the_tutorial_leaves_no_block_out() -> None:

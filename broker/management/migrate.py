@@ -1,7 +1,7 @@
 """Receivers of Django's ``pre_migrate`` and ``post_migrate`` signals.
 
 Before a migration: refuse a database that an early development version migrated in
-part. After it, and after a flush: create the first rows and partitions and, with
+part. After it, and after a flush: create the first rows, queue and partitions and, with
 django-celery-beat, the schedule of the housekeeping.
 """
 
@@ -17,6 +17,7 @@ from django.db import DEFAULT_DB_ALIAS, connections, router
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+from broker.config import system_queues
 from broker.management import first_rows
 from broker.sql import partitions
 
@@ -90,6 +91,7 @@ def prepare(*, using: str, apps: Apps = applications, **_: Any) -> None:
     first_rows.complete(using)
     if using == DEFAULT_DB_ALIAS:
         partitions.make_ahead()
+        system_queues.make_missing(apps)
     if has_model(apps, "django_celery_beat", "PeriodicTask", using=using):
         periodic = apps.get_model("django_celery_beat", "PeriodicTask").objects
         periodic.using(using).filter(name__in=FORMER).delete()

@@ -67,16 +67,17 @@ def static_fingerprint() -> str:
 def make_places() -> None:
     """Create the default dead letter and expiry queues of a new broker.
 
-    Only if no queue exists yet: queues that an administrator removes are not created
-    again.
+    Only if it has no queue but that of ``system_queues``: queues that an administrator
+    removes are not created again.
 
     Source:
-        IBM MQ's SYSTEM.DEAD.LETTER.QUEUE, and the addresses DLQ and ExpiryQueue of the
-        configuration that ActiveMQ Artemis generates.
+        The addresses DLQ and ExpiryQueue of the configuration that ActiveMQ Artemis
+        generates.
     """
-    if Address.objects.exists() or AddressSetting.objects.exists():
+    own = Address.objects.exclude(name=settings.BROKER_DEAD_LETTER_QUEUE)
+    if own.exists() or AddressSetting.objects.exists():
         return
-    for name in (DLQ, EXPIRY_QUEUE, settings.BROKER_DEAD_LETTER_QUEUE):
+    for name in (DLQ, EXPIRY_QUEUE):
         Queue.objects.create(name=name, address=Address.objects.create(name=name))
     AddressSetting.objects.create(
         match="#", dead_letter_address=DLQ, expiry_address=EXPIRY_QUEUE

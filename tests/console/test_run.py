@@ -22,6 +22,7 @@ import psutil
 import pytest
 from django.conf import settings
 
+from broker.config import system_queues
 from broker.config.address_settings import settings_for
 from broker.config.django_settings import FOLLOWING
 from broker.config.lint import advice
@@ -155,6 +156,7 @@ def test_there_is_one_first_administrator() -> None:
 @pytest.mark.django_db
 @pytest.mark.spec("UNIFY-15")
 def test_a_new_broker_has_places_for_what_goes_wrong() -> None:
+    system_queues.make_missing()
     first_run.make_places()
 
     assert local_queue("SYSTEM.DEAD.LETTER.QUEUE").max_depth is None

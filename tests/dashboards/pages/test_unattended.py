@@ -30,8 +30,8 @@ START = "manage.py backout run reports"
 
 @pytest.fixture
 def omar(client: Client) -> User:
-    rights = ("view_report", "run_report")
-    user = make_user("omar", permissions=[f"dashboards.{one}" for one in rights])
+    rights = ("dashboards.view_report", "dashboards.run_report")
+    user = make_user("omar", permissions=rights)
     client.force_login(user)
     return user
 
@@ -70,7 +70,7 @@ def test_health_and_the_waiting_run_say_the_command_that_installs_it(
     (found,) = settings_problems.of_reports()
     assert 'pip install "backout[reports]"' in found.remedy
     omar.user_permissions.clear()
-    looking = make_user("vera", permissions=["broker.view_queue"])
+    looking = make_user("vera", permissions=("broker.view_queue",))
     client.force_login(looking)
     assert "no-such-package" in client.get("/health/").content.decode()
 
