@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable
+from datetime import UTC
 from typing import Any
 
 from django import forms
@@ -67,7 +68,7 @@ def choices() -> list[tuple[str, list[tuple[str, str]]]]:
 def told(one: AuditRecord) -> dict[str, Any]:
     """A record as JSON; its hash can be verified from this."""
     fields = {name: getattr(one, name) for name in COLUMNS}
-    at = one.at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    at = one.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return fields | {"at": at, "detail": one.details}
 
 

@@ -13,6 +13,7 @@ from broker.alerts import channels, notifications
 from broker.alerts.evaluation import LONGEST, tell
 from broker.alerts.owed import News, holds_for
 from broker.errors.alerts import InvalidAlert, NoSuchAlert, NotFiring
+from broker.formats import moments
 from broker.formats.wildcards import check_pattern
 from broker.models import Act, Alert, AlertEvent, AlertRule, AlertSilence, AlertTarget
 from broker.security import audit
@@ -99,7 +100,12 @@ def silence(  # noqa: PLR0913  # all but the first are keywords
         begins_at=at,
         ends_at=at + lasts,
     )
-    note_silence(made, AlertEvent.Kind.SILENCED, at, f"until {made.ends_at:%F %R} UTC")
+    note_silence(
+        made,
+        AlertEvent.Kind.SILENCED,
+        at,
+        f"until {moments.in_utc(made.ends_at, moments.MINUTE)}",
+    )
     detail = {
         "rule": rule.name if rule else "",
         "queues": queues,

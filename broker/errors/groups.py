@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from broker.errors import BrokerError
 
@@ -30,8 +30,9 @@ class InvalidSnooze(BrokerError):
     days: int
 
     def __str__(self) -> str:
+        until = self.until.astimezone(UTC)
         return (
-            f"{self.until:%Y-%m-%d %H:%M} UTC is in the past, or more than"
+            f"{until:%Y-%m-%d %H:%M} UTC is in the past, or more than"
             f" {self.days} days ahead. Choose a time in between."
         )
 

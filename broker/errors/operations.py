@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from broker.errors import BrokerError
 from broker.errors.mq_codes import Reason
@@ -146,9 +146,10 @@ class ApprovalExpired(BrokerError):
     expired_at: datetime
 
     def __str__(self) -> str:
+        at = self.expired_at.astimezone(UTC)
         return (
             f"The approval of operation {self.operation_id} expired at"
-            f" {self.expired_at:%Y-%m-%d %H:%M:%S} UTC. Plan it again, and ask for a"
+            f" {at:%Y-%m-%d %H:%M:%S} UTC. Plan it again, and ask for a"
             " new approval."
         )
 

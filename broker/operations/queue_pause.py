@@ -21,6 +21,7 @@ from django.db.models.functions import Now
 
 from broker.config.names import local_queue
 from broker.errors.queues import PauseEndPassed
+from broker.formats import moments
 from broker.models import Act, AuditRecord, Queue
 from broker.queueing import notifications
 from broker.security import audit, authorities
@@ -74,8 +75,8 @@ def resume_due(*, limit: int) -> int:
     with audit.acting(lambda: HOUSEKEEPING):
         for queue in ended:
             assert queue.paused_until is not None
-            at = queue.paused_until.astimezone(UTC)
-            why = f"Its pause was until {at:%Y-%m-%d %H:%M:%S} UTC."
+            at = moments.in_utc(queue.paused_until)
+            why = f"Its pause was until {at}."
             switch(queue, None, why, paused=False)
     return len(ended)
 

@@ -18,6 +18,7 @@ from datetime import datetime
 from typing import Any
 
 from broker.errors import InvalidMessage
+from broker.formats import moments
 from broker.models import Message, RoutingType
 from broker.queueing.store import NewMessage
 from broker.security.redaction import CLEAR, Veil
@@ -152,12 +153,5 @@ def value_of(name: str, value: Any) -> Any:
     if name in BYTES:
         return base64.b64decode(value, validate=True)
     if name in DATES:
-        return moment(value)
+        return moments.parse(value)
     return RoutingType(value) if name == "routing_type" else value
-
-
-def moment(text: str) -> datetime:
-    at = datetime.fromisoformat(text)
-    if at.tzinfo is None:
-        raise ValueError(f"{text} does not say in which time zone.")
-    return at

@@ -16,6 +16,7 @@ from django.db import DataError
 from broker import sql
 from broker.errors import InvalidMessage, MessageTooLarge
 from broker.errors.mq_codes import Completion, Reason
+from broker.formats import moments
 from broker.formats.mq.descriptor import check_put
 from broker.models import RoutingType
 
@@ -40,6 +41,7 @@ COLUMNS = {  # the parameters of put.sql, and the field of each
 }
 # Parameters that are cut to one value if all values are equal.
 CUT = {"priority", "durable", "content_type", "producer"}
+TIMES = ("expires_at", "deliver_at")
 DOCUMENTS = {"properties", "descriptor"}
 REPAIRED = 2  # flag in the first byte of an envelope: the columns override the envelope
 
@@ -104,6 +106,7 @@ def store(
     rules must be checked first, and nothing was stored."""
     if not messages:
         return []
+    check_times(messages)
     common = {"address": address, "uow": uow, "actor": actor, "now": now}
     try:
         if len(messages) == 1 and messages[0].deliver_at is None and not looked:
@@ -122,6 +125,22 @@ def store(
         for receipt in map(Receipt, ids, repeat(takers))
     ]
     return sorted(receipts, key=attrgetter("message_id"))
+
+
+def check_times(messages: Sequence[NewMessage]) -> None:
+    """Refuse times without an offset: PostgreSQL would take them for the session's.
+
+    Raises:
+        InvalidMessage: one has none.
+    """
+    for one in messages:
+        for name in TIMES:
+            at = getattr(one, name)
+            if at is not None and at.tzinfo is None:
+                try:
+                    moments.required(at, name)
+                except ValueError as error:
+                    raise InvalidMessage(str(error)) from None
 
 
 def values(message: NewMessage) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, NamedTuple
 
-from broker.queueing.put import NewMessage
+from broker.formats import moments
+from broker.queueing.store import NewMessage, check_times
 
 MOMENTS = ("expires_at", "deliver_at")
 BYTES = ("body", "headers", "envelope")
@@ -21,7 +21,12 @@ class PreparedPart(NamedTuple):
 
 
 def fields_of(put: NewMessage) -> dict[str, Any]:
-    """The fields of a message as JSON, without those of bytes."""
+    """The fields of a message as JSON, without those of bytes.
+
+    Raises:
+        InvalidMessage: a time has no offset.
+    """
+    check_times([put])
     return {
         field: value.isoformat() if field in MOMENTS else value
         for field in NewMessage.__dataclass_fields__
@@ -37,6 +42,6 @@ def message_of(part: PreparedPart) -> NewMessage:
     fields = dict(part.fields)
     for field in MOMENTS:
         if field in fields:
-            fields[field] = datetime.fromisoformat(fields[field])
+            fields[field] = moments.parse(fields[field])
     _, body, headers, envelope = part
     return NewMessage(**fields, body=body, headers=headers, envelope=envelope)

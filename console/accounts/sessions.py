@@ -25,6 +25,7 @@ from django.db.models.signals import m2m_changed, post_delete, post_save
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from broker.formats import moments
 from broker.models import Act, Authority
 from broker.security import audit
 from broker.security.audit import Thing
@@ -52,7 +53,7 @@ class SessionStore(db.SessionStore):
         row.user_id = data.get(SESSION_KEY)
         row.seen_at = timezone.now()
         began = data.get(BEGAN)
-        row.began_at = datetime.fromisoformat(began) if began else row.seen_at
+        row.began_at = moments.parse(began) if began else row.seen_at
         row.host, row.browser = data.get(HOST, ""), data.get(BROWSER, "")
         row.is_stale = False
         return row

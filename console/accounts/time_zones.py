@@ -29,8 +29,10 @@ class ZoneMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path.startswith(tuple(f"{root()}{one}" for one in IN_UTC)):
-            return self.get_response(request)
-        with timezone.override(zone_of(request)):
+            zone: tzinfo = UTC
+        else:
+            zone = zone_of(request)
+        with timezone.override(zone):
             return self.get_response(request)
 
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.http import HttpRequest
 from ninja import Path, Router, Schema
 from ninja.errors import ValidationError
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from broker.models import DeadLetterGroup
 from broker.monitoring import dead_letter_groups
@@ -76,7 +76,7 @@ class Description(RequestBody):
 class Snooze(RequestBody):
     """Until when, and the number of dead letters that ends the snooze earlier."""
 
-    until: datetime
+    until: AwareDatetime
     above: int | None = Field(default=None, ge=0, lt=2**31)
 
 
@@ -157,10 +157,9 @@ def snooze_group(
     """
     require(request, CHANGE)
     known = known_of(request.user, fingerprint)
-    until = body.until if body.until.tzinfo else body.until.astimezone()
     with transaction.atomic():
         dead_letter_groups.snooze(
-            fingerprint, request.user, known, until=until, above=body.above
+            fingerprint, request.user, known, until=body.until, above=body.above
         )
     return said(request, fingerprint)
 

@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from broker.alerts import acts, notifications
 from broker.errors.alerts import NoSuchAlert
+from broker.formats import moments
 from broker.models import Alert, AlertSilence, AlertTarget
 from broker.security import authorities
 from broker.sql import database_now
@@ -102,7 +103,7 @@ def silence(  # noqa: PLR0913  # the subcommand's options
         by=person,
         reason=reason,
     )
-    said = f"Silence {made.pk} lasts until {made.ends_at:%F %T} UTC."
+    said = f"Silence {made.pk} lasts until {moments.in_utc(made.ends_at)}."
     self.tell(documents.silence_told(made), said, as_json=json)
 
 

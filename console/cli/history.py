@@ -16,13 +16,13 @@ from broker.security.audit import AuditFilter
 from console.accounts.permissions import AUDIT
 from console.audit_form import told
 from console.cli import people
-from console.cli.options import Json, Limit, User
+from console.cli.options import Json, Limit, User, moment
 from console.cli.people import USAGE
 from console.queues import over_time
 
 Name = Annotated[str, Argument(help="Which.")]
 Span = Annotated[str, Option("--range", help=f"{', '.join(over_time.RANGES)}.")]
-Begin = Annotated[str, Option("--from", help="A time, as 2026-05-14T02:00Z.")]
+Begin = Annotated[str, Option("--from", help="2026-05-14T02:00Z; or of TIME_ZONE.")]
 End = Annotated[str, Option("--to", help="A time; without it, now.")]
 Actor = Annotated[str, Option(help="Only what this actor did.")]
 ActName = Annotated[
@@ -80,11 +80,7 @@ def list_records(  # noqa: PLR0913  # the subcommand's options
     """List records of the audit, the newest first."""
     person = people.acting(user)
     people.require(person, AUDIT)
-    try:
-        begin = over_time.moment(since, "from")
-        end = over_time.moment(until, "to")
-    except over_time.NoRange as error:
-        raise CommandError(str(error), returncode=USAGE) from None
+    begin, end = moment(since, "--since"), moment(until, "--until")
     wanted = AuditFilter(actor=actor, act=act, object=about, since=begin, until=end)
     rows = [told(one) for one in audit.found(wanted)[:limit]]
     if not json:
@@ -100,8 +96,8 @@ def tell(
     try:
         asked = over_time.Range.of(
             span,
-            over_time.moment(begin, "from"),
-            over_time.moment(end, "to"),
+            moment(begin, "--from"),
+            moment(end, "--to"),
             now=now,
         )
     except over_time.NoRange as error:

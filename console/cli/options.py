@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from typer import Option
 
 from broker.errors import MessageTooLarge
 from console.cli.people import REFUSED, USAGE
+from console.queues import over_time
 
 User = Annotated[
     str | None, Option("--user", help="Who acts; else the process itself.")
@@ -47,6 +49,14 @@ Unmask = Annotated[
     str,
     Option("--unmask", help="Why what is masked is to be shown, to those who may."),
 ]
+
+
+def moment(text: str, name: str) -> datetime | None:
+    """The time of an option; without an offset, one of ``TIME_ZONE``."""
+    try:
+        return over_time.moment(text, name, None)
+    except over_time.NoRange as error:
+        raise CommandError(str(error), returncode=USAGE) from None
 
 
 def body_of(text: str, file: Path | None) -> tuple[bytes, str]:

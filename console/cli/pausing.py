@@ -8,6 +8,7 @@ import typer
 from django.core.management.base import CommandError
 from typer import Argument, Option
 
+from broker.formats import moments
 from broker.models import Queue
 from broker.monitoring import counters
 from broker.operations import queue_pause
@@ -81,7 +82,7 @@ def tell(command: Any, name: str, *, is_new: bool, as_json: bool) -> None:
     elif queue.paused_until is None:
         said = f"{name} is paused until somebody resumes it."
     else:
-        said = f"{name} is paused until {queue.paused_until:%Y-%m-%d %H:%M:%S} UTC."
+        said = f"{name} is paused until {moments.in_utc(queue.paused_until)}."
     command.tell(told, said, as_json=as_json)
     if not is_new:
         raise typer.Exit(NOTHING)

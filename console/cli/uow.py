@@ -8,6 +8,7 @@ from django.core.management.base import CommandError
 from typer import Argument
 
 from broker.errors.operations import ReasonMissing
+from broker.formats import moments
 from broker.monitoring.backout_preview import rehearse
 from broker.security import authorities
 from broker.transactions.administration import OpenUnit
@@ -184,7 +185,7 @@ def expected(
 def in_words(unit: OpenUnit) -> str:
     actor = telling.in_words(unit.actor) or "somebody"
     what = f"Unit of work {unit.id} of {actor} ({unit.nature.value})"
-    return f"{what} holds {unit.entries:,} messages since {unit.since:%F %T} UTC."
+    return f"{what} holds {unit.entries:,} messages since {moments.in_utc(unit.since)}."
 
 
 def row_of(unit: OpenUnit, names: dict[int, str]) -> dict[str, Any]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta, tzinfo
 
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from broker.formats import moments
 
 UNKNOWN = "–"
 
@@ -28,6 +31,20 @@ def duration(span: timedelta | float | None) -> str:
     if hours:
         return f"{hours} h {minutes:02} m"
     return f"{minutes} m {seconds:02} s" if minutes else f"{seconds} s"
+
+
+def typed(text: str, zone: tzinfo | None = None) -> datetime | None:
+    """A date and a time that a person wrote; None if the text is neither.
+
+    Args:
+        text: without an offset from UTC, it is a time of the zone.
+        zone: the user's if none is given, and that of the project in commands.
+
+    Raises:
+        ValueError: there is no such time, or there are two.
+    """
+    at = parse_datetime(text)
+    return at and moments.typed(at, zone or timezone.get_current_timezone())
 
 
 def in_zone(at: datetime, zone: tzinfo | None = None) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from broker.formats import moments
 from broker.formats.error_fingerprint import fingerprint
 from broker.models import DeadLetter, Kind, Place
 from broker.queueing.hops import Hop, hop_of
@@ -270,7 +271,7 @@ def tell(step: TimelineStep, event: LifelineEvent) -> None:
     step.stack = str(detail.get("stack", ""))
     step.is_delayed = event.went_to == Place.DELAYED
     if due_at := detail.get("due_at"):
-        step.due_at = datetime.fromisoformat(due_at)
+        step.due_at = moments.parse(due_at)
     step.to = detail.get("to", "")
     # a transfer may have set the copy already
     step.copy = detail.get("copy", step.copy)

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 
 from broker import operations
+from broker.formats import moments
 from broker.models import Course, Operation
 from broker.operations import Lane, canary, copy_outcomes
 from broker.operations.canary import Halt, StopReason
@@ -161,7 +162,8 @@ def waits_for_trial(course: Course, aftermath: Aftermath | None) -> Iterator[str
         until = course.watched_since + timedelta(
             seconds=settings.BROKER_CANARY_PATIENCE_S
         )
-        yield f"If no consumer takes them, it stops at {until:%H:%M:%S} UTC."
+        at = moments.in_utc(until, "%H:%M:%S")
+        yield f"If no consumer takes them, it stops at {at}."
 
 
 def left_of(operation: Operation, course: Course, ledger: Ledger) -> timedelta | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from broker.formats import moments
 from broker.models import Act, AuditRecord, Operation, Queue
 from broker.security.audit import AuditFilter, found
 
@@ -63,7 +64,7 @@ def paused(detail: dict[str, Any]) -> str:
     end = detail.get("changed", {}).get("paused_until", {}).get("after")
     if not end:
         return "paused it"
-    return f"paused it until {datetime.fromisoformat(end):%Y-%m-%d %H:%M} UTC"
+    return f"paused it until {moments.in_utc(moments.parse(end), moments.MINUTE)}"
 
 
 WITH_IT: dict[str, Words] = {

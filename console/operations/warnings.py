@@ -7,6 +7,7 @@ from itertools import groupby
 
 from django.db.models import Count
 
+from broker.formats import moments
 from broker.models import Kind, Operation, Queue
 from broker.operations import OperationPreview, error_history
 from broker.operations.error_history import Cause
@@ -144,6 +145,6 @@ def warnings_of_causes(found: Sequence[Cause]) -> Iterator[str]:
             yield (
                 f"Of {messages(one.attempts)} dead-lettered with"
                 f" “{one.pattern or NO_TEXT}” and resubmitted since"
-                f" {one.since:%Y-%m-%d %H:%M} UTC, {one.processed:,}"
+                f" {moments.in_utc(one.since, moments.MINUTE)}, {one.processed:,}"
                 f" {'was' if one.processed == 1 else 'were'} processed."
             )

@@ -7,21 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
 from urllib.parse import urlencode, urlsplit
 
 from django.http import HttpRequest, QueryDict
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
+from broker.formats.moments import NoSuchTime
 from broker.models import ConnectionConsumer, Link, Queue
 from broker.monitoring.dead_letter_queues import takes_dead_letters
 from broker.monitoring.history import reading
 from broker.monitoring.history.levels import LEVELS
 from broker.monitoring.history.packing import of_link
 from broker.security import authorities
+from console.layout.times import typed
 from console.messages import search_results
 from console.queues import marks
 from dashboards.pages import history_charts
@@ -84,16 +85,21 @@ class Range:
         return cls.of(said.get("range", USUAL), begin, end, now=now)
 
 
-def moment(said: str, name: str) -> datetime | None:
+def moment(said: str, name: str, zone: tzinfo | None = UTC) -> datetime | None:
+    """An end of a range; in URLs, which are passed on, times without an offset are UTC.
+
+    Raises:
+        NoRange: it is no time.
+    """
     try:
-        found = parse_datetime(said)
+        found = typed(said, zone)
+    except NoSuchTime as error:
+        raise NoRange(f"“{name}”: {error}") from None
     except ValueError:
         found = None
     if found is None and said:
         raise NoRange(f"“{name}” is no time. Write it like 2026-05-14T02:00Z.")
-    return (
-        timezone.make_aware(found, UTC) if found and timezone.is_naive(found) else found
-    )
+    return found
 
 
 @dataclass(frozen=True)

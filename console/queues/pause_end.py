@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
-from broker.formats import units
+from broker.formats import moments, units
+from broker.formats.moments import NoSuchTime
+from console.layout.times import typed
 
 CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
 DAY = timedelta(days=1)
+HOW = (
+    "Write a time of day as “06:00”, a date and a time as “2026-11-27 06:00”, or a"
+    " length of time as “2 h”."
+)
 
 
 def pause_end(text: str, now: datetime) -> datetime | None:
@@ -32,19 +37,21 @@ def pause_end(text: str, now: datetime) -> datetime | None:
     if clock := CLOCK.fullmatch(said):
         return next_time(time(int(clock[1]), int(clock[2])), now)
     try:
-        at = parse_datetime(said)
-        if at is None:
-            return now + timedelta(seconds=units.parse(said, units.SECONDS))
+        return typed(said) or now + timedelta(seconds=units.parse(said, units.SECONDS))
+    except NoSuchTime:
+        raise
     except (ValueError, OverflowError):
-        raise ValueError(
-            f"{said[:40]!r} is no time. Write a time of day as “06:00”, a date and a"
-            " time as “2026-11-27 06:00”, or a length of time as “2 h”."
-        ) from None
-    return timezone.make_aware(at) if timezone.is_naive(at) else at
+        raise ValueError(f"{said[:40]!r} is no time. {HOW}") from None
 
 
 def next_time(wanted: time, now: datetime) -> datetime:
     """The next time that a clock in the current time zone shows this."""
-    today = timezone.localtime(now)
-    at = today.replace(hour=wanted.hour, minute=wanted.minute, second=0, microsecond=0)
-    return at if at > today else at + DAY
+    today = timezone.localdate(now)
+    found = (
+        at.astimezone(UTC)
+        for day in (today, today + DAY, today + 2 * DAY)
+        for at in moments.shown(
+            datetime.combine(day, wanted), timezone.get_current_timezone()
+        )
+    )
+    return next(at for at in found if at > now)

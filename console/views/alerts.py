@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from broker.alerts import acts, notifications, owed
 from broker.alerts.names import DEAD, QUEUE
 from broker.errors.alerts import AlertError, InvalidAlert, NoSuchAlert
+from broker.formats import moments
 from broker.models import Alert, AlertRule, AlertTarget, Queue
 from broker.queueing import journal
 from broker.security import authorities
@@ -171,7 +172,7 @@ def silenced(request: HttpRequest, form: SilenceForm, **scope: Any) -> str:
         reason=form.cleaned_data["reason"],
         **scope,
     )
-    return f"Silenced until {made.ends_at:%Y-%m-%d %H:%M} UTC"
+    return f"Silenced until {moments.in_utc(made.ends_at, moments.MINUTE)}"
 
 
 @require_POST

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
+from broker.formats import moments
 from broker.formats.filters.keys import CAUSES
 from broker.formats.filters.values import quoted
 from dashboards.models import ReportRow, cause_word
@@ -51,8 +52,7 @@ def value(column: Column, stored: Any) -> Any:
     if column.type == "moment":
         if isinstance(stored, datetime):  # a row that was added up
             return stored
-        at = datetime.fromisoformat(str(stored))
-        return at if at.tzinfo else at.replace(tzinfo=UTC)
+        return moments.written(str(stored), UTC)
     return stored
 
 
@@ -113,7 +113,7 @@ def in_words(column: Column, said: Any) -> str:
     if said is None:
         return "–"
     if isinstance(said, datetime):
-        return f"{said.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        return moments.in_utc(said)
     if column.type == "cause":
         return cause_word(str(said))
     if isinstance(said, int | float) and column.type != "message":

@@ -27,6 +27,7 @@ from broker.amqp.messages.envelope import content_encoding, sealed
 from broker.amqp.messages.identifiers import identifier_of
 from broker.amqp.messages.splice import with_fields
 from broker.amqp.protocol.conditions import AmqpError
+from broker.formats import moments
 from broker.queueing.store import REPAIRED, NewMessage
 
 HEADERS = "application_headers"
@@ -260,7 +261,7 @@ def number(value: float | Decimal) -> float | str:
 
 
 def iso(value: datetime) -> str:
-    return value.replace(tzinfo=UTC).isoformat()
+    return moments.by_clock(value, UTC).isoformat()
 
 
 def kept(text: object) -> str:

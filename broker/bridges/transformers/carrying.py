@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
@@ -15,6 +14,7 @@ from broker.bridges.transformers.registry import (
     NoTransfer,
     Outcome,
 )
+from broker.formats import moments
 from broker.models import RoutingType
 from broker.queueing.store import NewMessage
 
@@ -97,7 +97,7 @@ def message_of(frame: WorkerFrame) -> NewMessage:
     said: dict[str, Any] = dict(zip(NAMES, frame.said["message"], strict=True))
     for name in ("expires_at", "deliver_at"):
         if said[name] is not None:
-            said[name] = datetime.fromisoformat(said[name])
+            said[name] = moments.parse(said[name])
     if said["routing_type"] is not None:
         said["routing_type"] = RoutingType(said["routing_type"])
     said |= zip(OCTETS, frame.octets, strict=True)

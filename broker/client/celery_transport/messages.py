@@ -8,13 +8,13 @@ needs is one property, ``kombu``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.utils.timezone import is_naive, make_aware
 from kombu.message import Message
 from kombu.utils.json import dumps, loads
 
+from broker.formats import moments
 from broker.queueing.get import Delivery
 from broker.queueing.store import NewMessage
 from broker.settlement.outcomes import Reject
@@ -166,12 +166,14 @@ def milliseconds(text: Any) -> timedelta:
 
 
 def moment(eta: Any) -> datetime | None:
-    """The time of a header ``eta``; None if it has none that can be read."""
-    if isinstance(eta, str):
-        try:
-            eta = datetime.fromisoformat(eta)
-        except ValueError:
-            return None
-    if not isinstance(eta, datetime):
+    """The time of a header ``eta``; None if it has none that can be read: then a worker
+    gets the task at once, and waits, or rejects it, as with other brokers.
+
+    Source:
+        ``celery.worker.request.Request``: a time without an offset is UTC, whatever
+        ``timezone`` and ``enable_utc`` are.
+    """
+    try:
+        return moments.written(eta, UTC) if isinstance(eta, str) else None
+    except ValueError:
         return None
-    return make_aware(eta) if is_naive(eta) else eta

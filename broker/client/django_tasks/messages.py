@@ -15,11 +15,13 @@ from sys import modules
 from typing import Any
 
 from django.apps import apps
+from django.conf import settings
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from broker.client.django_tasks.framework import InvalidTask, Task, normalize_json
 from broker.errors.tasks import NoTask
+from broker.formats import moments
 
 SUBJECT = "django-task"
 JSON = "application/json"
@@ -60,7 +62,7 @@ def fields_of(task: Task, args: Sequence[Any], kwargs: Any) -> dict[str, Any]:
         properties["backend"] = task.backend
     due = task.run_after
     if due is not None:
-        due = timezone.make_aware(due) if timezone.is_naive(due) else due
+        due = moments.by_clock(due, timezone.get_default_timezone())
         properties["run_after"] = due.isoformat()
     called = {"args": normalize_json(args), "kwargs": normalize_json(kwargs)}
     return {
@@ -87,7 +89,7 @@ def call_of(
         as_sent: dict[str, Any] = {
             "priority": int(properties.get("priority", 0)),
             "queue_name": queue,
-            "run_after": datetime.fromisoformat(due) if due else None,
+            "run_after": run_after(str(due)) if due else None,
             "backend": alias,
         }
         other = {
@@ -101,6 +103,12 @@ def call_of(
     except (InvalidTask, KeyError, TypeError, ValueError, RecursionError) as error:
         raise NoTask(f"{type(error).__name__}: {error}") from error
     return Call(task, args, kwargs)
+
+
+def run_after(text: str) -> datetime:
+    """The time before which a task was not to run, as the project writes its times."""
+    due = moments.parse(text)
+    return due if settings.USE_TZ else timezone.make_naive(due)
 
 
 def task_at(path: str) -> Task:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
+from broker.formats import moments
 from broker.formats.filters.keys import SYNONYMS, Key, KeyKind, nearest
 from broker.formats.filters.values import Moment, Text, Value
 
@@ -171,7 +172,7 @@ def moment(said: Written) -> Moment:
         length = timedelta(microseconds=1) if fraction else timedelta(seconds=1)
     text = f"{date}T{minutes or '00:00'}:{seconds or '00'}.{(fraction or '0'):0<6}"
     try:
-        start = datetime.fromisoformat(text + (offset or "Z").upper()).astimezone(UTC)
+        start = moments.parse(text + (offset or "Z").upper()).astimezone(UTC)
         fits = start.year in YEARS
     except (ValueError, OverflowError):
         fits = False

@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from broker.formats import moments
 from broker.models import AuditCheck, AuditRecord
 
 BEFORE_ALL = "0" * 64  # the hash that the first record continues
@@ -115,7 +116,7 @@ def unchained(records: QuerySet[AuditRecord], head: Head) -> ChainFault | None:
     for one in records.filter(number=None).order_by("pk")[:1]:
         return ChainFault(
             head.number + 1,
-            f"A record of {one.at:%Y-%m-%d %H:%M:%S} UTC has no place in the chain: it"
+            f"A record of {moments.in_utc(one.at)} has no place in the chain: it"
             " was put in while the database was kept from chaining.",
         )
     return None

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST
 
 from broker import errors
 from broker.errors.groups import InvalidTicket
+from broker.formats import moments
 from broker.monitoring import dead_letter_groups
 from broker.security.users import USERS
 from broker.sql import database_now
@@ -117,7 +118,7 @@ def snooze(
     dead_letter_groups.snooze(
         fingerprint, request.user, known, until=until, above=above
     )
-    return f"Snoozed until {until:%Y-%m-%d %H:%M} UTC"
+    return f"Snoozed until {moments.in_utc(until, moments.MINUTE)}"
 
 
 def wake(fingerprint: str) -> str:

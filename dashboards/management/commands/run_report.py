@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from broker.checks import BROKER
+from broker.formats import moments
 from dashboards.models import ReportRun
 from dashboards.pages import cells, results
 from dashboards.pages.results import PERIODS, ResultsQuery
@@ -69,10 +70,11 @@ class Command(BaseCommand):
         except ReportError as error:
             raise CommandError(str(error)) from error
         run.refresh_from_db()
+        assert run.as_of is not None
         self.print_rows(about, run, options)
         self.stderr.write(
             self.style.SUCCESS(
-                f"Everything until {run.as_of:%Y-%m-%d %H:%M:%S} UTC is counted;"
+                f"Everything until {moments.in_utc(run.as_of)} is counted;"
                 f" {run.rows} rows are new or counted again."
             )
         )

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from broker.amqp.messages import batches
@@ -21,6 +20,7 @@ from broker.bridges.providers.backout.calls import JSON, Answered, Calls, in_url
 from broker.bridges.providers.interface import Destination, Lag, Received
 from broker.errors import BrokerError
 from broker.errors.bridges import AccessRefused, ProviderLost
+from broker.formats import moments
 from broker.queueing.store import NewMessage
 
 MOST = 1000  # most messages in one request
@@ -201,7 +201,7 @@ class BackoutSubscription:
             entries = self.calls.get(f"{path}/messages", limit="1")["entries"]
         except (Answered, AccessRefused):
             return None  # the credential may not browse
-        oldest = [datetime.fromisoformat(one["put_at"]) for one in entries]
+        oldest = [moments.parse(one["put_at"]) for one in entries]
         return Lag(state["ready"] + state["in_flight"], min(oldest, default=None))
 
     def close(self) -> None:
@@ -241,7 +241,7 @@ def received(part: batches.BatchPart, branch: str) -> Received:
         Handle(branch, more["id"]),
         Destination(message.address),
         message_id=message.message_id or more.get("name", ""),
-        sent_at=datetime.fromisoformat(more["put_at"]),
+        sent_at=moments.parse(more["put_at"]),
         redelivered=backouts > 0,
         delivery_count=backouts + 1,
     )
