@@ -33,7 +33,9 @@ def read(form: str, content: bytes) -> Converted:
         raise WrongSettings("", f"It is above {LARGEST_BYTES // 2**20} MiB. Split it.")
     text = text_of(content)
     require_form(form, text)
-    return FORMS[form](text)
+    found = FORMS[form](text)
+    found.name_rights()
+    return found
 
 
 def in_toml(found: Converted, form: str, *, source: str) -> str:

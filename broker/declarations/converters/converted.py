@@ -34,6 +34,9 @@ class Converted:
     sources: dict[tuple[ObjectKind, Key], Path] = field(default_factory=dict)
     absent: dict[tuple[ObjectKind, Key], bool] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    rights: dict[str, tuple[dict[str, set[str]], list[Path]]] = field(
+        default_factory=dict
+    )
 
     def of(self, kind: ObjectKind, *key: str, source: Path = ()) -> dict[str, Any]:
         """The attributes of an object, to be set; it is there from now on.
@@ -64,13 +67,25 @@ class Converted:
         else:
             values["selector"] = selector
 
-    def grant(self, principal: str, pattern: str, may: Iterable[str]) -> None:
-        """Note rights: the user or group may not exist here."""
-        line = f"{quoted(pattern)} = {toml(sorted(set(may)))}"
-        self.notes.append(
-            f"To grant {principal} the same, make sure that it exists, and add:"
-            f"\n    [authorities.{quoted(principal)}]\n    {line}"
-        )
+    def grant(
+        self, principal: str, pattern: str, may: Iterable[str], *sources: Path
+    ) -> None:
+        """Note rights, and the parts that give them: they are named, since the user or
+        group may not exist here."""
+        patterns, paths = self.rights.setdefault(principal, ({}, []))
+        patterns.setdefault(pattern, set()).update(may)
+        paths.extend(sources)
+
+    def name_rights(self) -> None:
+        """Name the rights of each principal together, as one table to add."""
+        for principal, (patterns, paths) in self.rights.items():
+            lines = [f"{quoted(k)} = {toml(sorted(v))}" for k, v in patterns.items()]
+            sentence = (
+                f"To grant {principal} the same, make sure that it exists, and add:"
+            )
+            table = [sentence, f"[authorities.{quoted(principal)}]", *lines]
+            self.parts.name("\n    ".join(table), *paths)
+        self.rights.clear()
 
     @property
     def declarations(self) -> Sequence[Declaration]:
