@@ -1,226 +1,196 @@
 """Address settings in the XML of ActiveMQ Artemis: ``<address-settings>``.
 
-They are read alone or inside a whole broker.xml, with or without its namespace. An
-element that this broker does not support is listed in the result. Any other invalid
-element makes the whole document invalid.
+They are read alone or inside a whole broker.xml, with or without its namespace. What
+this broker does not keep, and what cannot be read, is listed in the result with the
+reason; a value that cannot be read loses itself, not its setting.
 
 Source:
-    ActiveMQ Artemis manual, "Address Settings"; artemis-configuration.xsd.
+    ActiveMQ Artemis manual, "Address Settings"; FileConfigurationParser: of two
+    settings with one match the first counts, and of two equal elements the last.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from xml.etree import ElementTree
 
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import DefusedXMLParser, ParseError
-
+from broker.config import artemis_patterns, placeholders
+from broker.config.artemis_elements import ELEMENTS, FIELDS, not_here
 from broker.config.documents import (
     KINDS,
-    LARGEST_BYTES,
     MAY_BE_EMPTY,
     Document,
     LeftOut,
     defined,
-    made,
-    twice,
+    fault_of,
 )
+from broker.config.xml_tree import INCLUDED, Element, is_include, parsed, value_of
 from broker.errors.settings import WrongSettings
+from broker.formats.inventory import Path
+from broker.formats.wildcards import Syntax
 from broker.models import AddressSetting
 
-ELEMENTS = {  # elements of Artemis, by field of an address setting
-    "dead_letter_address": "dead-letter-address",
-    "auto_create_dead_letter_resources": "auto-create-dead-letter-resources",
-    "dead_letter_queue_prefix": "dead-letter-queue-prefix",
-    "dead_letter_queue_suffix": "dead-letter-queue-suffix",
-    "expiry_address": "expiry-address",
-    "auto_create_expiry_resources": "auto-create-expiry-resources",
-    "expiry_queue_prefix": "expiry-queue-prefix",
-    "expiry_queue_suffix": "expiry-queue-suffix",
-    "expiry_delay_ms": "expiry-delay",
-    "min_expiry_delay_ms": "min-expiry-delay",
-    "max_expiry_delay_ms": "max-expiry-delay",
-    "no_expiry": "no-expiry",
-    "redelivery_delay_ms": "redelivery-delay",
-    "redelivery_delay_multiplier": "redelivery-delay-multiplier",
-    "redelivery_collision_avoidance_factor": "redelivery-collision-avoidance-factor",
-    "max_redelivery_delay_ms": "max-redelivery-delay",
-    "max_delivery_attempts": "max-delivery-attempts",
-    "send_to_dla_on_no_route": "send-to-dla-on-no-route",
-    "auto_delete_queues_delay_ms": "auto-delete-queues-delay",
-}
-FIELDS = {element: name for name, element in ELEMENTS.items()}
 NAMESPACE = "urn:activemq:core"
-WHOLE = re.compile(r"[+-]?\d{1,19}", re.ASCII)
-DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
-TRUTHS = {"true": True, "1": True, "false": False, "0": False}  # booleans of XML schema
+TWICE = "It is given again below, and the last counts."
 
 
 @dataclass(slots=True)
-class Element:
-    """An element and the line where it begins."""
+class SettingRead:
+    """What was read of one ``<address-setting>``."""
 
-    name: str  # name of the element, without its namespace
-    attributes: dict[str, str]
-    line: int
-    children: list[Element] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    # Processing instructions within the element, by target.
-    instructions: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def text(self) -> str:
-        return "".join(self.texts).strip()
-
-    @property
-    def where(self) -> str:
-        return f"line {self.line}, <{self.name}>"
-
-    def named(self, name: str) -> Iterator[Element]:
-        """This element and its descendants that have this name."""
-        waiting = [self]
-        while waiting:
-            one = waiting.pop()
-            if one.name == name:
-                yield one
-            waiting.extend(reversed(one.children))
-
-
-class XmlTreeBuilder:
-    """Target of an XML parser: builds a tree of ``Element``."""
-
-    def __init__(self) -> None:
-        self.root: Element | None = None
-        self.open: list[Element] = []
-        self.expat: Any = None  # the parser; it knows the current line
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        element = Element(
-            tag.rpartition("}")[2], dict(attributes), self.expat.CurrentLineNumber
-        )
-        if self.open:
-            self.open[-1].children.append(element)
-        else:
-            self.root = element
-        self.open.append(element)
-
-    def end(self, _: str) -> None:
-        self.open.pop()
-
-    def data(self, text: str) -> None:
-        if self.open:
-            self.open[-1].texts.append(text)
-
-    def pi(self, target: str, text: str) -> None:
-        if self.open:
-            self.open[-1].instructions[target] = text
-
-    def close(self) -> Element | None:
-        return self.root
+    element: Element
+    match: str  # as here
+    setting: AddressSetting | None = None  # None: nothing of it can be kept
+    taken: list[Path] = field(default_factory=list)
+    same: list[Path] = field(default_factory=list)  # what is so here anyway
+    left: list[tuple[Element, str]] = field(default_factory=list)  # with the reason
 
 
 def read(text: str | bytes) -> Document:
     """The address settings of a document.
 
     Raises:
-        WrongSettings: the document is not XML, or has no valid address settings.
+        WrongSettings: the document is not XML, or has no address settings.
     """
     root = parsed(text)
-    found: dict[str, AddressSetting] = {}
-    left_out: list[LeftOut] = []
+    filled = dict(placeholders.fill(root))
     groups = list(root.named("address-settings"))
     if not groups:
         raise WrongSettings(
             "", "There is no <address-settings> in it. Wrap the settings into one."
         )
+    syntax, _ = artemis_patterns.syntax_of(root)
+    found, left_out = [], list(beside(root, groups))
+    for one in (one for group in groups for one in settings_of(group, syntax)):
+        found += [] if one.setting is None else [one.setting]
+        left_out += [
+            LeftOut(f"line {part.line}", one.match, part.name, why)
+            for part, why in one.left
+        ]
+        left_out += [
+            LeftOut(f"line {part.line}", one.match, part.name, filled[path])
+            for part in one.element.everything()
+            for path in part.parts()
+            if path in filled
+        ]
+    return Document(found, left_out)
+
+
+def beside(root: Element, groups: Sequence[Element]) -> Iterator[LeftOut]:
+    """What is no address setting: all of it in one sentence, and what stands among
+    the settings one by one."""
+    above = {
+        path[:size]
+        for path in (one.path for one in groups)
+        for size in range(len(path))
+    }
+    others = [
+        child
+        for one in root.everything()
+        if one.path in above
+        for child in one.children
+        if child.path not in above and child not in groups
+    ]
+    if others:
+        names = ", ".join(dict.fromkeys(one.name for one in others))
+        why = (
+            "Only address settings are imported. Convert the file for all else:"
+            " manage.py backout convert artemis."
+        )
+        yield LeftOut(f"line {others[0].line}", "", names, why)
     for one in (child for group in groups for child in group.children):
         if one.name != "address-setting":
-            raise WrongSettings(one.where, "Only <address-setting> can stand here.")
-        setting = read_one(one, left_out)
-        if setting.match in found:
-            raise twice(one.where, setting.match)
-        found[setting.match] = setting
-    return Document(list(found.values()), left_out)
+            yield LeftOut(f"line {one.line}", "", one.name, stranger(one))
 
 
-def parsed(text: str | bytes, *, names_type: bool = False) -> Element:
-    """The root of an XML document that declares no entities.
+def stranger(element: Element) -> str:
+    """Why an element among the settings is none."""
+    if is_include(element):
+        return INCLUDED
+    return "Only <address-setting> can stand here."
+
+
+def settings_of(group: Element, syntax: Syntax) -> Iterator[SettingRead]:
+    """The settings of an ``<address-settings>``, each with what was left out.
 
     Args:
-        names_type: whether it may name a document type, which is ignored.
-
-    Raises:
-        WrongSettings: it is not such XML.
+        group: the element.
+        syntax: the wildcards of the document.
     """
-    if len(text) > LARGEST_BYTES:
-        raise WrongSettings("", f"It is above {LARGEST_BYTES // 2**20} MiB. Split it.")
-    builder = XmlTreeBuilder()
-    parser = DefusedXMLParser(target=builder, forbid_dtd=not names_type)
-    builder.expat = parser.parser
-    try:
-        parser.feed(text)
-        root: Element = parser.close()
-    except ParseError as error:
-        line, column = error.position
-        why = str(error).partition(":")[0]
-        raise WrongSettings(
-            f"line {line}, column {column + 1}", f"This is no XML: {why}."
-        ) from None
-    except DefusedXmlException:
-        raise WrongSettings(
-            "", "It declares entities or a document type. Take the declaration out."
-        ) from None
-    except (ValueError, LookupError):  # the document names an unknown encoding
-        raise WrongSettings("", "Its encoding cannot be read. Use UTF-8.") from None
-    return root
+    known: set[str] = set()
+    for one in group.children:
+        if one.name == "address-setting":
+            found = read_one(one, syntax)
+            if found.setting is not None and found.match in known:
+                why = f"There is a setting of {found.match} above, which counts there."
+                found = SettingRead(one, found.match, left=[(one, why)])
+            known.add(found.match)
+            yield found
 
 
-def read_one(element: Element, left_out: list[LeftOut]) -> AddressSetting:
-    """Read one setting; unsupported elements are added to ``left_out``.
-
-    Raises:
-        WrongSettings: an element is invalid.
-    """
-    match = element.attributes.get("match")
-    if match is None:
-        raise WrongSettings(element.where, 'It needs a match: match="orders.#".')
+def read_one(element: Element, syntax: Syntax) -> SettingRead:
+    """Read one setting."""
+    said = element.attributes.get("match", "")
+    found = SettingRead(element, said)
     values: dict[str, Any] = {}
-    where = {"match": f'{element.where} match="{match}"'}
+    sources: dict[str, Element] = {}
+    try:
+        if placeholders.is_open(said):
+            raise ValueError(placeholders.UNKNOWN)
+        found.match = artemis_patterns.translated(said, syntax)
+    except ValueError as error:
+        found.left.append((element, f"The setting is left out. {error}"))
+        return found
     for child in element.children:
-        name = FIELDS.get(child.name)
-        if name is None:
-            left_out.append(LeftOut(f"line {child.line}", match, child.name))
-            continue
-        if name in values:
-            raise WrongSettings(child.where, "It is given twice. Leave one out.")
-        values[name] = value_of(child, name)
-        where[name] = child.where
-    return made(match, values, where)
+        try:
+            if child.name in FIELDS:
+                name = FIELDS[child.name]
+                values[name] = field_of(child, name)
+                if name in sources:
+                    found.left.append((sources[name], TWICE))
+                sources[name] = child
+            elif why := not_here(child.name, child.text):
+                found.left.append((child, why))
+            else:
+                found.same += child.parts()
+        except ValueError as error:
+            found.left.append((child, str(error)))
+    keep(found, values, sources)
+    return found
 
 
-def value_of(element: Element, name: str) -> Any:
+def keep(
+    found: SettingRead, values: dict[str, Any], sources: dict[str, Element]
+) -> None:
+    """Make the setting of all values that can be stored."""
+    while fault := fault_of(found.match, values):
+        name, why = fault
+        if name not in values:
+            found.left.append((found.element, f"The setting is left out. {why}"))
+            return
+        found.left.append((sources.pop(name), why))
+        del values[name]
+    found.setting = AddressSetting(match=found.match, **values)
+    found.taken.append(found.element.at("match"))
+    found.taken += [part for one in sources.values() for part in one.parts()]
+
+
+def field_of(element: Element, name: str) -> Any:
     """An element's text as a field's value.
 
     Raises:
-        WrongSettings: the text is not of the field's type.
+        ValueError: the text is not of the field's type.
     """
-    if element.children:
-        raise WrongSettings(element.where, "It must have text only.")
     kind, text = KINDS[name], element.text
-    if kind is str and (text or name in MAY_BE_EMPTY):
-        return text
-    if kind is bool and text.lower() in TRUTHS:
-        return TRUTHS[text.lower()]
-    if kind is int and WHOLE.fullmatch(text):
-        return int(text)
-    if kind is float and DECIMAL.fullmatch(text):
-        return float(text)
-    words = {bool: "true or false", int: "a whole number", float: "a number"}
-    raise WrongSettings(element.where, f"It must be {words[kind]}, not {text[:40]!r}.")
+    if placeholders.is_open(text):
+        raise ValueError(placeholders.UNKNOWN)
+    if element.children or element.attributes:
+        raise ValueError("It must have text only.")
+    if kind is str and not (text or name in MAY_BE_EMPTY):
+        raise ValueError("It cannot be empty. Give a value.")
+    return value_of(kind, text)
 
 
 def write(settings: Iterable[AddressSetting]) -> str:

@@ -18,17 +18,23 @@ from broker.config.address_settings import DEFAULTS
 from broker.errors.settings import WrongSettings
 from broker.models import AddressSetting
 
+NULL = "It defines nothing. A merge leaves what is stored; to unset it, replace."
 FORMAT, VERSION = "backout-address-settings", 1
 LARGEST_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something in a document that this broker does not support."""
+    """Something in a document that is not kept, or not as it was written."""
 
     where: str  # its place in the document, as "line 12"
     match: str
     what: str  # an element's name
+    why: str  # with what to do, as a sentence
+
+    def __str__(self) -> str:
+        whose = f" of {self.match}" if self.match else ""
+        return f"<{self.what}>{whose} ({self.where}): {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +98,16 @@ def read(text: str | bytes) -> Document:
             "", 'There must be a list "settings" beside "format" and "version" only.'
         )
     found: dict[str, AddressSetting] = {}
+    left_out = []
     for number, entry in enumerate(entries, 1):
-        setting = read_one(entry, f"setting {number}")
+        where = f"setting {number}"
+        setting = read_one(entry, where)
         if setting.match in found:
-            raise twice(f"setting {number}", setting.match)
+            raise twice(where, setting.match)
         found[setting.match] = setting
-    return Document(list(found.values()))
+        nulls = (name for name, value in entry.items() if value is None)
+        left_out += [LeftOut(where, setting.match, name, NULL) for name in nulls]
+    return Document(list(found.values()), left_out)
 
 
 def parsed(text: str | bytes) -> Any:
@@ -142,10 +152,12 @@ def read_one(entry: Any, where: str) -> AddressSetting:
     values: dict[str, Any] = {}
     for name, value in entry.items():
         here = f'{where} ("{match}"), {name}'
-        if name == "match" or value is None:
+        if name == "match":
             continue
         if name not in KINDS:
             raise WrongSettings(here, "There is no such field. Leave it out.")
+        if value is None:
+            continue
         kind = KINDS[name]
         is_whole = type(value) is int and kind is float and abs(value) < 2**53
         if type(value) is not kind and not is_whole:
@@ -166,19 +178,27 @@ def made(match: str, values: dict[str, Any], where: dict[str, str]) -> AddressSe
     Raises:
         WrongSettings: a value is out of its range, or cannot be stored.
     """
+    if fault := fault_of(match, values):
+        name, why = fault
+        raise WrongSettings(where[name], why)
+    return AddressSetting(match=match, **values)
+
+
+def fault_of(match: str, values: dict[str, Any]) -> tuple[str, str] | None:
+    """The first field that cannot be stored, or ``match``, with the reason."""
     for name, value in {"match": match, **values}.items():
         if isinstance(value, str) and not value.isprintable():
-            raise WrongSettings(where[name], "It has characters that cannot be seen.")
+            return name, "It has characters that cannot be seen."
         if value == "" and name not in MAY_BE_EMPTY:
-            raise WrongSettings(where[name], "It cannot be empty. Give a value.")
+            return name, "It cannot be empty. Give a value."
     setting = AddressSetting(match=match, **values)
     try:
         setting.clean_fields()
         setting.clean()
     except ValidationError as error:
         name, (first, *_) = next(iter(error.message_dict.items()))
-        raise WrongSettings(where[name], first) from None
-    return setting
+        return name, first
+    return None
 
 
 def twice(where: str, match: str) -> WrongSettings:

@@ -11,6 +11,7 @@ from django.core.management.base import CommandError
 from django.db import transaction
 
 from broker.config import imports
+from broker.config.documents import LeftOut
 from broker.config.imports import FORMATS, MODES
 from broker.models import AddressSetting, DeadLetter, Operation, Place, Queue
 from broker.monitoring import dead_letters
@@ -282,8 +283,7 @@ def changes_in_words(told: dict[str, Any]) -> str:
             for one in change["differences"]
         ]
     lines += [
-        f"Left out: <{one['what']}> of {one['match']} ({one['where']})."
-        for one in told["left_out"]
+        f"Left out, or to be checked: {LeftOut(**one)}" for one in told["left_out"]
     ]
     if not told["changes"]:
         return "\n".join([*lines, "There is nothing to change."])

@@ -20,7 +20,7 @@ from broker.bridges.config.jmsbridge_table import (
     WITHOUT_DESCRIPTION,
     column_of,
 )
-from broker.config.artemis_xml import DECIMAL, TRUTHS, WHOLE, Element
+from broker.config.xml_tree import DECIMAL, TRUTHS, WHOLE, Element
 from broker.errors.settings import WrongSettings
 
 

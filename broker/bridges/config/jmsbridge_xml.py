@@ -33,7 +33,7 @@ from broker.bridges.config.jmsbridge_table import (
     column_of,
 )
 from broker.bridges.providers.registry import HERE
-from broker.config.artemis_xml import Element, parsed
+from broker.config.xml_tree import Element, parsed
 from broker.errors.bridges import SecretsLost
 from broker.errors.settings import WrongSettings
 from broker.models import (

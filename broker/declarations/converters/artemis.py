@@ -1,98 +1,126 @@
 """The ``broker.xml`` of ActiveMQ Artemis: addresses, queues and address settings.
 
+A file of Artemis 1 is read, too, with its queues under ``<jms>`` and ``<queues>``, and
+so is the part of a file that another includes.
+
 Source:
     ActiveMQ Artemis manual, "Address Model", "Address Settings" and "Authentication &
-    Authorization"; artemis-configuration.xsd.
+    Authorization"; artemis-configuration.xsd; FileConfigurationParser, which reads the
+    first part of each name.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Callable, Mapping
 
-from broker.config.artemis_xml import Element, parsed, read_one
-from broker.config.documents import LeftOut, defined
+from broker.config import artemis_patterns, placeholders
+from broker.config.artemis_xml import settings_of
+from broker.config.documents import defined
+from broker.config.xml_tree import INCLUDED, Element, inventory, is_include, parsed
+from broker.declarations.converters import artemis_queues, artemis_rights
+from broker.declarations.converters.artemis_core import EACH, convert_core
 from broker.declarations.converters.converted import Converted
-from broker.declarations.kinds import ADDRESS, QUEUE, SETTING
-from broker.errors.settings import WrongSettings
+from broker.declarations.kinds import SETTING
+from broker.formats.wildcards import Syntax, configured
 
-MAY = {"send": ["put"], "consume": ["get", "inquire"], "browse": ["browse", "inquire"]}
-ELSEWHERE = {  # parts of a broker.xml that say what happens to messages
-    "diverts": "Diverts: bind a second queue to the address, with a selector.",
-    "bridges": "Core bridges: make them links of a bridge (docs/bridges.md).",
-    "federations": "Federation: make it links of bridges (docs/bridges.md).",
-    "cluster-connections": "Cluster connections: all processes share one database.",
-}
-QUEUE_KEEPS = {"name", "filter", "durable"}
+Reader = Callable[[Element, Syntax, Converted], None]
+OLD = ("jms.queue.", "jms.topic.")  # prefixes of Artemis 1
+SHORT = (
+    "JMS programs of Artemis 1 call it by the name without jms.queue. or jms.topic.;"
+    " here they use all of it. To have the short names, take the prefixes off"
+    " everywhere in the file, and convert it again."
+)
 
 
 def convert(text: str) -> Converted:
     """
     Raises:
-        WrongSettings: it is no XML.
+        WrongSettings: it is no XML, or declares entities.
     """
-    root, found = parsed(text), Converted()
-    for group in root.named("addresses"):
-        for address in group.children:
-            if address.name == "address":
-                convert_address(address, found)
-    convert_settings(root, found)
-    for one in root.named("security-setting"):
-        convert_rights(one, found)
-    for name, sentence in ELSEWHERE.items():
-        if any(one.children for one in root.named(name)):
-            found.notes.append(sentence)
+    root = parsed(text)
+    filled = list(placeholders.fill(root))
+    found = Converted(inventory(root))
+    for path, why in filled:
+        found.parts.name(why, path)
+    for element in root.everything():
+        look_at(element, found)
+    syntax = tell_syntax(root, found)
+    for name, read in READERS.items():
+        first = next(root.named(name), None)
+        if first is not None:
+            read(first, syntax, found)
+    core = next(root.named("core"), None)
+    if core is not None:
+        convert_core(core, READERS, found)
     return found
 
 
-def convert_address(address: Element, found: Converted) -> None:
-    name = address.attributes.get("name", "")
-    found.of(ADDRESS, name)
-    for routing in address.children:
-        for queue in routing.children if routing.name != "queue" else [routing]:
-            if queue.name == "queue":
-                convert_queue(queue, name, routing.name, found)
+def look_at(element: Element, found: Converted) -> None:
+    """Tell what is the same for all elements: includes, schemas, empty groups."""
+    if is_include(element):
+        found.parts.name(INCLUDED, element.path)
+    elif element.name in EMPTY and element.path in found.parts.paths:
+        found.parts.default(element.path)
+    found.parts.default(*map(element.at, filter(is_of_schema, element.attributes)))
 
 
-def convert_queue(queue: Element, address: str, routing: str, found: Converted) -> None:
-    name = queue.attributes.get("name", "")
-    values = found.of(QUEUE, name)
-    values["address"] = address
-    values["routing_type"] = "multicast" if routing == "multicast" else "anycast"
-    for part in queue.children:
-        if part.name == "filter":
-            found.select(values, part.attributes.get("string", ""), f"Queue {name}")
-        elif part.name == "durable" and part.text == "false":
-            found.notes.append(f"Queue {name} is not durable there; it is here.")
-        elif part.name not in QUEUE_KEEPS:
-            found.notes.append(f"Queue {name}: <{part.name}> is left out.")
-    for attribute in sorted(queue.attributes.keys() - QUEUE_KEEPS):
-        found.notes.append(f"Queue {name}: {attribute} is left out.")
+def is_of_schema(attribute: str) -> bool:
+    """Whether an attribute says only where the schema of the document is."""
+    return attribute.startswith("{http://www.w3.org/2001/XMLSchema-instance}")
 
 
-def convert_settings(root: Element, found: Converted) -> None:
-    left_out: list[LeftOut] = []
-    for one in root.named("address-setting"):
-        try:
-            setting = read_one(one, left_out)
-        except WrongSettings as error:
-            found.notes.append(f"Address setting left out, {error}")
-            continue
-        found.of(SETTING, setting.match).update(defined(setting))
-    lines: dict[str, list[str]] = defaultdict(list)
-    for part in left_out:
-        lines[part.what].append(part.match)
-    for what, matches in lines.items():
-        where = ", ".join(dict.fromkeys(matches))
-        found.notes.append(f"Address settings of {where}: <{what}> is left out.")
+def tell_syntax(root: Element, found: Converted) -> Syntax:
+    """The wildcards of the file; the settings that have them are named."""
+    syntax, told = artemis_patterns.syntax_of(root)
+    ours = artemis_patterns.settings_of(configured()).values()
+    for path, setting in told.items():
+        if setting in ours:
+            found.parts.default(path)
+        else:
+            found.parts.name(f"Before you apply this file, set {setting}.", path)
+    return syntax
 
 
-def convert_rights(setting: Element, found: Converted) -> None:
-    pattern = setting.attributes.get("match", "#")
-    may: dict[str, list[str]] = defaultdict(list)
-    for permission in setting.named("permission"):
-        granted = MAY.get(permission.attributes.get("type", ""), [])
-        for role in permission.attributes.get("roles", "").split(","):
-            may[role.strip()] += granted
-    for role, granted in may.items():
-        if role and granted:
-            found.grant(f"group:{role}", pattern, granted)
+def convert_settings(group: Element, syntax: Syntax, found: Converted) -> None:
+    for one in settings_of(group, syntax):
+        if one.setting is not None:
+            found.of(SETTING, one.match).update(defined(one.setting))
+        found.parts.take(*one.taken)
+        found.parts.default(*one.same)
+        for element, why in one.left:
+            found.parts.name(why, element.path)
+
+
+def convert_jms(jms: Element, _: Syntax, found: Converted) -> None:
+    prefixes = OLD if is_old(found) else ("", "")
+    for one in jms.children:
+        if one.name in JMS:
+            prefix = prefixes[one.name == "topic"]
+            JMS[one.name](one, prefix, found)
+            if prefix:
+                found.parts.name(SHORT, one.at("name"))
+
+
+def is_old(found: Converted) -> bool:
+    """Whether the core parts of a file use the names of Artemis 1."""
+    keys = [key for _, (key, *_) in found.objects]
+    values = [one for each in found.objects.values() for one in each.values()]
+    return any(str(one).startswith(OLD) for one in keys + values)
+
+
+JMS = {
+    "queue": artemis_queues.convert_jms_queue,
+    "topic": artemis_queues.convert_topic,
+}
+READERS: Mapping[str, Reader] = {  # in this order
+    "addresses": artemis_queues.convert_addresses,
+    "queues": artemis_queues.convert_core_queues,
+    "address-settings": convert_settings,
+    "security-settings": artemis_rights.convert_rights,
+    "jms": convert_jms,
+}
+EMPTY = {  # groups that say nothing if nothing is in them
+    *("configuration", "core", "acceptors", "connectors", "broker-connections"),
+    *READERS,
+    *EACH,
+}

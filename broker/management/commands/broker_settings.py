@@ -91,12 +91,8 @@ class Command(BaseCommand):
             if change.deed != "unchanged":
                 self.write_change(change)
         for one in found.left_out:
-            self.stderr.write(
-                self.style.WARNING(
-                    f"Left out: <{one.what}> of {one.match} ({one.where}); this broker"
-                    " does not keep it."
-                )
-            )
+            words = f"Left out, or to be checked: {one}"
+            self.stderr.write(self.style.WARNING(words))
 
     def write_change(self, change: SettingChange) -> None:
         self.stdout.write(f"{SIGNS[change.deed]} {change.match}")

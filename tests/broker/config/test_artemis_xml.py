@@ -8,7 +8,7 @@ import pytest
 
 from broker.config.address_settings import merge
 from broker.config.artemis_xml import read, unknown, write
-from broker.config.documents import LeftOut, defined
+from broker.config.documents import defined
 from broker.errors.settings import WrongSettings
 from broker.models import AddressSetting
 
@@ -26,6 +26,7 @@ BROKER_XML = b"""<?xml version="1.0" encoding="UTF-8" standalone="no"?>
         <address-full-policy>PAGE</address-full-policy>
       </address-setting>
       <address-setting match="#">
+        <max-size-bytes>10M</max-size-bytes>
         <dead-letter-address> DLQ </dead-letter-address>
         <expiry-address/>
         <redelivery-delay>5000</redelivery-delay>
@@ -93,9 +94,9 @@ def test_a_whole_broker_xml_is_read_and_what_is_not_kept_is_named() -> None:
         },
         "#": KEPT,
     }
-    assert document.left_out == [
-        LeftOut("line 11", "activemq.management.#", "max-size-bytes"),
-        LeftOut("line 12", "activemq.management.#", "address-full-policy"),
+    assert [(one.where, one.match, one.what) for one in document.left_out] == [
+        ("line 4", "", "name, max-redelivery-records"),
+        ("line 15", "#", "max-size-bytes"),
     ]
 
 
@@ -124,38 +125,73 @@ def test_an_empty_element_means_none_and_stops_the_fall_through() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("<a>", "Line 1, column 4: This is no XML: no element found."),
-        ("<a>\n</b>", "Line 2, column 3: This is no XML: mismatched tag."),
-        ("<a/>", "There is no <address-settings> in it."),
-        (one("", "") + "<x/>", "This is no XML: junk after document element."),
         ("<address-settings><x/></address-settings>", "Only <address-setting> can"),
-        (one("", ""), "Line 2, <address-setting>: It needs a match"),
-        (one("", 'match=""'), "cannot be empty"),
+        (one("", ""), "cannot be empty"),
         (one("", 'match="news.eu*"'), "a wildcard stands beside other characters"),
         (one("", 'match="a.#.b"'), "# can only be the last word"),
-        (one("</address-setting><address-setting match='orders'>"), "already"),
+        (one("", 'match="${a}"'), "a system property, without a default"),
+        (one("</address-setting><address-setting match='orders'>"), "above, which"),
         (one("<redelivery-delay>1s</redelivery-delay>"), "a whole number, not '1s'"),
-        (one("<redelivery-delay/>"), "Line 2, <redelivery-delay>: It must be a whole"),
+        (one("<redelivery-delay/>"), "It must be a whole number"),
         (one("<redelivery-delay>-1</redelivery-delay>"), "Give 0 for none."),
         (one("<redelivery-delay>٣</redelivery-delay>"), "a whole number"),
         (one("<redelivery-delay>1_0</redelivery-delay>"), "a whole number"),
+        (one("<redelivery-delay>${a}</redelivery-delay>"), "without a default"),
         (one("<max-delivery-attempts>-2</max-delivery-attempts>"), "-1 for no limit"),
         (
-            one("\n<redelivery-delay-multiplier>NaN</redelivery-delay-multiplier>"),
-            "Line 3, <redelivery-delay-multiplier>: It must be a number, not 'NaN'.",
+            one("<redelivery-delay-multiplier>NaN</redelivery-delay-multiplier>"),
+            "It must be a number, not 'NaN'.",
         ),
         (
             one("<redelivery-delay-multiplier>1e999</redelivery-delay-multiplier>"),
             "must be above 0",
         ),
         (one("<no-expiry>yes</no-expiry>"), "It must be true or false, not 'yes'."),
-        (one("<no-expiry/><no-expiry>true</no-expiry>"), "true or false"),
-        (one("<no-expiry>1</no-expiry><no-expiry>0</no-expiry>"), "given twice"),
+        (one("<no-expiry>1</no-expiry>"), "It must be true or false, not '1'."),
+        (one("<no-expiry/>"), "true or false"),
         (one("<expiry-address><b/></expiry-address>"), "It must have text only."),
         (
             one("<dead-letter-address>orders</dead-letter-address>"),
-            "Line 2, <dead-letter-address>: An address cannot be its own",
+            "An address cannot be its own",
         ),
+        (one("<new-thing>1</new-thing>"), "It is not known here"),
+    ],
+)
+def test_what_cannot_be_read_loses_itself_and_is_named(text: str, said: str) -> None:
+    good = "<expiry-delay>5</expiry-delay></address-setting></address-settings>"
+    text = text.replace("</address-setting>\n</address-settings>", good)
+
+    document = read(text.encode())
+
+    lost = [found for found in document.left_out if said in found.why]
+    assert len(lost) == 1
+    kept = [defined(found) for found in document.settings]
+    assert kept in ([], [{"expiry_delay_ms": 5}], [{}, {}], [{}])
+
+
+def test_a_placeholder_gives_its_default_and_says_so() -> None:
+    text = one("<redelivery-delay>${a:${b:5000}}</redelivery-delay>")
+
+    document = read(text)
+
+    assert defined(document.settings[0]) == {"redelivery_delay_ms": 5000}
+    assert "was read with its default, as '5000'" in document.left_out[0].why
+
+
+def test_of_two_equal_elements_the_last_counts_as_there() -> None:
+    document = read(one("<no-expiry>true</no-expiry><no-expiry>false</no-expiry>"))
+
+    assert defined(document.settings[0]) == {"no_expiry": False}
+    assert [found.what for found in document.left_out] == ["no-expiry"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<a>", "Line 1, column 4: This is no XML: no element found."),
+        ("<a>\n</b>", "Line 2, column 3: This is no XML: mismatched tag."),
+        ("<a/>", "There is no <address-settings> in it."),
+        (one("", "") + "<x/>", "This is no XML: junk after document element."),
         ('<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "entities or a document type"),
         ('<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>', "a document type"),
         ('<?xml version="1.0" encoding="x-none"?><a/>', "Use UTF-8."),
@@ -170,7 +206,7 @@ def test_a_malformed_document_is_refused_whole_with_its_place(
 
 
 def test_what_is_too_deep_or_too_long_is_refused() -> None:
-    with pytest.raises(WrongSettings, match="no element found"):
+    with pytest.raises(WrongSettings, match="above 100 levels deep"):
         read("<a>" * 100_000)
     with pytest.raises(WrongSettings, match="above 1 MiB"):
         read(" " * 2**20 + "<a/>")

@@ -13,7 +13,7 @@ from django.db import IntegrityError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.config import artemis_xml, documents
+from broker.config import artemis_elements, artemis_xml, documents
 from broker.config.address_settings import DEFAULTS, settings_for
 from broker.config.documents import Document, defined
 from broker.config.imports import Difference, apply, preview, read
@@ -66,7 +66,7 @@ def test_what_artemis_has_an_element_for_comes_back_from_its_xml(
     settings: list[AddressSetting],
 ) -> None:
     known = {
-        match: {k: v for k, v in fields.items() if k in artemis_xml.ELEMENTS}
+        match: {k: v for k, v in fields.items() if k in artemis_elements.ELEMENTS}
         for match, fields in contents(settings).items()
     }
 
@@ -266,7 +266,7 @@ def test_the_command_refuses_what_it_cannot_read_and_says_what_it_leaves_out(
         run("import", str(tmp_path / "missing"))
     _, warned = run("import", str(strange))
 
-    assert "Left out: <max-size-bytes> of a (line 1)" in warned
+    assert "<max-size-bytes> of a (line 1): All messages are on the disk" in warned
 
 
 def test_every_field_has_a_place_in_a_document() -> None:
@@ -275,4 +275,29 @@ def test_every_field_has_a_place_in_a_document() -> None:
     ours = {"poison_policy", "discard_retention_s", "message_retention_s"}
 
     assert set(documents.KINDS) == set(DEFAULTS) == kept
-    assert set(artemis_xml.ELEMENTS) == kept - ours
+    assert set(artemis_elements.ELEMENTS) == kept - ours
+
+
+def test_a_null_defines_nothing_and_is_named() -> None:
+    text = document({"match": "a", "no_expiry": None, "expiry_delay_ms": 5})
+
+    found = documents.read(text)
+
+    assert documents.defined(found.settings[0]) == {"expiry_delay_ms": 5}
+    assert [(one.where, one.what) for one in found.left_out] == [
+        ("setting 1", "no_expiry")
+    ]
+
+
+def test_each_value_of_a_document_is_kept_or_named_and_others_are_refused() -> None:
+    """Whatever a setting says is in what was read, or in what was left out."""
+    entry = {"match": "a", **DEFAULTS}
+
+    found = documents.read(document(entry))
+
+    kept = documents.defined(found.settings[0])
+    named = {one.what for one in found.left_out}
+    assert kept.keys() | named == DEFAULTS.keys()
+    assert not kept.keys() & named
+    with pytest.raises(WrongSettings, match="no such field"):
+        documents.read(document(entry | {"new_field": None}))

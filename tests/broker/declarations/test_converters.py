@@ -184,10 +184,9 @@ def test_a_broker_xml_of_artemis() -> None:
     }
     assert AddressSetting.objects.get().redelivery_delay_ms == 5000
     for line in (
-        "# - Queue orders: max-consumers is left out.",
-        "# - Address setting left out, ",
-        "# - Address settings of #: <address-full-policy> is left out.",
-        "# - Diverts: bind a second queue",
+        '<queue> max-consumers="1": There is no such rule for consumers here',
+        ": The setting is left out. ",
+        '<divert> name="audit", address (orders): There are no diverts here.',
         '#     [authorities."group:desk"]',
         '#     "orders.#" = ["get", "inquire", "put"]',
     ):
