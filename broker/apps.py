@@ -19,7 +19,7 @@ class BrokerConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the system checks, the receivers of migration signals, what reads
-        envelopes for selectors, and what the first process does.
+        envelopes for selectors, what moves messages, and what the first process does.
 
         Raises:
             ImproperlyConfigured: ``BACKOUT`` has an unknown name.
@@ -28,8 +28,10 @@ class BrokerConfig(AppConfig):
         from broker import checks  # noqa: F401, PLC0415
         from broker.amqp.messages import selectable_fields  # noqa: F401, PLC0415
         from broker.bridges import checks as of_bridges  # noqa: F401, PLC0415
-        from broker.config import system_queues  # noqa: PLC0415
+        from broker.bridges.config import moves as of_links  # noqa: PLC0415
+        from broker.config import system_queues, transfers  # noqa: PLC0415
         from broker.management import celery_scheme, migrate  # noqa: PLC0415
+        from broker.operations.rules import moves as of_rules  # noqa: PLC0415
         from broker.queueing import processes  # noqa: PLC0415
         from broker.settlement import hardening  # noqa: PLC0415
 
@@ -37,3 +39,4 @@ class BrokerConfig(AppConfig):
         post_migrate.connect(migrate.prepare, sender=self)
         celery_scheme.register()
         processes.AT_START += [system_queues.make_missing, hardening.forget_counts]
+        transfers.SOURCES[:] = [of_links.stored, of_rules.stored]

@@ -11,7 +11,8 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from broker.admin.quantities import QuantitiesAdmin
-from broker.config.lint import advice
+from broker.config.lint import advice, advised
+from broker.models import ModelQueue, Queue
 
 MOST = 5  # most warnings shown at once
 
@@ -22,7 +23,8 @@ class AdvisingAdmin(QuantitiesAdmin):
     def save_model(
         self, request: HttpRequest, obj: Model, form: Any, change: Any
     ) -> None:
-        with advising(request, getattr(obj, "name", "")):
+        name = obj.name if isinstance(obj, (Queue, ModelQueue)) else ""
+        with advising(request, name):
             super().save_model(request, obj, form, change)
 
     def delete_model(self, request: HttpRequest, obj: Model) -> None:
@@ -37,9 +39,10 @@ class AdvisingAdmin(QuantitiesAdmin):
 @contextmanager
 def advising(request: HttpRequest, name: str = "") -> Iterator[None]:
     """After a change, show all warnings on one queue, and all new warnings."""
-    before = set(advice())
-    yield
-    found = [one for one in advice() if one.queue == name or one not in before]
+    with advised() as new:
+        yield
+    found = [one for one in advice() if one.queue == name] if name else []
+    found += [one for one in new if one not in found]
     for one in found[:MOST]:
         messages.warning(request, str(one))
     if len(found) > MOST:

@@ -10,9 +10,9 @@ from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 
+from broker.admin.advising import AdvisingAdmin
 from broker.admin.bridges_import import ExchangingBridgesAdmin
 from broker.admin.fieldsets import folded
-from broker.admin.quantities import QuantitiesAdmin
 from broker.bridges import secrets
 from broker.bridges.config.edits import consequences, reasons_to_keep, state_of
 from broker.bridges.config.faults import Part
@@ -87,7 +87,7 @@ class FactoryForm(PartForm):
         return cleaned
 
 
-class PartAdmin(QuantitiesAdmin):
+class PartAdmin(AdvisingAdmin):
     form = PartForm
 
     def get_deleted_objects(

@@ -111,6 +111,8 @@ class ExchangingBridgesAdmin(admin.ModelAdmin):
         messages.success(request, f"Imported {done.bridge}: {words}.")
         for one in done.left_open:
             messages.warning(request, one.what)
+        for warning in done.warnings:
+            messages.warning(request, str(warning))
         return True
 
 

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from broker.admin.advising import AdvisingAdmin, advising
+from broker.admin.advising import AdvisingAdmin
 from broker.config import documents, imports
 from broker.config.imports import Mode, SettingChange
 from broker.errors import BrokerError
@@ -147,8 +147,9 @@ class ExchangingAdmin(AdvisingAdmin):
         Raises:
             SettingsChanged: the settings are no longer those of the preview.
         """
-        with advising(request):
-            done = imports.apply(document, mode, token=token)
+        done = imports.apply(document, mode, token=token)
+        for one in done.warnings:
+            messages.warning(request, str(one))
         words = ", ".join(
             f"{count} {deed}" for deed, count in done.counts.items() if count
         )

@@ -1,68 +1,42 @@
-"""Warnings on dead letter addresses that lose messages or send them in circles.
+"""Warnings on dead letter addresses that lose messages.
 
-Each rule is a function over stored settings, as in ``lint``.
+Each rule is a function over a configuration, as in ``lint``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from broker.config.address_settings import Policy, merge
+from broker.config.address_settings import Policy
 from broker.config.advice import Advice
-from broker.models import Address, AddressSetting, Delayed, Queue
+from broker.config.configuration import Configuration, changed
+from broker.models import Address, AddressSetting, Delayed
 
 LOOKED_AT = 1000  # most delayed messages that are examined
 
 
-@dataclass(frozen=True, slots=True)
-class Routes:
-    """The dead letter addresses that settings name, and what is there."""
-
-    rules: Sequence[AddressSetting]
-    merged: Mapping[str, AddressSetting]  # by dead letter address
-    # Name and selector of the queues of each address, by their ids.
-    queues: Mapping[str, Mapping[int, tuple[str, str]]]
-
-    @classmethod
-    def of(cls, rules: Sequence[AddressSetting]) -> Routes:
-        """One query."""
-        named = {rule.dead_letter_address for rule in rules if rule.dead_letter_address}
-        queues: dict[str, dict[int, tuple[str, str]]] = {one: {} for one in named}
-        fed = Queue.objects.filter(address__name__in=named)
-        for pk, address, *rest in fed.values_list(
-            "pk", "address__name", "name", "selector"
-        ):
-            queues[address][pk] = (rest[0], rest[1])
-        return cls(rules, {one: merge(one, rules) for one in sorted(named)}, queues)
-
-
-def of_dead_letter_addresses(rules: Sequence[AddressSetting]) -> Iterator[Advice]:
-    """Warnings on all dead letter addresses. Two queries, and one for each address
-    that has no queue.
+def of_dead_letter_addresses(found: Configuration) -> Iterator[Advice]:
+    """Warnings on all dead letter addresses. One query, and one for each address that
+    has no queue.
 
     Source:
         ActiveMQ Artemis, QueueImpl.sendToDeadLetterAddress: what no queue of the dead
         letter address takes is dropped.
     """
-    yield from of_attempts(rules)
-    if not any(rule.dead_letter_address for rule in rules):
-        return
-    routes = Routes.of(rules)
-    for rule in rules:
+    yield from of_attempts(found)
+    for rule in found.rules:
         if rule.dead_letter_address:
-            yield from of_takers(rule, rule.dead_letter_address, routes)
-            yield from of_expiry(rule, rule.dead_letter_address, routes)
-    yield from of_circles(routes)
-    yield from of_those_that_stay(routes)
+            yield from of_takers(rule, rule.dead_letter_address, found)
+            yield from of_expiry(rule, rule.dead_letter_address, found)
+    yield from of_those_that_stay(found)
 
 
-def of_attempts(rules: Sequence[AddressSetting]) -> Iterator[Advice]:
+def of_attempts(found: Configuration) -> Iterator[Advice]:
     """Warn about a limit of attempts without an address for what reaches it."""
-    for rule in rules:
+    for rule in found.rules:
         if (rule.max_delivery_attempts or 0) <= 0:
             continue
-        merged = merge(rule.match, rules)
+        merged = found.merged(rule.match)
         counts = merged.poison_policy in (None, Policy.ARTEMIS, Policy.BOTH)
         if counts and not merged.dead_letter_address:
             yield Advice(
@@ -75,11 +49,11 @@ def of_attempts(rules: Sequence[AddressSetting]) -> Iterator[Advice]:
             )
 
 
-def of_takers(rule: AddressSetting, to: str, routes: Routes) -> Iterator[Advice]:
+def of_takers(rule: AddressSetting, to: str, found: Configuration) -> Iterator[Advice]:
     """Warn about an address that takes no dead letters, or only some."""
-    queues = routes.queues[to]
-    makes = merge(rule.match, routes.rules).auto_create_dead_letter_resources
-    if queues and all(selector for _, selector in queues.values()):
+    queues = found.fed_by(to)
+    makes = found.merged(rule.match).auto_create_dead_letter_resources
+    if queues and all(one.selector for one in queues):
         yield Advice(
             rule.match,
             "dead-letters-match-nothing",
@@ -89,7 +63,7 @@ def of_takers(rule: AddressSetting, to: str, routes: Routes) -> Iterator[Advice]
         )
     if queues or makes:
         return
-    there = {one.lower(): one for one in addresses_like(to)}
+    there = {one.lower(): one for one in addresses_like(to, found)}
     is_there = to in there.values()
     what = "has no queue" if is_there else "does not exist"
     alike = there.get(to.lower())
@@ -103,15 +77,20 @@ def of_takers(rule: AddressSetting, to: str, routes: Routes) -> Iterator[Advice]
     )
 
 
-def addresses_like(name: str) -> list[str]:
+def addresses_like(name: str, found: Configuration) -> list[str]:
     """The addresses with this name in any case; the name itself comes last."""
-    found = Address.objects.filter(name__iexact=name).values_list("name", flat=True)
-    return sorted(found, key=lambda one: one == name)
+    alike = Address.objects.filter(name__iexact=name).values_list("name", flat=True)
+    new = {
+        k: v for k, v in found.changes.addresses.items() if k.lower() == name.lower()
+    }
+    return sorted(
+        changed({one: one for one in alike}, new), key=lambda one: one == name
+    )
 
 
-def of_expiry(rule: AddressSetting, to: str, routes: Routes) -> Iterator[Advice]:
+def of_expiry(rule: AddressSetting, to: str, found: Configuration) -> Iterator[Advice]:
     """Warn about dead letters that expire."""
-    merged = routes.merged[to]
+    merged = found.merged(to)
     delays = (merged.expiry_delay_ms, merged.max_expiry_delay_ms)
     lives_ms = next((one for one in delays if one is not None and one >= 0), None)
     if merged.no_expiry or lives_ms is None:
@@ -127,47 +106,17 @@ def of_expiry(rule: AddressSetting, to: str, routes: Routes) -> Iterator[Advice]
     )
 
 
-def of_circles(routes: Routes) -> Iterator[Advice]:
-    """Warn about dead letter addresses that feed each other."""
-    told: set[frozenset[str]] = set()
-    for start in routes.merged:
-        way = [start]
-        while (to := next_of(way[-1], routes)) and to not in way:
-            way.append(to)
-        circle = way[way.index(to) :] if to else []
-        if len(circle) < 2 or frozenset(circle) in told:
-            continue
-        told.add(frozenset(circle))
-        rule = next(r for r in routes.rules if r.dead_letter_address in circle)
-        yield Advice(
-            rule.match,
-            "dead-letter-circle",
-            "Messages that fail go round between dead letter addresses, from"
-            f" {' to '.join([*circle, circle[0]])}.",
-            "End the circle: let one of these addresses allow -1 attempts, or name"
-            " another dead letter address.",
-        )
-
-
-def next_of(address: str, routes: Routes) -> str:
-    """Where a message goes that fails on a dead letter address; empty: it stays."""
-    merged = routes.merged.get(address)
-    if merged is None or (merged.max_delivery_attempts or 0) <= 0:
-        return ""
-    return merged.dead_letter_address or ""
-
-
-def of_those_that_stay(routes: Routes) -> Iterator[Advice]:
+def of_those_that_stay(found: Configuration) -> Iterator[Advice]:
     """Warn about dead letter queues with messages that used up their attempts there."""
-    limits = {
-        queue_id: (name, routes.merged[address].max_delivery_attempts or 0)
-        for address, queues in routes.queues.items()
-        if next_of(address, routes) == address
-        for queue_id, (name, _) in queues.items()
-    }
+    limits: dict[int, tuple[str, int]] = {}
+    for to in {rule.dead_letter_address or "" for rule in found.rules} - {""}:
+        merged = found.merged(to)
+        limit = merged.max_delivery_attempts or 0
+        if limit > 0 and merged.dead_letter_address == to:
+            limits |= {one.pk: (one.name, limit) for one in found.fed_by(to) if one.pk}
     if not limits:
         return
-    waiting = Delayed.objects.filter(queue_id__in=limits)
+    waiting = Delayed.objects.filter(queue_id__in=list(limits))
     held = waiting.values_list("queue_id", "backout_count")[:LOOKED_AT]
     for queue_id in sorted({one for one, count in held if count >= limits[one][1]}):
         name, limit = limits[queue_id]

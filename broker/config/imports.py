@@ -10,15 +10,19 @@ from __future__ import annotations
 import codecs
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from django.db import IntegrityError, transaction
 from psycopg.errors import UniqueViolation
 
-from broker.config import artemis_xml, documents
+from broker.config import artemis_xml, configuration, documents
 from broker.config.address_settings import DEFAULTS
+from broker.config.advice import Advice
+from broker.config.configuration import Changes
 from broker.config.documents import Document, LeftOut
+from broker.config.lint import advice
 from broker.errors.settings import SettingsChanged, WrongSettings
 from broker.models import Act, AddressSetting
 from broker.security import audit
@@ -60,6 +64,7 @@ class ImportPreview:
     mode: Mode
     changes: Sequence[SettingChange]  # ordered by pattern
     left_out: Sequence[LeftOut]
+    warnings: Sequence[Advice] = ()  # those that the changes add
 
     def of(self, deed: Deed) -> list[SettingChange]:
         return [one for one in self.changes if one.deed == deed]
@@ -100,8 +105,35 @@ def read(text: str | bytes) -> Document:
 
 
 def preview(document: Document, mode: Mode) -> ImportPreview:
-    """The changes that an import would make now; nothing is changed. One query."""
-    return compared(AddressSetting.objects.all(), document, mode)
+    """The changes that an import would make now, with the warnings that they add;
+    nothing is changed."""
+    stored = list(AddressSetting.objects.all())
+    found = compared(stored, document, mode)
+    return replace(found, warnings=warnings_of(found, stored))
+
+
+def warnings_of(
+    found: ImportPreview, stored: Iterable[AddressSetting]
+) -> Sequence[Advice]:
+    """The warnings that changes would add."""
+    to_be: dict[str, AddressSetting | None] = {}
+    for one in found.changes:
+        if one.deed in ACTS:
+            to_be[one.match] = None if one.deed == "removed" else changed(one, stored)
+    if not to_be:
+        return ()
+    before = set(advice())
+    after = advice(configuration.stored(Changes(rules=to_be)))
+    return [one for one in after if one not in before]
+
+
+def changed(change: SettingChange, stored: Iterable[AddressSetting]) -> AddressSetting:
+    """A setting as it would be; nothing is stored."""
+    before = next((one for one in stored if one.match == change.match), None)
+    setting = copy(before) if before else AddressSetting(match=change.match)
+    for one in change.differences:
+        setattr(setting, one.field, one.after)
+    return setting
 
 
 def compared(
@@ -157,6 +189,7 @@ def apply(document: Document, mode: Mode, *, token: str | None = None) -> Import
             found = compared(stored.values(), document, mode)
             if token is not None and token != found.token:
                 raise SettingsChanged
+            found = replace(found, warnings=warnings_of(found, stored.values()))
             for change in found.changes:
                 carry_out(change, stored.get(change.match), mode)
     except IntegrityError as error:

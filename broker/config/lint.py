@@ -1,84 +1,71 @@
 """Warnings on settings that are valid but may lose or block messages.
 
 Nothing is refused. The warnings are shown where settings are changed and to operators.
-Each rule is a function over stored settings; ``advice`` reads these once for all rules.
+Each rule is a function over a configuration, which is read once for all rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from django.conf import settings
-from django.db.models import Max, Q
+from django.db import transaction
+from django.db.models import Max
 from django.db.models.functions import Coalesce
 
 from broker import sql
-from broker.config.address_settings import Policy, merge, policy_of
+from broker.config.address_settings import Policy, policy_of
 from broker.config.advice import Advice
+from broker.config.circles import of_circles
+from broker.config.configuration import Configuration, QueueRow, stored
 from broker.config.dead_letter_routes import of_dead_letter_addresses
 from broker.formats.mq import mqdlh
-from broker.models import AddressSetting, ModelQueue, Queue, QueueAlias
+from broker.models import AddressSetting, ModelQueue, Queue
 
 FULL = 0.8  # share of max depth above which a dead letter queue counts as nearly full
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
-    """Queues and aliases, to resolve names of queues."""
-
-    queues: Collection[str]
-    aliases: Mapping[str, str]  # targets of aliases, by name of the alias
-    # Names of the queues of each address, by address.
-    fed: Mapping[str, Collection[str]]
-
-    def queue(self, name: str) -> str | None:
-        """The queue that a name refers to; by the same rules as
-        ``broker.config.names``."""
-        if name in self.queues:
-            return name
-        target = self.aliases.get(name)
-        if target in self.queues:
-            return target
-        fed = list(self.fed.get(target or "", ()))
-        return fed[0] if len(fed) == 1 else None
-
-
-def advice() -> list[Advice]:
-    """All present warnings, by queue. Nine queries, which read only queues that can
-    have a warning; and one for each dead letter address that has no queue."""
-    moves = Q(backout_threshold__gt=0) | ~Q(backout_queue="")
-    queues = list(Queue.objects.filter(moves).select_related("address"))
-    models = list(ModelQueue.objects.all())
-    rules = list(AddressSetting.objects.all())
-    names = names_among({one.backout_queue for one in (*queues, *models)})
-    found = list(of_dead_letter_queue(names))
-    for model in models:
-        found += of_backout_queue(model, names)
-    for queue in queues:
-        found += of_backout_queue(queue, names)
+def advice(about: Configuration | None = None) -> list[Advice]:
+    """All warnings on a configuration, by queue; by default on what is stored now, with
+    about twelve queries, which read only queues that can have a warning; and one for
+    each dead letter address that has no queue."""
+    configuration = about or stored()
+    found = list(of_dead_letter_queue(configuration))
+    for model in configuration.models:
+        found += of_backout_queue(model, configuration)
+    for queue in configuration.queues.values():
+        found += of_backout_queue(queue, configuration)
         if queue.backout_threshold:
-            found += of_policy(queue, merge(queue.address.name, rules))
-    for rule in rules:
+            found += of_policy(queue, configuration.merged(queue.address))
+    for rule in configuration.rules:
         found += of_setting(rule)
-    found += of_dead_letter_addresses(rules)
+    found += of_dead_letter_addresses(configuration)
+    found += of_circles(configuration)
     return sorted(found, key=lambda one: (one.queue, one.code))
 
 
-def names_among(wanted: Iterable[str]) -> Names:
-    """The queues and aliases with these names, and the broker's dead letter queue.
-    Three queries."""
-    aliases = dict(QueueAlias.objects.values_list("name", "target"))
-    meant = {*wanted, settings.BROKER_DEAD_LETTER_QUEUE, *aliases.values()}
-    queues = set(Queue.objects.filter(name__in=meant).values_list("name", flat=True))
-    fed: dict[str, list[str]] = {}
-    feeding = Queue.objects.filter(address__name__in={*aliases.values()})
-    for address, name in feeding.values_list("address__name", "name").order_by("name"):
-        fed.setdefault(address, []).append(name)
-    return Names(queues, aliases, fed)
+@contextmanager
+def advised() -> Iterator[list[Advice]]:
+    """A list that gets the warnings which a change adds, when it is made."""
+    found: list[Advice] = []
+    before = set(advice())
+    yield found
+    found += [one for one in advice() if one not in before]
 
 
-def of_backout_queue(queue: Queue | ModelQueue, names: Names) -> Iterator[Advice]:
+def foreseen(change: Callable[[], object]) -> list[Advice]:
+    """The warnings that a change would add; it is made and rolled back."""
+    with transaction.atomic():
+        with advised() as found:
+            change()
+        transaction.set_rollback(True)
+    return found
+
+
+def of_backout_queue(
+    queue: QueueRow | ModelQueue, configuration: Configuration
+) -> Iterator[Advice]:
     """Warnings on a queue whose backout queue is not set, missing, or the queue itself.
 
     Source:
@@ -98,7 +85,7 @@ def of_backout_queue(queue: Queue | ModelQueue, names: Names) -> Iterator[Advice
                 "Name a backout queue.",
             )
         return
-    found = names.queue(target)
+    found = configuration.queue(target)
     if found is None:
         yield Advice(
             name,
@@ -107,7 +94,7 @@ def of_backout_queue(queue: Queue | ModelQueue, names: Names) -> Iterator[Advice
             " moved to it.",
             "Create it, or name another one.",
         )
-    elif found == name:
+    elif found.name == name:
         yield Advice(
             name,
             "own-backout-queue",
@@ -117,7 +104,7 @@ def of_backout_queue(queue: Queue | ModelQueue, names: Names) -> Iterator[Advice
         )
 
 
-def of_policy(queue: Queue, setting: AddressSetting) -> Iterator[Advice]:
+def of_policy(queue: QueueRow, setting: AddressSetting) -> Iterator[Advice]:
     """Warn if the backout threshold can never be reached.
 
     Args:
@@ -172,7 +159,7 @@ def of_setting(setting: AddressSetting) -> Iterator[Advice]:
         )
 
 
-def of_dead_letter_queue(names: Names) -> Iterator[Advice]:
+def of_dead_letter_queue(configuration: Configuration) -> Iterator[Advice]:
     """Warnings on the broker's dead letter queue, the last resort for poison messages.
 
     Source:
@@ -180,8 +167,8 @@ def of_dead_letter_queue(names: Names) -> Iterator[Advice]:
         exist, be monitored, have room, and take the largest message and its header.
     """
     name = settings.BROKER_DEAD_LETTER_QUEUE
-    found = names.queue(name)
-    if found is None:
+    dead = configuration.queue(name)
+    if dead is None:
         yield Advice(
             name,
             "no-dead-letter-queue",
@@ -190,7 +177,7 @@ def of_dead_letter_queue(names: Names) -> Iterator[Advice]:
             "Create it, or name another one (BROKER_DEAD_LETTER_QUEUE).",
         )
         return
-    dead = Queue.objects.get(name=found)
+    found = dead.name
     if dead.put_inhibited:
         yield Advice(
             found,
@@ -200,7 +187,7 @@ def of_dead_letter_queue(names: Names) -> Iterator[Advice]:
             "Allow puts.",
         )
     if dead.max_depth is not None:
-        (depth,) = sql.fetch_one("depth", queue_id=dead.pk)
+        depth = sql.fetch_one("depth", queue_id=dead.pk)[0] if dead.pk else 0
         if depth > dead.max_depth * FULL:
             yield Advice(
                 found,
@@ -211,7 +198,7 @@ def of_dead_letter_queue(names: Names) -> Iterator[Advice]:
             )
     if dead.max_message_bytes is None:
         return
-    largest = largest_beside(found) + mqdlh.SIZE
+    largest = largest_beside(found, configuration) + mqdlh.SIZE
     if dead.max_message_bytes < largest:
         yield Advice(
             found,
@@ -223,9 +210,13 @@ def of_dead_letter_queue(names: Names) -> Iterator[Advice]:
         )
 
 
-def largest_beside(name: str) -> int:
+def largest_beside(name: str, configuration: Configuration) -> int:
     """The largest size in bytes that a message on any other queue can have. One
     query."""
-    limit = Coalesce("max_message_bytes", int(settings.BROKER_MAX_MESSAGE_BYTES))
-    others = Queue.objects.exclude(name=name)
-    return int(others.aggregate(largest=Max(limit, default=0))["largest"])
+    usual = int(settings.BROKER_MAX_MESSAGE_BYTES)
+    planned = configuration.changes.queues
+    others = Queue.objects.exclude(name__in={name, *planned})
+    limit = Coalesce("max_message_bytes", usual)
+    found = int(others.aggregate(largest=Max(limit, default=0))["largest"])
+    new = [one for one in planned.values() if one is not None and one.name != name]
+    return max([found, *(one.max_message_bytes or usual for one in new)])

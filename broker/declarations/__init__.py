@@ -7,6 +7,7 @@ file ``backout.toml``, ``declare_queue`` and the converters of other brokers' fi
 
 from __future__ import annotations
 
+from broker.declarations.advising import advise
 from broker.declarations.applying import apply, declare, one_at_a_time
 from broker.declarations.attributes import Attribute, read_value
 from broker.declarations.documents import export, read
@@ -26,6 +27,7 @@ __all__ = [
     "Declaration",
     "ObjectChange",
     "ObjectKind",
+    "advise",
     "apply",
     "declare",
     "export",

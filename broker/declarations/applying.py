@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,7 @@ from django.db.models import ProtectedError
 from psycopg.errors import LockNotAvailable, UniqueViolation
 
 from broker import sql
+from broker.declarations.advising import advise
 from broker.declarations.kinds import ObjectKind
 from broker.declarations.planning import (
     ChangePlan,
@@ -26,6 +28,8 @@ from broker.models import Act, Kind, Place, Queue
 from broker.queueing.transfer import Record, TakenEntry
 from broker.security import audit
 from broker.settlement.discards import discard
+
+logger = logging.getLogger(__name__)
 
 ONE_AT_A_TIME = 0x4250  # key of the advisory lock of those who declare
 AT_ONCE = 1000  # messages that a purge takes with one statement
@@ -77,9 +81,12 @@ def apply(
 
 
 def declare(declarations: Iterable[Declaration]) -> ChangePlan:
-    """Plan and apply at once."""
+    """Plan and apply at once; the log gets the warnings."""
     with one_at_a_time():
-        return apply(plan(declarations))
+        wanted = plan(declarations)
+        for one in advise(wanted):
+            logger.warning("%s", one)
+        return apply(wanted)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from broker.declarations import (
     Attribute,
     Declaration,
     ObjectKind,
+    advise,
     apply,
     one_at_a_time,
     plan,
@@ -29,10 +30,11 @@ from broker.declarations.kinds import ADDRESS, ALIAS, AUTHORITY, MODEL, QUEUE
 from broker.models import Queue
 from broker.security import authorities
 from console.accounts.declaring import USER, permission, require_rights
-from console.api import settings
+from console.api import settings, warned
 from console.api.messages import browsing
 from console.api.problems import REFUSED, require
 from console.api.requests import RequestBody
+from console.api.warned import Warned
 
 router = Router(tags=["definitions"])
 
@@ -111,13 +113,14 @@ def publish(one: Published) -> None:
         RequestBody,
         keys=False,
     )
+    saved = create_model(f"Saved{one.title}", __base__=(stored, Warned))
     name, path = one.kind.name, one.path
     suffix = "_definition" if one.read_at else ""
     add(one, "GET", path + one.read_at, f"read_{name}{suffix}", read, stored)
-    add(one, "PUT", path, f"define_{name}", define, stored, said=said)
-    add(one, "PATCH", path, f"change_{name}", change, stored, said=changes)
+    add(one, "PUT", path, f"define_{name}", define, saved, said=said)
+    add(one, "PATCH", path, f"change_{name}", change, saved, said=changes)
     query = Query[Deletion] if one.kind is QUEUE else None
-    add(one, "DELETE", path, f"delete_{name}", delete, stored, query=query)
+    add(one, "DELETE", path, f"delete_{name}", delete, saved, query=query)
     if not one.read_at:
         publish_list(one, stored)
 
@@ -237,8 +240,8 @@ def delete(
     require(request, permission(kind, "delete"))
     was = told(kind, seen(kind, key, request))
     purge = query is not None and query.purge
-    carry_out(Declaration(kind, key, absent=True, purge=purge), request)
-    return was
+    warnings = carry_out(Declaration(kind, key, absent=True, purge=purge), request)
+    return was | {"warnings": warnings}
 
 
 SUMMARIES: Mapping[Any, str] = {
@@ -254,12 +257,14 @@ def made(
     one: Declaration, request: HttpRequest, response: HttpResponse
 ) -> dict[str, Any]:
     """Apply a declaration, and return what is stored then."""
-    carry_out(one, request)
-    return answered(one.kind, one.kind.named(one.key).get(), response)
+    warnings = carry_out(one, request)
+    made = answered(one.kind, one.kind.named(one.key).get(), response)
+    return made | {"warnings": warnings}
 
 
-def carry_out(one: Declaration, request: HttpRequest) -> None:
-    """
+def carry_out(one: Declaration, request: HttpRequest) -> list[str]:
+    """Apply a declaration, and return the warnings.
+
     Raises:
         PermissionDenied, NotAuthorized: the caller may not do it.
         NotAsSeen: it is not what the request requires.
@@ -268,7 +273,9 @@ def carry_out(one: Declaration, request: HttpRequest) -> None:
     with one_at_a_time():
         wanted = plan([one])
         require_rights(request.user, wanted.changes)  # type: ignore[arg-type]
+        warnings = warned.said(request, advise(wanted))
         apply(wanted, expected=settings.expected_by(request), actor=actor)
+    return warnings
 
 
 def values_of(kind: ObjectKind, key: Key, said: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from broker.operations import rules as standing
 from broker.security import authorities
 from console.api.problems import NO_NUL, REFUSED, Problem, require
 from console.api.requests import RequestBody
+from console.api.warned import Warned, warned
 from console.messages.dead_letter_query import names_for
 from console.operations.rule_changes import CHANGE_RULES, change_mode, save
 
@@ -34,6 +35,10 @@ class Rules(Schema):
     # the user who set the mode; the rules act with this user's authority
     acts_for: str | None
     trouble: str  # why the rules do not run; empty if they run
+
+
+class SavedRules(Rules, Warned):
+    """The rule table of a queue, as it is now."""
 
 
 class EveryTable(Schema):
@@ -131,7 +136,7 @@ def read_rules(request: HttpRequest, name: Path[str]) -> dict[str, Any]:
 
 @router.put(
     WHERE,
-    response={200: Rules, 400: Problem, 409: Problem, **REFUSED},
+    response={200: SavedRules, 400: Problem, 409: Problem, **REFUSED},
     summary="Save the rules of a queue",
 )
 def save_rules(request: HttpRequest, name: Path[str], body: NewRules) -> dict[str, Any]:
@@ -139,20 +144,22 @@ def save_rules(request: HttpRequest, name: Path[str], body: NewRules) -> dict[st
     rules sets their mode to observe.
     """
     require(request, CHANGE_RULES)
-    save(request.user, name, body.text, body.revision)
-    return told(standing.rules_of(name))
+    with warned(request) as warnings:
+        save(request.user, name, body.text, body.revision)
+    return told(standing.rules_of(name)) | {"warnings": warnings}
 
 
 @router.post(
-    f"{WHERE}/mode", response={200: Rules, **REFUSED}, summary="Switch the rules"
+    f"{WHERE}/mode", response={200: SavedRules, **REFUSED}, summary="Switch the rules"
 )
 def switch_rules(
     request: HttpRequest, name: Path[str], body: NewMode
 ) -> dict[str, Any]:
     """Sets the mode: off, observe or active. Active rules act with your authority."""
     require(request, CHANGE_RULES)
-    change_mode(request.user, name, body.mode)
-    return told(standing.rules_of(name))
+    with warned(request) as warnings:
+        change_mode(request.user, name, body.mode)
+    return told(standing.rules_of(name)) | {"warnings": warnings}
 
 
 @router.post(

@@ -14,8 +14,10 @@ from broker.config import edits, imports
 from broker.config.documents import defined
 from broker.config.imports import FORMATS, ImportPreview
 from broker.models import AddressSetting
+from console.api import warned
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.requests import RequestBody
+from console.api.warned import Warned
 
 router = Router(tags=["settings"])
 
@@ -30,6 +32,10 @@ class StoredSetting(Schema):
 
     match: str
     values: dict[str, Any]
+
+
+class SavedSetting(StoredSetting, Warned):
+    """The setting of one pattern, as it is now."""
 
 
 class StoredSettings(Schema):
@@ -78,7 +84,7 @@ class SettingChange(Schema):
     differences: list[Difference]
 
 
-class SettingChanges(Schema):
+class SettingChanges(Warned):
     """The changes that a document makes, or made."""
 
     applied: bool
@@ -131,9 +137,9 @@ def import_settings(request: HttpRequest, sent: SettingsDocument) -> dict[str, A
     document = imports.read(sent.document)
     if not sent.apply:
         found = imports.preview(document, sent.mode)
-        return changes_told(found, applied=False)
+        return changes_told(request, found, applied=False)
     found = imports.apply(document, sent.mode, token=sent.token)
-    return changes_told(found, applied=True)
+    return changes_told(request, found, applied=True)
 
 
 @router.get(
@@ -157,7 +163,7 @@ def read_setting(
 
 @router.put(
     "/settings/{queue:match}",
-    response={200: StoredSetting, **REFUSED},
+    response={200: SavedSetting, **REFUSED},
     summary="Save the settings of a pattern",
 )
 def define_setting(
@@ -168,14 +174,15 @@ def define_setting(
     """
     require(request, CHANGE_)
     require(request, ADD)
-    setting, _ = edits.define(match, said.values, expected=expected_by(request))
+    with warned.warned(request) as warnings:
+        setting, _ = edits.define(match, said.values, expected=expected_by(request))
     response.headers["ETag"] = f'"{edits.version(setting)}"'
-    return told(setting)
+    return told(setting) | {"warnings": warnings}
 
 
 @router.patch(
     "/settings/{queue:match}",
-    response={200: StoredSetting, **REFUSED},
+    response={200: SavedSetting, **REFUSED},
     summary="Change the settings of a pattern",
 )
 def change_setting(
@@ -185,19 +192,19 @@ def change_setting(
     for a definition.
     """
     require(request, CHANGE_)
-    with transaction.atomic():
+    with warned.warned(request) as warnings, transaction.atomic():
         found = AddressSetting.objects.select_for_update().filter(match=match).first()
         if found is None:
             raise Http404(f"setting {match}")
         values = defined(found) | said.values
         setting, _ = edits.define(match, values, expected=expected_by(request))
     response.headers["ETag"] = f'"{edits.version(setting)}"'
-    return told(setting)
+    return told(setting) | {"warnings": warnings}
 
 
 @router.delete(
     "/settings/{queue:match}",
-    response={200: StoredSetting, **REFUSED},
+    response={200: SavedSetting, **REFUSED},
     summary="Remove the settings of a pattern",
 )
 def remove_setting(request: HttpRequest, match: Path[str]) -> dict[str, Any]:
@@ -205,10 +212,11 @@ def remove_setting(request: HttpRequest, match: Path[str]) -> dict[str, Any]:
     then. ``If-Match`` as for a change.
     """
     require(request, DELETE)
-    removed = edits.remove(match, expected=expected_by(request))
+    with warned.warned(request) as warnings:
+        removed = edits.remove(match, expected=expected_by(request))
     if removed is None:
         raise Http404(f"setting {match}")
-    return told(removed)
+    return told(removed) | {"warnings": warnings}
 
 
 def expected_by(request: HttpRequest) -> str | None:
@@ -226,5 +234,12 @@ def told(one: AddressSetting) -> dict[str, Any]:
     return {"match": one.match, "values": defined(one)}
 
 
-def changes_told(found: ImportPreview, *, applied: bool) -> dict[str, Any]:
-    return {"applied": applied, "changes": found.changes, "token": found.token}
+def changes_told(
+    request: HttpRequest, found: ImportPreview, *, applied: bool
+) -> dict[str, Any]:
+    return {
+        "applied": applied,
+        "changes": found.changes,
+        "token": found.token,
+        "warnings": warned.said(request, found.warnings),
+    }

@@ -158,8 +158,11 @@ class BridgeCommands(TyperCommand):
     ) -> None:
         """Show what a document would change; with --yes, make all changes or none."""
         found = taken_over(people.acting(user), file, mode, does=yes)
-        document = changes_told(found, applied=yes)
+        warnings = [str(one) for one in found.warnings]
+        document = changes_told(found, applied=yes) | {"warnings": warnings}
         self.tell(document, in_words(found, did=yes), as_json=json)
+        for one in warnings:
+            self.stderr.write(one)
         if not found.changes_anything:
             raise Exit(NOTHING)
 

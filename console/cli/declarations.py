@@ -12,10 +12,10 @@ from django.core.management.base import CommandError
 from django_typer.management import command
 from typer import Argument, Option
 
-from broker.config.lint import advice
 from broker.declarations import (
     ChangePlan,
     ObjectChange,
+    advise,
     apply,
     converters,
     documents,
@@ -101,16 +101,16 @@ class DeclarationCommands(BridgeCommands):
         self, wanted: ChangePlan, person: Any, *, does: bool, as_json: bool
     ) -> None:
         """Apply a plan, if so ordered, and show it."""
-        before = set(advice()) if does else set()
+        warned = [str(one) for one in advise(wanted)]
         if does:
             name = authorities.name_of(person) or people.NOBODY
             apply(wanted, actor=name)
         changes = [told(one) for one in wanted.changes]
         words = in_words(wanted, applied=does)
-        self.tell({"applied": does, "changes": changes}, words, as_json=as_json)
-        for one in advice() if does else ():
-            if one not in before:
-                self.stderr.write(str(one))
+        answer = {"applied": does, "changes": changes, "warnings": warned}
+        self.tell(answer, words, as_json=as_json)
+        for one in warned:
+            self.stderr.write(one)
 
 
 def told(one: ObjectChange) -> dict[str, Any]:

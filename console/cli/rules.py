@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from broker.config.advice import Advice
 from broker.config.documents import LARGEST_BYTES
+from broker.config.lint import advised
 from broker.models import Queue, RuleTable
 from broker.operations import rules as standing
 from broker.operations.rules import Mode
@@ -63,9 +65,10 @@ def save(  # noqa: PLR0913  # the subcommand's options
     people.require(person, rule_changes.CHANGE_RULES)
     text = contents(file, LARGEST_BYTES).decode(errors="replace")
     if yes:
-        row = rule_changes.save(person, name, text, revision)
+        with advised() as warnings:
+            row = rule_changes.save(person, name, text, revision)
         said = f"Saved as revision {row.revision}; the mode is {row.mode}."
-        self.tell(told(row), said, as_json=json)
+        tell(self, row, said, warnings, as_json=json)
         return
     queue: Queue = people.queue(person, name, "set")
     found = standing.preview(standing.read(text, queue=name), queue)
@@ -90,8 +93,19 @@ def switch(
     """Set rules to off, observe or active; active ones act with your authorities."""
     person = people.somebody(user)
     people.require(person, rule_changes.CHANGE_RULES)
-    row = rule_changes.change_mode(person, name, mode.value)
-    self.tell(told(row), f"The rules of {name} are {row.mode}.", as_json=json)
+    with advised() as warnings:
+        row = rule_changes.change_mode(person, name, mode.value)
+    said = f"The rules of {name} are {row.mode}."
+    tell(self, row, said, warnings, as_json=json)
+
+
+def tell(
+    self: Any, row: RuleTable, said: str, found: list[Advice], *, as_json: bool
+) -> None:
+    warnings = [str(one) for one in found]
+    self.tell(told(row) | {"warnings": warnings}, said, as_json=as_json)
+    for one in warnings:
+        self.stderr.write(one)
 
 
 def told(row: RuleTable) -> dict[str, Any]:

@@ -35,7 +35,6 @@ OF_SETTINGS = {  # problems that name the pattern of an address setting
     "attempts-of-zero",
     "attempts-without-address",
     "dead-letter-address-without-queue",
-    "dead-letter-circle",
     "dead-letters-expire",
     "dead-letters-match-nothing",
     "delay-above-its-cap",

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 
-from broker.declarations import Declaration, apply, one_at_a_time, plan
+from broker.declarations import Declaration, advise, apply, one_at_a_time, plan
 from broker.declarations.kinds import QUEUE
 from broker.errors.settings import SettingsChanged, WrongSettings
 from broker.models import Address, Queue
@@ -42,6 +42,7 @@ class NewQueueForm(forms.ModelForm):
 
     def __init__(self, said: Any = None) -> None:
         super().__init__(said)
+        self.warnings: list[str] = []  # of the queue that is created
         self.fields["name"].widget.attrs |= {"autofocus": True, "autocomplete": "off"}
 
     def clean_name(self) -> str:
@@ -77,6 +78,7 @@ def create(form: NewQueueForm, user: User) -> bool:
             require_rights(user, wanted.changes)
             if not any(str(one) == f"create queue {name}" for one in wanted.changes):
                 raise SettingsChanged("definitions")  # created since the check
+            form.warnings = [str(one) for one in advise(wanted)]
             apply(wanted, actor=authorities.name_of(user))
     except WrongSettings as error:
         form.add_error("name", error.why)

@@ -67,7 +67,8 @@ def test_a_file_is_planned_applied_and_then_changes_nothing(file: Path) -> None:
     assert not shop.has_usable_password()
     assert Authority.objects.get(user=shop).may_put
 
-    assert told("apply", file, "--yes") == {"applied": True, "changes": []}
+    nothing = {"applied": True, "changes": [], "warnings": []}
+    assert told("apply", file, "--yes") == nothing
     assert run("apply", file, "--plan") == "There is nothing to change.\n"
     assert code("apply", file, "--plan") == 0
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -26,7 +27,10 @@ from broker.bridges.config.documents import (
 from broker.bridges.config.edits import reasons_to_keep
 from broker.bridges.config.faults import FieldFault, Part
 from broker.bridges.config.validation import faults_of, feeding, noun
+from broker.config.advice import Advice
 from broker.config.imports import ACTS, DEEDS, MODES, Deed, Difference, Mode
+from broker.config.lint import advised
+from broker.errors import BrokerError
 from broker.errors.bridges import SecretsLost, StillNeeded, WrongBridge
 from broker.errors.settings import SettingsChanged
 from broker.models import (
@@ -73,6 +77,7 @@ class BridgeImportPreview:
     mode: Mode
     changes: Sequence[PartChange]
     left_open: Sequence[LeftOpen]
+    warnings: Sequence[Advice] = ()  # those that the changes add
 
     def of(self, deed: Deed) -> list[PartChange]:
         return [one for one in self.changes if one.deed == deed]
@@ -132,8 +137,15 @@ def is_left_open(part: Part, fault: FieldFault) -> bool:
 
 
 def preview(document: Document, mode: Mode) -> BridgeImportPreview:
-    """The changes an import would make; nothing is changed. Five queries."""
-    return compared(stored_as(document), document, mode)
+    """The changes that an import would make, with the warnings that they add; nothing
+    is changed: they are made and rolled back."""
+    try:
+        with transaction.atomic():
+            found = apply(deepcopy(document), mode)
+            transaction.set_rollback(True)
+    except BrokerError:  # it would be refused: the changes are shown all the same
+        return compared(stored_as(document), document, mode)
+    return found
 
 
 def stored_as(document: Document) -> Document | None:
@@ -249,12 +261,13 @@ def apply(
             found = compared(before, document, mode)
             if token is not None and token != found.token:
                 raise SettingsChanged("bridges")
-            carry_out(before, document, mode)
+            with advised() as warnings:
+                carry_out(before, document, mode)
     except IntegrityError as error:
         if isinstance(error.__cause__, UniqueViolation):  # a part was added meanwhile
             raise SettingsChanged("bridges") from None
         raise
-    return found
+    return replace(found, warnings=warnings)
 
 
 def carry_out(before: Document | None, document: Document, mode: Mode) -> None:

@@ -21,7 +21,6 @@ from broker.config.imports import (
     preview,
     read,
 )
-from broker.config.lint import advice
 from broker.errors.settings import WrongSettings
 from broker.models import AddressSetting
 
@@ -64,7 +63,6 @@ class Command(BaseCommand):
                 self.stderr.write(f"{match}: Artemis has no {field}; it is a comment.")
 
     def take_over(self, file: str, mode: Mode, *, does: bool) -> None:
-        before = set(advice())
         try:
             document = read(content_of(file))
         except OSError as error:
@@ -73,12 +71,11 @@ class Command(BaseCommand):
             raise CommandError(f"Nothing was imported. {error}") from None
         done = apply(document, mode) if does else preview(document, mode)
         self.write_changes(done)
+        for one in done.warnings:
+            self.stderr.write(self.style.WARNING(str(one)))
         words = ", ".join(f"{count} {deed}" for deed, count in done.counts.items())
         if does:
             self.stdout.write(self.style.SUCCESS(f"Done: {words}."))
-            for one in advice():
-                if one not in before:
-                    self.stderr.write(self.style.WARNING(str(one)))
         elif done.changes_anything:
             self.stdout.write(
                 f"{words}. Nothing is done yet; use --apply to apply them."

@@ -9,11 +9,14 @@ from ninja import Path, Router, Schema
 from pydantic import Field
 
 from broker.bridges.config import bridge_import
+from broker.bridges.config.bridge_import import BridgeImportPreview
 from broker.bridges.config.documents import stored
 from broker.bridges.config.jmsbridge_writing import write
+from console.api import warned
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.requests import RequestBody
 from console.api.settings import Difference
+from console.api.warned import Warned
 from console.bridge_pages.documents import LOOK, TAKE_OVER, bridge_of, changes_told
 
 router = Router(tags=["bridges"])
@@ -52,7 +55,7 @@ class OpenQuestion(Schema):
     what: str
 
 
-class BridgeChanges(Schema):
+class BridgeChanges(Warned):
     """The changes that a document makes, or made."""
 
     bridge: str
@@ -86,6 +89,13 @@ def import_bridge(request: HttpRequest, sent: BridgeDocument) -> dict[str, Any]:
     document = bridge_import.read(sent.document)
     if not sent.apply:
         found = bridge_import.preview(document, sent.mode)
-        return changes_told(found, applied=False)
+        return answered(request, found, applied=False)
     found = bridge_import.apply(document, sent.mode, token=sent.token)
-    return changes_told(found, applied=True)
+    return answered(request, found, applied=True)
+
+
+def answered(
+    request: HttpRequest, found: BridgeImportPreview, *, applied: bool
+) -> dict[str, Any]:
+    warnings = warned.said(request, found.warnings)
+    return changes_told(found, applied=applied) | {"warnings": warnings}

@@ -13,7 +13,6 @@ from django.http import HttpRequest
 from ninja import Path, Schema
 
 from broker.bridges.config import edits
-from broker.bridges.config.documents import name_of
 from broker.bridges.config.faults import Part
 from broker.errors.bridges import NoSuchPart
 from broker.models import (
@@ -36,9 +35,14 @@ from console.api.bridges.schemas import (
     NewDestination,
     NewFactory,
     NewLink,
+    SavedDeadQueue,
+    SavedDestination,
+    SavedLink,
     StoredFactory,
+    told,
 )
 from console.api.problems import REFUSED, require
+from console.api.warned import warned
 from console.bridge_pages.documents import bridge_of
 
 router = bridges.router  # shared: a path has one view for GET and PUT
@@ -77,7 +81,7 @@ def define_bridge(
     """Creates or replaces the bridge."""
     may_define(request, Bridge)
     found = Bridge.objects.filter(name=bridge).first() or Bridge(name=bridge)
-    return defined(found, said, said.dict())
+    return defined(request, found, said)
 
 
 @router.delete(
@@ -117,7 +121,7 @@ def define_factory(
     with transaction.atomic():
         found = made(ConnectionFactory, bridge, factory)
         values = said.dict(exclude={"password"})
-        defined(found, said, values, password=said.password)
+        defined(request, found, said, values, password=said.password)
     return factory_told(found)
 
 
@@ -153,7 +157,7 @@ def read_destination(
 
 @router.put(
     OF["destinations"],
-    response={200: DestinationDefinition, **REFUSED},
+    response={200: SavedDestination, **REFUSED},
     summary="Define a destination",
 )
 def define_destination(
@@ -164,7 +168,7 @@ def define_destination(
 ) -> dict[str, Any]:
     """Creates or replaces the destination."""
     may_define(request, BridgeDestination)
-    return defined(made(BridgeDestination, bridge, destination), said, said.dict())
+    return defined(request, made(BridgeDestination, bridge, destination), said)
 
 
 @router.delete(
@@ -197,7 +201,7 @@ def read_dead_queue(
 
 @router.put(
     OF["queues"],
-    response={200: DeadQueueDefinition, **REFUSED},
+    response={200: SavedDeadQueue, **REFUSED},
     summary="Define a dead message queue",
 )
 def define_dead_queue(
@@ -212,7 +216,9 @@ def define_dead_queue(
         values = said.dict()
         values["factory"] = part_of(ConnectionFactory, bridge, said.factory)
         values["destination"] = part_of(BridgeDestination, bridge, said.destination)
-        return defined(made(DeadMessageQueue, bridge, dead_queue), said, values)
+        return defined(
+            request, made(DeadMessageQueue, bridge, dead_queue), said, values
+        )
 
 
 @router.delete(
@@ -243,9 +249,7 @@ def read_link_definition(
     return told(part_of(Link, bridge, link), LinkDefinition)
 
 
-@router.put(
-    OF["links"], response={200: LinkDefinition, **REFUSED}, summary="Define a link"
-)
+@router.put(OF["links"], response={200: SavedLink, **REFUSED}, summary="Define a link")
 def define_link(
     request: HttpRequest, bridge: Path[str], link: Path[str], said: NewLink
 ) -> dict[str, Any]:
@@ -257,7 +261,7 @@ def define_link(
             factory, ref = f"{end}_factory", values[end]
             values[factory] = part_of(ConnectionFactory, bridge, values[factory])
             values[end] = ref and part_of(BridgeDestination, bridge, ref)
-        return defined(made(Link, bridge, link), said, values)
+        return defined(request, made(Link, bridge, link), said, values)
 
 
 @router.delete(
@@ -307,17 +311,22 @@ def made(model: type[Shared], bridge: str, name: str) -> Shared:
 
 
 def defined(
-    part: Part, said: Schema, values: dict[str, Any], *, password: str | None = None
+    request: HttpRequest,
+    part: Part,
+    said: Any,
+    values: Any = None,
+    password: Any = None,
 ) -> dict[str, Any]:
-    """Set the fields of a part.
+    """Set the fields of a part; the answer has the warnings, where its schema has.
 
     Raises:
         WrongBridge: the definition is not valid.
     """
-    for name, value in values.items():
+    for name, value in (values or said.dict()).items():
         setattr(part, name, value)
-    edits.save(part, password=password)
-    return told(part, type(said))
+    with warned(request) as warnings:
+        edits.save(part, password=password)
+    return told(part, type(said)) | {"warnings": warnings}
 
 
 def removed(part: Part, schema: type[Schema]) -> dict[str, Any]:
@@ -329,16 +338,6 @@ def removed(part: Part, schema: type[Schema]) -> dict[str, Any]:
     was = told(part, schema)
     edits.remove(part)
     return was
-
-
-def told(part: Part, schema: type[Schema]) -> dict[str, Any]:
-    """A part in the form of its schema; references are given by name."""
-    values = {name: getattr(part, name, None) for name in schema.model_fields}
-    shared = (ConnectionFactory, BridgeDestination)
-    return {
-        name: name_of(value) if isinstance(value, shared) else value
-        for name, value in values.items()
-    }
 
 
 def factory_told(factory: ConnectionFactory) -> dict[str, Any]:

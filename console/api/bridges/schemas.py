@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from ninja import Schema
 from pydantic import Field
 
+from broker.bridges.config.documents import name_of
+from broker.bridges.config.faults import Part
+from broker.models import BridgeDestination, ConnectionFactory
 from broker.models.links import LARGEST_BATCH
 from console.api.problems import NO_NUL
 from console.api.requests import RequestBody
+from console.api.warned import Warned
 
 MOST = 2**31 - 1
 Text = Annotated[str, Field(max_length=10_000, pattern=NO_NUL)]
@@ -75,6 +79,10 @@ class NewDestination(RequestBody, DestinationDefinition):
     """A destination to define."""
 
 
+class SavedDestination(DestinationDefinition, Warned):
+    """A destination, as it is now."""
+
+
 class DeadQueueDefinition(Schema):
     """A further dead message queue, for messages that cannot be transferred."""
 
@@ -94,6 +102,10 @@ class DeadQueueDefinition(Schema):
 
 class NewDeadQueue(RequestBody, DeadQueueDefinition):
     """A further dead message queue to define."""
+
+
+class SavedDeadQueue(DeadQueueDefinition, Warned):
+    """A further dead message queue, as it is now."""
 
 
 class LinkDefinition(Schema):
@@ -127,5 +139,19 @@ class LinkDefinition(Schema):
     batch: Annotated[int, Field(ge=1, le=LARGEST_BATCH)] = 100
 
 
+class SavedLink(LinkDefinition, Warned):
+    """A link, as it is now."""
+
+
 class NewLink(RequestBody, LinkDefinition):
     """A link to define."""
+
+
+def told(part: Part, schema: type[Schema]) -> dict[str, Any]:
+    """A part in the form of its schema; references are given by name."""
+    values = {name: getattr(part, name, None) for name in schema.model_fields}
+    shared = (ConnectionFactory, BridgeDestination)
+    return {
+        name: name_of(value) if isinstance(value, shared) else value
+        for name, value in values.items()
+    }

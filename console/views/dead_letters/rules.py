@@ -17,6 +17,8 @@ from django.views.decorators.http import (
     require_safe,
 )
 
+from broker.config.advice import Advice
+from broker.config.lint import advised
 from broker.errors.messages import SearchTooLong
 from broker.errors.rules import InvalidRules, RuleFault, RulesChanged
 from broker.models import Queue, RulePass, RuleTable
@@ -113,7 +115,8 @@ def saved(
 ) -> HttpResponse:
     """Save the typed rules if they are valid; else show them with their faults."""
     try:
-        row = save(request.user, queue.name, text, revision)
+        with advised() as warnings:
+            row = save(request.user, queue.name, text, revision)
     except InvalidRules:
         return shown(request, queue, kept, text, status=422)
     except RulesChanged as error:
@@ -125,7 +128,13 @@ def saved(
             " They are only observed now: check what they would do, then let them act."
         )
     messages.success(request, words)
+    warn(request, warnings)
     return redirect("console:rule_table", queue.name)
+
+
+def warn(request: HttpRequest, found: list[Advice]) -> None:
+    for one in found:
+        messages.warning(request, str(one))
 
 
 @require_POST
@@ -134,9 +143,11 @@ def switch(request: HttpRequest, name: str) -> HttpResponse:
     """Switch the mode of rules: off, observe or act."""
     form = ModeForm(request.POST)
     if form.is_valid():
-        change_mode(request.user, name, form.cleaned_data["mode"])
+        with advised() as warnings:
+            change_mode(request.user, name, form.cleaned_data["mode"])
         words = {mode.value: said for mode, said, _ in MODES}
         messages.success(request, f"{name}: {words[form.cleaned_data['mode']]}.")
+        warn(request, warnings)
     return redirect("console:rule_table", name)
 
 

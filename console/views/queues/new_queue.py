@@ -24,6 +24,8 @@ def new_queue(request: HttpRequest) -> HttpResponse:
     if form.is_bound and form.is_valid() and create(form, user):
         name = form.cleaned_data["name"]
         messages.success(request, f"{name} is created, with an address of this name.")
+        for one in form.warnings:
+            messages.warning(request, one)
         return redirect("console:queue", name)
     context = {"form": form, "queues": depths.queues(user=user)}
     status = 422 if form.is_bound else 200

@@ -79,19 +79,6 @@ def test_an_expiry_over_the_dead_letters_is_told(fields: dict[str, int]) -> None
     assert told() == {}
 
 
-def test_circles_of_merged_settings_are_told_once() -> None:
-    for name in ("A", "B"):
-        make_queue(name)
-    make_setting("#", dead_letter_address="A")
-    assert [one.code for one in advice() if "circle" in one.code] == []
-    rule = make_setting("A", dead_letter_address="B", max_delivery_attempts=2)
-    (found,) = [one for one in advice() if one.code == "dead-letter-circle"]
-    assert "A to B to A" in found.sentence
-    rule.max_delivery_attempts = -1
-    rule.save()
-    assert [one.code for one in advice() if "circle" in one.code] == []
-
-
 @pytest.mark.spec("DLA-8")
 def test_what_stays_with_the_dead_letters_is_told_while_it_is_there() -> None:
     make_queue("DLQ", address="DLA")
