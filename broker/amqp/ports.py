@@ -74,7 +74,7 @@ def reachable(host: str) -> str:
     return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104
 
 
-def url(scheme: str, host: str, port: int) -> str:
+def url(scheme: str, host: str, port: int | str) -> str:
     """The URL for clients on this machine."""
     host = reachable(host)
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

@@ -32,6 +32,11 @@ BACKOUT_DISK_LOW_PERCENT: Annotated[
 BACKOUT_DISK_FULL_PERCENT: Annotated[
     float, "Free percent of that disk below which /readyz says no; 0: never."
 ] = 2.0
+BACKOUT_LOG_TRACES: Annotated[
+    bool,
+    "Whether the log line of a failed delivery has its stack trace, for tools such as"
+    " Sentry. The console has it always.",
+] = False
 BACKOUT_ANSWERS_KEPT_HOURS: Annotated[
     int, "How long the response to an idempotency key is kept."
 ] = 24

@@ -1,16 +1,20 @@
-"""``backout run`` and ``backout init``: the processes and the files of a project."""
+"""``backout run``, ``status`` and ``init``: processes and files of a project."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from django.core.management.base import CommandError
+from django.db import InterfaceError, OperationalError
 from django_typer.management import command
-from typer import Argument, Option
+from typer import Argument, Exit, Option
 
 from broker.management import init
 from console.cli.declarations import DeclarationCommands
-from console.runtime import project
+from console.cli.options import Json
+from console.cli.people import NOTHING
+from console.runtime import project, status
 from console.runtime.preflight import CannotStart
 
 
@@ -34,6 +38,18 @@ class RunCommands(DeclarationCommands):
             project.run(process or [], web=web, host=host, port=port)
         except CannotStart as refusal:
             raise CommandError(str(refusal)) from None
+
+    @command()
+    def status(self, *, json: Json = False) -> None:
+        """Tell where Backout runs on this machine, its processes, and what needs
+        somebody."""
+        try:
+            found = status.look()
+        except (OperationalError, InterfaceError) as error:
+            raise CommandError(status.AWAY, returncode=NOTHING) from error
+        self.tell(asdict(found), str(found), as_json=json)
+        if not found.is_running:
+            raise Exit(NOTHING)
 
     @command(name="init")
     def add_to_project(

@@ -32,7 +32,13 @@ from console.runtime.directories import (
     VAR_DIR,
 )
 from console.runtime.preflight import CannotStart
-from console.runtime.supervisor import MARK, Program, SupervisedProgram, Terminal
+from console.runtime.supervisor import (
+    ADDRESS,
+    MARK,
+    Program,
+    SupervisedProgram,
+    Terminal,
+)
 
 PROCFILE = BASE_DIR / "Procfile"
 WEB_ANSWERS_WITHIN_S = 120
@@ -49,8 +55,7 @@ def main(arguments: Sequence[str]) -> None:
         terminal = Terminal(sys.stdout, [program.name for program in programs])
         with everything(programs, environment, terminal) as web:
             wait_until_it_answers(web, environment)
-            url = ports.url("http", environment["HOST"], int(environment["PORT"]))
-            terminal.say(f"Backout is running: {url}/")
+            terminal.say(f"Backout is running: {environment[ADDRESS]}")
             supervisor.rest()
     except CannotStart as refusal:
         sys.exit(str(refusal))
@@ -101,7 +106,7 @@ def everything(
                         one.start()
                     yield next(one for one in kept if one.program.name == "web")
                 finally:
-                    terminal.say("Stopping.")
+                    terminal.say(f"Stopping {environment[ADDRESS]}.")
                     supervisor.stop(kept)
         finally:
             forkserver.stop()
@@ -119,7 +124,7 @@ def prepare(environment: Mapping[str, str], terminal: Terminal) -> None:
 
 
 def environment_of_children(demo: str | None) -> dict[str, str]:
-    return {
+    made = {
         "HOST": "127.0.0.1",
         "PORT": "8000",
         "BROKER_AMQP_PORT": str(port_of_listener()),
@@ -133,6 +138,7 @@ def environment_of_children(demo: str | None) -> dict[str, str]:
         "PYTHONUNBUFFERED": "1",
         MARK: str(VAR_DIR),
     }
+    return made | {ADDRESS: f"{ports.url('http', made['HOST'], made['PORT'])}/"}
 
 
 def port_of_listener() -> int:

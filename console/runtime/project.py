@@ -14,10 +14,17 @@ from django.conf import settings
 from django.db import connection
 from honcho.colour import get_colours
 
+from broker.amqp import ports
 from broker.management.processes import DJANGO
 from console.runtime import supervisor
 from console.runtime.preflight import CannotStart
-from console.runtime.supervisor import Program, SupervisedProgram, Terminal
+from console.runtime.supervisor import (
+    ADDRESS,
+    MARK,
+    Program,
+    SupervisedProgram,
+    Terminal,
+)
 from dashboards.pipeline import unattended
 
 PYTHON = sys.executable
@@ -66,28 +73,30 @@ def run(names: Sequence[str], *, web: bool, host: str, port: int) -> None:
         CannotStart: a name is unknown.
     """
     known = commands(host, port)
+    address = f"{ports.url('http', host, port)}/"
     chosen = list(names) or [one for one in known if one != "web"]
     if web:
         chosen.append("web")
     if wrong := [one for one in chosen if one not in known]:
         raise CannotStart(unknown(wrong[0], known))
+    marks = {MARK: folder(), ADDRESS: address} if "web" in chosen else {}
     terminal = Terminal(sys.stdout, chosen)
     kept = [
-        SupervisedProgram(program(name, known[name], colour), terminal)
+        SupervisedProgram(program(name, known[name], colour, marks), terminal)
         for name, colour in zip(dict.fromkeys(chosen), get_colours(), strict=False)
     ]
     with supervisor.stopped_by_signals(kept):
         try:
             for one in kept:
                 one.start()
-            address = f" at http://{host}:{port}/" if "web" in chosen else ""
-            terminal.say(f"Running: {', '.join(chosen)}{address}. Ctrl-C ends it.")
+            at = f" at {address}" if marks else ""
+            terminal.say(f"Running: {', '.join(chosen)}{at}. Ctrl-C ends it.")
             if "beat" in chosen and "reports" not in chosen:  # it requests them
                 say_what_is_missing(terminal)
             connection.close()
             supervisor.rest()
         except KeyboardInterrupt:
-            terminal.say("Stopping.")
+            terminal.say(f"Stopping {address}." if marks else "Stopping.")
         finally:
             supervisor.stop(kept)
     terminal.say("Everything is stopped.")
@@ -110,7 +119,14 @@ def unknown(name: str, known: Mapping[str, object]) -> str:
     return f"There is no process {name}; there are {', '.join(known)}."
 
 
-def program(name: str, command: list[str], colour: str) -> Program:
+def folder() -> str:
+    """The folder of the project's ``manage.py``, which identifies its processes."""
+    return os.path.abspath(sys.path[0])
+
+
+def program(
+    name: str, command: list[str], colour: str, marks: Mapping[str, str]
+) -> Program:
     path = os.pathsep.join(one or os.getcwd() for one in sys.path)
     return Program(
         name=name,
@@ -119,6 +135,7 @@ def program(name: str, command: list[str], colour: str) -> Program:
             # Celery warns of root because messages could carry code; ours are ids.
             "PYTHONWARNINGS": "ignore::UserWarning:celery.platforms",
             **os.environ,
+            **marks,
             "PYTHONPATH": path,  # manage.py puts its folder there
             "PYTHONUNBUFFERED": "1",
         },

@@ -30,6 +30,7 @@ from console.runtime.preflight import CannotStart
 # In the environment of a launcher's processes and of their children: its
 # directory. It identifies processes that an earlier launcher left behind.
 MARK = "BACKOUT_STARTED_FOR"
+ADDRESS = "BACKOUT_STARTED_AT"  # there, too: the URL of the pages
 LONGEST_WAIT_S = 30
 LEFT_BEHIND_STOP_WITHIN_S = 10
 STEADY_AFTER_S = 60  # a process that ran this long starts again after a second
@@ -52,8 +53,9 @@ class Say(Protocol):
 
 
 def own_environment() -> dict[str, str]:
-    """The environment of this process, without the mark."""
-    return {name: value for name, value in os.environ.items() if name != MARK}
+    """The environment of this process, without what a launcher adds."""
+    added = (MARK, ADDRESS)
+    return {name: value for name, value in os.environ.items() if name not in added}
 
 
 @dataclass(frozen=True)
@@ -305,6 +307,15 @@ def stop_left_behind(mark: str, say: Say) -> None:
         with suppress(psutil.NoSuchProcess):
             process.kill()
     psutil.wait_procs(left, timeout=LEFT_BEHIND_STOP_WITHIN_S)
+
+
+def address_of(mark: str) -> str | None:
+    """The URL of the pages that a launcher of this user runs; None if it runs none."""
+    for process in psutil.process_iter(["environ"]):
+        environment = process.info["environ"] or {}
+        if environment.get(MARK) == mark and environment.get(ADDRESS):
+            return str(environment[ADDRESS])
+    return None
 
 
 def _mark(process: psutil.Process) -> str | None:

@@ -29,7 +29,7 @@ from broker.config.lint import advice
 from broker.config.names import local_queue
 from broker.models import Queue
 from broker.queueing.transfer import takes
-from console.runtime import first_run, keys, launcher, preflight
+from console.runtime import first_run, keys, launcher, preflight, supervisor
 from console.runtime.forkserver import IS_SAFE
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import MARK
@@ -86,8 +86,11 @@ def test_a_console_starts_ends_and_starts_again(
 
     with running(var, procfile, port) as launcher:
         third = start_up(launcher)
+        url = supervisor.address_of(str(var))
         launcher.send_signal(signal.SIGINT)
-        assert launcher.wait(60) == 0
+        last, _ = launcher.communicate(timeout=60)
+    assert str(url) in third  # and it is told again at the end
+    assert f"Stopping {url}.\n" in last
     assert "Processes of an earlier run are still there" in third
     assert "The PostgreSQL of an earlier run is still there" in third
     assert not marked(var)

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import Error as DatabaseError
 from django.db import connection, transaction
@@ -202,9 +203,15 @@ class ServerSession:
         return count
 
     def note_backout(self, why: object) -> None:
-        """Log the present exception, for people and for tools such as Sentry."""
-        queue = self.handler.queue
-        logger.exception("%s was backed out: %s", queue, why, extra=logs.ids())
+        """Log a line for people. It is expected that deliveries fail: the stack trace
+        is with the message, and here only if tools such as Sentry want it."""
+        logger.error(
+            "%s was backed out: %s",
+            self.handler.queue,
+            why,
+            exc_info=settings.BACKOUT_LOG_TRACES,
+            extra=logs.ids(),
+        )
 
     def close(self) -> None:
         """Release what the last round got for the next one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
+from pytest_django import Settings
 
 from broker.client import Reject
 from broker.models import Event, Kind
@@ -63,9 +64,21 @@ def test_a_rejection_has_one_too_and_is_no_error_in_the_log(
     assert line.levelno == logging.INFO
 
 
-def test_the_log_has_the_exception_and_the_ids(
+def test_a_failed_delivery_is_one_line_of_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    put("orders")
+
+    handle_next(handler(Seen(refuse)))
+
+    (line,) = [one for one in caplog.records if one.levelno == logging.ERROR]
+    assert logging.Formatter().format(line) == "orders was backed out: no such customer"
+
+
+def test_the_log_has_the_exception_and_the_ids(
+    caplog: pytest.LogCaptureFixture, settings: Settings
+) -> None:
+    settings.BACKOUT_LOG_TRACES = True
     message_id = put("orders").message_id
 
     handle_next(handler(Seen(refuse)))
