@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from django.db import transaction
 from django.db.models import QuerySet
 
 from broker import sql
 from broker.alerts import notifications
 from broker.alerts.findings import Readings, RuleFinding, of_rule
 from broker.models import Alert, AlertEvent, AlertRule, AlertSilence
+from broker.sql.fencing import short_transaction
 
 EVERY_S = 10.0
 LOCK_CLASS = 0x424C  # first key of the advisory lock
@@ -25,7 +25,7 @@ LONGEST = 500  # most characters of a text or a subject
 State, Happened = Alert.State, AlertEvent.Kind
 
 
-@transaction.atomic
+@short_transaction()
 def evaluate(*, now: datetime | None = None) -> bool:
     """Evaluate all enabled rules once.
 

@@ -2,7 +2,7 @@
 
 A process that takes a link over raises its epoch; the fence then undoes what the
 previous one still does here. A process that dies frees its lock at once; one that hangs
-is detected by its missing heartbeats.
+is detected by its missing heartbeats, and its sessions with the database are ended.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from broker.models import (
 )
 from broker.queueing import processes
 from broker.settlement import settle
+from broker.sql import fencing
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +56,7 @@ class BridgeRunner:
     def __init__(self) -> None:
         self.stopping = threading.Event()
         self.runners: dict[int, Runner] = {}  # by link id
+        self.named = 0  # the owner that the sessions are named after
 
     def run(self) -> None:
         """Run until ``stop``; continue after the database was away."""
@@ -85,6 +87,7 @@ class BridgeRunner:
         with suppressed():
             BridgeProcess.objects.filter(owner_id=processes.current("bridge")).delete()
         processes.resign()
+        fencing.name_sessions(None)
         connection.close()
 
     def step(self) -> None:
@@ -94,21 +97,27 @@ class BridgeRunner:
         for link_id in over:
             del self.runners[link_id]
         start_new_links()
+        statuses = list(LinkStatus.objects.exclude(wanted=""))
+        # Later than what it is compared with: this process may just have been stopped.
         alive = living(me)
-        for status in LinkStatus.objects.exclude(wanted=""):
+        for status in statuses:
             runner = self.runners.get(status.link_id)
             if runner is not None and status.epoch == runner.epoch:
                 runner.want(LinkState(status.wanted), status.state)
             elif status.wanted == LinkState.STOPPED:
                 settle_stop(status)
             elif status.owner_id not in alive or status.owner_id == me:
-                self.take_over(status, me)
+                with suppressed():  # other links are not to wait for this one
+                    self.take_over(status, me)
         look_at_others()
 
     def live(self) -> int:
         """Write the heartbeat; return this process's owner id."""
-        processes.renew("bridge")
+        is_new = processes.renew("bridge")
         me = processes.current("bridge")
+        if is_new or me != self.named:
+            fencing.name_sessions(me)
+            self.named = me
         BridgeProcess.objects.bulk_create(
             [BridgeProcess(owner_id=me, heartbeat_at=Now())],
             update_conflicts=True,
@@ -118,7 +127,10 @@ class BridgeRunner:
         return me
 
     def take_over(self, status: LinkStatus, me: int) -> None:
-        """Take over a link whose process is gone, unless another process is faster."""
+        """Take over a link whose process is gone, unless another process is faster.
+
+        It never waits for the row of the link: a process that hangs may hold it.
+        """
         link = (
             Link.objects.select_related(
                 "bridge", "source_factory__bridge", "target_factory__bridge"
@@ -130,8 +142,9 @@ class BridgeRunner:
             return
         with transaction.atomic():
             ours = LinkStatus.objects.filter(pk=status.pk, epoch=status.epoch)
-            if not ours.update(epoch=F("epoch") + 1, owner_id=me):
+            if not ours.select_for_update(skip_locked=True).exists():
                 return
+            ours.update(epoch=F("epoch") + 1, owner_id=me)
             if status.owner_id is not None:
                 take_back(link, status.owner_id)
         queues = DeadMessageQueue.objects.filter(bridge=link.bridge, enabled=True)
@@ -188,12 +201,16 @@ def look_at_others() -> None:
 
 def living(me: int) -> set[int]:
     """The processes that are alive: they hold their lock, and their heartbeat is
-    recent."""
+    recent. Those that hang are ended, and the rows of dead ones deleted."""
     with transaction.atomic():
         dead = set(sql.fetch("dead_owners", int, lock_class=processes.LOCK_CLASS))
+    every = set(BridgeProcess.objects.values_list("owner_id", flat=True))
     heard = BridgeProcess.objects.filter(heartbeat_at__gt=Now() - SILENCE)
-    found = set(heard.values_list("owner_id", flat=True))
-    return (found | {me}) - (dead - {me})
+    alive = {*heard.values_list("owner_id", flat=True), me} - (dead - {me})
+    for owner_id in every - alive - dead:
+        fencing.end_sessions(owner_id)
+    BridgeProcess.objects.filter(owner_id__in=every - alive).delete()
+    return alive
 
 
 def take_back(link: Link, owner_id: int) -> None:

@@ -4,7 +4,8 @@ A worker does if one runs, and the project has django-celery-beat, in whose tabl
 ``migrate`` writes the schedule of the tasks: other workers know nothing of the broker.
 
 Each dispatcher has one. An advisory lock lets one of them work at a time; a lock that
-is lost does no harm, as the work is safe to do twice.
+is lost does no harm, as the work is safe to do twice. So the database takes it from one
+that has not used its session for some seconds: it hangs, or one duty takes long.
 """
 
 from __future__ import annotations
@@ -17,27 +18,36 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 
+import psycopg
 from django.apps import apps
 from django.db import Error as DatabaseError
 from django.db import InterfaceError, connection
 from django.utils.module_loading import module_has_submodule
 
 from broker.housekeeping.work import BEAT_S, DUTIES, Duty
+from broker.queueing import processes
 from broker.queueing.processes import LOCK_CLASS, connect
+from broker.sql.fencing import HANGS_AFTER_S
 
 logger = logging.getLogger(__name__)
 
 HOUSEKEEPING = 0x424F  # first key of the advisory lock
-TURN_S = 10.0  # how long one turn lasts, and how long others wait for theirs
+TURN_S = 10.0  # how long one turn lasts
+WAIT_S = 1.0  # how long others wait until they look whether nobody has it
 STOPS_WITHIN_S = 5.0
-# A worker that is dead may still be registered; only one that lives holds its lock.
-TAKE = """
-SELECT CASE WHEN %s AND EXISTS (
+FREE = """
+SELECT NOT EXISTS (
+    SELECT FROM pg_locks
+    WHERE locktype = 'advisory' AND granted AND classid = %(housekeeping)s::int::oid
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+) AND NOT (%(is_scheduled)s AND EXISTS (
     SELECT FROM broker_owner JOIN pg_locks ON objid = id::bigint::oid
     WHERE kind = 'worker' AND locktype = 'advisory' AND granted
-      AND classid = %s::int::oid
+      AND classid = %(owners)s::int::oid
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-) THEN false ELSE pg_try_advisory_lock(%s::int, 0) END"""
+))"""
+LIMIT = f"SET idle_session_timeout = '{HANGS_AFTER_S}s'"
+TAKE = "SELECT pg_try_advisory_lock(%s::int, 0)"
 LEAVE = "SELECT pg_advisory_unlock(%s::int, 0)"
 NAME = "backout housekeeping"  # of the connection that holds the lock
 beside_pids: list[int] = []  # the process in which ``beside`` has started one
@@ -50,6 +60,7 @@ class Housekeeper:
         self.stopping = threading.Event()
         self.called: dict[int, float] = {}  # when each duty was last called
         self.others = of_applications()
+        self.session: psycopg.Connection | None = None  # holds the lock
         self.thread = threading.Thread(
             target=self.run, name="housekeeping", daemon=True
         )
@@ -73,31 +84,45 @@ class Housekeeper:
             except DatabaseError as error:
                 logger.warning("The housekeeping waits for the database: %s", error)
             connection.close()
-            self.stopping.wait(TURN_S)
+            self.stopping.wait(WAIT_S)
         connection.close()
 
     @contextmanager
     def taken(self) -> Iterator[bool]:
         """Take the turn for a block; whether it could be taken: nobody else does the
         housekeeping."""
-        is_scheduled = apps.is_installed("django_celery_beat")
+        if not is_free():
+            yield False
+            return
         with connection.wrap_database_errors, connect(NAME) as session:
-            parameters = [is_scheduled, LOCK_CLASS, HOUSEKEEPING]
-            mine = session.execute(TAKE, parameters).fetchone() == (True,)
+            session.execute(LIMIT)
+            mine = session.execute(TAKE, [HOUSEKEEPING]).fetchone() == (True,)
+            self.session = session if mine else None
             yield mine
-            if mine:  # at once, and not when the server sees that nobody is connected
-                session.execute(LEAVE, [HOUSEKEEPING])
+            if self.keeps_turn():  # at once, not when the server sees that nobody is
+                session.execute(LEAVE, [HOUSEKEEPING])  # connected
+            self.session = None
+
+    def keeps_turn(self) -> bool:
+        """Use the session of the lock, so that it is kept; False if it is lost."""
+        if self.session is not None:
+            try:
+                self.session.execute("SELECT")
+            except psycopg.Error:
+                self.session = None
+        return self.session is not None
 
     def turn(self) -> None:
-        """Do what is due, every second, for ten seconds.
+        """Do what is due, every second, for ten seconds, or until the lock is lost.
 
         Raises:
-            DatabaseError: the connection, and the lock with it, is lost.
+            DatabaseError: the connection is lost.
         """
         ends = time.monotonic() + TURN_S
-        while not self.stopping.is_set() and time.monotonic() < ends:
+        while self.keeps_turn() and time.monotonic() < ends:
             self.do_what_is_due()
-            self.stopping.wait(BEAT_S)
+            if self.stopping.wait(BEAT_S):
+                return
 
     def do_what_is_due(self) -> None:
         for place, duty in enumerate((*DUTIES, *self.others)):
@@ -112,6 +137,20 @@ class Housekeeper:
                 if not connection.is_usable():
                     raise InterfaceError("The connection is lost.") from error
             self.called[place] = now_s
+            self.keeps_turn()
+
+
+def is_free() -> bool:
+    """Whether nobody does the housekeeping: no other dispatcher has the lock, and no
+    worker that has the schedule is alive. A worker that is dead may still be
+    registered; only one that lives holds its lock."""
+    asked = {
+        "housekeeping": HOUSEKEEPING,
+        "owners": LOCK_CLASS,
+        "is_scheduled": apps.is_installed("django_celery_beat"),
+    }
+    (free,) = processes.ask(FREE, asked)
+    return bool(free)
 
 
 def beside() -> None:

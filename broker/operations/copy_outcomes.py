@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from django.db import transaction
 from django.db.models import Q
 
 from broker import sql
@@ -24,6 +23,7 @@ from broker.operations import error_history, item_state
 from broker.operations.item_state import ItemEntry
 from broker.operations.items import Item, Reach
 from broker.sql import database_now
+from broker.sql.fencing import short_transaction
 
 Fate = OperationItem.Fate
 
@@ -181,7 +181,7 @@ def left(now: datetime | None = None) -> Left:
     return Left(*sql.fetch_one("operations_left", now=now))
 
 
-@transaction.atomic
+@short_transaction()
 def settle(
     operation_id: int, *, limit: int = SWEEP, now: datetime | None = None
 ) -> int:

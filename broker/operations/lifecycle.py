@@ -21,6 +21,7 @@ from broker.operations.executors import do
 from broker.operations.undo_plans import copy_items, plan_undo
 from broker.operations.undoing import take_back
 from broker.sql import database_now
+from broker.sql.fencing import short_transaction
 
 State = Operation.State
 
@@ -154,7 +155,7 @@ def step(operation_id: int, *, limit: int = BATCH, now: datetime | None = None) 
     allows no message now, if it is paused, or while it watches a trial. If a process
     dies, its uncommitted items are processed by the next step, in any process.
     """
-    with logs.bound(operation=operation_id), transaction.atomic():
+    with logs.bound(operation=operation_id), short_transaction():
         return make_step(operation_id, limit, now)
 
 

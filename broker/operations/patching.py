@@ -27,6 +27,7 @@ from broker.operations.items import Item, note, planned
 from broker.operations.outcomes import Outcome
 from broker.security import redaction
 from broker.security.authorities import Principal
+from broker.sql.fencing import short_transaction
 
 Kind, State, Status = Operation.Kind, Operation.State, OperationItem.Status
 PATCHABLE = (Kind.RESUBMIT, Kind.MOVE)
@@ -102,7 +103,7 @@ def require_plan(operation_id: int) -> Operation:
     return found
 
 
-@transaction.atomic
+@short_transaction()
 def look(operation_id: int, *, limit: int = CHUNK) -> int:
     """Test the patch of a plan on its next items; return the number of items.
 

@@ -26,6 +26,7 @@ from broker.models import Act, AuditRecord, Queue
 from broker.queueing import notifications
 from broker.security import audit, authorities
 from broker.sql import database_now
+from broker.sql.fencing import short_transaction
 
 HOUSEKEEPING = audit.Actor(AuditRecord.Actor.SYSTEM, "housekeeping")
 
@@ -64,7 +65,7 @@ def resume(queue: str, *, user: authorities.Principal = None, reason: str = "") 
     return switch(authorized(queue, user), user, reason, paused=False)
 
 
-@transaction.atomic
+@short_transaction()
 def resume_due(*, limit: int) -> int:
     """Resume queues whose pauses have ended, at most ``limit``; return their number.
 

@@ -24,6 +24,7 @@ from broker.models import Act, RecurringMessage
 from broker.queueing.put import Receipt, put
 from broker.security import audit, authorities
 from broker.sql import database_now
+from broker.sql.fencing import short_transaction
 
 NAME, DUE = "backout_schedule", "backout_due_at"  # properties of what is put
 PLAN = ["next_at", "last_at", "last_message_id", "problem"]
@@ -37,7 +38,7 @@ def put_due(*, limit: int, now: datetime | None = None) -> int:
     return done
 
 
-@transaction.atomic
+@short_transaction()
 def put_next_due(now: datetime) -> bool:
     """Put one message that is due; return False if there is none that no other process
     has locked."""

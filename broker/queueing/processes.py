@@ -15,10 +15,11 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from typing import Any, LiteralString
 
 import psycopg
 from django.conf import settings
@@ -29,8 +30,9 @@ from django.db import connection
 from broker.errors import PoolerHasLocks
 from broker.models import ClientConnection, ClientEndpoint, ConnectionConsumer
 from broker.models import Owner as OwnerRow
+from broker.sql.fencing import OWNERS
 
-LOCK_CLASS = 0x424B  # first key of the two-key advisory locks
+LOCK_CLASS = OWNERS  # first key of the two-key advisory locks
 HEARTBEAT_S = 3.0
 NAME = "backout owner"  # of the connections that hold these locks
 STARTING = 0  # second key of the lock of a process that starts; no owner has this id
@@ -48,7 +50,10 @@ SELECT FROM pg_stat_activity
 WHERE pid = %s AND backend_start = %s AND datname = current_database()"""
 # What is done when the first process of the broker starts.
 AT_START: list[Callable[[], object]] = []
-NOT_OURS = ("cursor_factory", "context", "prepare_threshold", "pool")
+NOT_OURS = (
+    *("cursor_factory", "context", "prepare_threshold", "pool"),
+    "application_name",  # ``NAME`` tells these connections
+)
 
 _lock = threading.Lock()
 _current: Owner | None = None
@@ -95,6 +100,19 @@ def renew(kind: str = "application") -> bool:
         close(_current)
         _current = register(kind, starts=starts)
         return True
+
+
+def ask(query: LiteralString, parameters: Mapping[str, Any]) -> Any:
+    """The first row of a query on the connection of this process's lock, which is at
+    hand in each thread.
+
+    Raises:
+        django.db.Error: the database does not answer.
+    """
+    current()
+    with _lock, connection.wrap_database_errors:
+        assert _current is not None, "it is registered"
+        return _current.session.execute(query, parameters).fetchone()
 
 
 class Heartbeat:

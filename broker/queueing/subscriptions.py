@@ -37,6 +37,7 @@ from broker.models import (
 )
 from broker.queueing.processes import current
 from broker.queueing.transfer import Record, TakenEntry, end
+from broker.sql.fencing import short_transaction
 
 CHUNK = 1000
 DURABLE, NONDURABLE = "SYSTEM.MANAGED.DURABLE.", "SYSTEM.MANAGED.NDURABLE."
@@ -275,7 +276,7 @@ def end_dead(*, limit: int, now: datetime | None = None) -> bool:
     Returns:
         Whether a subscription or an entry was ended; then there may be more.
     """
-    with transaction.atomic():
+    with short_transaction():
         dead = sql.fetch("dead_subscriptions", int)
         found = Subscription.objects.filter(pk__in=dead).order_by("pk")
         lockable = found.select_for_update(of=("self",), skip_locked=True)

@@ -18,6 +18,7 @@ from broker.models import Act, AddressSetting, Discarded, Kind, Message, Queue
 from broker.queueing.limits import refusal_now
 from broker.queueing.transfer import Record, TakenEntry, columns, end, put_back
 from broker.security import audit, authorities
+from broker.sql.fencing import short_transaction
 
 Entry = tuple[int, int]  # message id and queue id
 NAMED = 100  # most messages that the audit names in one act
@@ -274,7 +275,7 @@ def note_restored(
     audit.record(Act.RESTORE, queue, by=by, reason=why, detail=detail)
 
 
-@transaction.atomic
+@short_transaction()
 def empty_due(*, limit: int, now: datetime | None = None) -> int:
     """Delete messages whose retention is over, with their bodies; return the number
     deleted."""

@@ -26,6 +26,7 @@ from broker.errors.mq_codes import Feedback
 from broker.models import AddressSetting, DeadLetter, Kind, Message, Place, Queue
 from broker.queueing.report_messages import send_all
 from broker.queueing.transfer import Record, TakenEntry, copy, end
+from broker.sql.fencing import short_transaction
 
 logger = logging.getLogger(__name__)
 
@@ -55,10 +56,10 @@ SCANS = Scans()
 def expire(*, limit: int, now: datetime | None = None) -> int:
     """End expired entries, at most ``limit`` ready and ``limit`` delayed; return the
     larger number."""
-    with transaction.atomic():
+    with short_transaction():
         ready = sql.fetch("take_expired_ready", TakenEntry, limit=limit, now=now)
         end_expired(ready, Place.READY, now=now)
-    with transaction.atomic():
+    with short_transaction():
         delayed = sql.fetch("take_expired_delayed", TakenEntry, limit=limit, now=now)
         end_expired(delayed, Place.DELAYED, now=now)
     return max(len(ready), len(delayed))

@@ -22,6 +22,7 @@ from broker import sql
 from broker.config.address_settings import merge
 from broker.models import AddressSetting, Operation, OperationItem, Watermark
 from broker.settlement.discards import forget
+from broker.sql.fencing import short_transaction
 
 READER = "retention "  # readers of the journal; the retention in seconds follows
 START = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
@@ -107,7 +108,7 @@ def register(retentions_s: list[int]) -> None:
     readers.exclude(reader__in=names).delete()
 
 
-@transaction.atomic
+@short_transaction()
 def step(
     retention_s: int, retentions: Retentions, now: datetime | None = None
 ) -> int | None:

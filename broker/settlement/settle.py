@@ -23,6 +23,7 @@ from broker.settlement.backout import redeliver_unit, settle_as
 from broker.settlement.confirmations import confirm
 from broker.settlement.outcomes import BackOut, Failure, Outcome, Reject, Release
 from broker.settlement.redelivery_policy import Disposition
+from broker.sql.fencing import short_transaction
 
 DIED = "The consumer's process ended before its unit of work did."
 OVERDUE = "The consumer did not end its unit of work in time."
@@ -314,7 +315,7 @@ def back_out_overdue(*, limit: int, now: datetime | None = None) -> int:
     Returns:
         The number of units of work, at most ``limit``.
     """
-    with transaction.atomic():
+    with short_transaction():
         dead = sql.fetch("dead_owners", int, lock_class=processes.LOCK_CLASS)
         overdue = sql.fetch(
             "overdue", id_and_reason, dead_owners=dead, limit=limit, now=now

@@ -12,10 +12,11 @@ from datetime import datetime
 
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
-from django.db import connection, transaction
+from django.db import connection
 
 from broker.queueing import journal
 from broker.security import authorities
+from broker.sql.fencing import short_transaction
 from dashboards.live import attention, depths, link_status, samples, trends
 
 # the Redis key of the last published numbers, by queue id
@@ -58,7 +59,7 @@ def is_due() -> bool:
     return is_watched() or samples.is_late(UNWATCHED_EVERY_S)
 
 
-@transaction.atomic
+@short_transaction()
 def publish(now: datetime | None = None) -> None:
     """Query the numbers, compare them with the last ones, and publish the difference.
 

@@ -230,7 +230,9 @@ OTHER = """
 from django.contrib.auth.models import User
 from broker.amqp.clients import registry_rows as rows
 from broker.models import ClientConnection
-rows.begin()
+from broker.queueing import processes
+processes.HEARTBEAT_S = 0.5
+processes.Heartbeat(rows.KIND).start()
 row = ClientConnection(container_id="unique", user_id=None, mechanism="PLAIN",
     host="elsewhere", is_encrypted=False)
 print(rows.enter(row, is_alone=True), flush=True)

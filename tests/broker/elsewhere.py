@@ -153,8 +153,8 @@ def is_served(other: Process) -> bool:
     """Whether the server has a process for another that ``process`` has begun."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = %s"
-            " AND datname = current_database())",
+            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname ="
+            " current_database() AND application_name ~ ('^' || %s || '( |$)'))",
             [f"process {other.pid}"],
         )
         return bool(cursor.fetchone()[0])

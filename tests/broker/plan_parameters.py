@@ -158,6 +158,12 @@ ONE_LIMIT = {
     "takes": timedelta(seconds=1),
     "slack": timedelta(seconds=1),
 }
+ONE_OWNER = {
+    "owner_id": 1,
+    "owners": [1],
+    "owner_kind": "listener",
+    "mark": " [backout 1]",
+}
 ONE_PART = {"fields": ["{}"], "most_bytes": 1000}
 ONE_NOTE = {"annotations": "{}", "most": 1000}
 ONE_REPAIR = {
@@ -197,6 +203,7 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
         | ONE_PART
         | ONE_NOTE
         | ONE_LIMIT
+        | ONE_OWNER
         | TASKS
         | arrays
     )

@@ -18,6 +18,7 @@ from broker.amqp.interfaces import Snapshot
 from broker.models import Queue
 from broker.models.clients import ClientConnection, ClientEndpoint
 from broker.queueing import processes
+from broker.sql import fencing
 
 KIND = "listener"  # the kind of owner that a listener is
 CONTAINERS = 0x424C  # the first key of the advisory locks on container ids
@@ -72,7 +73,7 @@ def enter(row: ClientConnection, *, is_alone: bool) -> bool:
         False if another process has it; then nothing is written.
     """
     row.owner_id = processes.current(KIND)
-    with transaction.atomic():
+    with fencing.short_transaction():
         if is_alone and is_elsewhere(row):
             return False
         row.save(force_insert=True)
@@ -96,12 +97,14 @@ def is_elsewhere(row: ClientConnection) -> bool:
 
 
 def living(owner_ids: Iterable[int]) -> list[int]:
-    """The owners whose processes are alive, as they hold their advisory locks."""
+    """The owners whose processes are alive, as they hold their advisory locks. One that
+    hangs is ended: its clients must not be kept from another one."""
     if not (asked := list(owner_ids)):
         return []
     with connection.cursor() as cursor:
         cursor.execute(HELD, [processes.LOCK_CLASS, asked])
-        return [owner_id for (owner_id,) in cursor.fetchall()]
+        held = {owner_id for (owner_id,) in cursor.fetchall()}
+    return list(held - fencing.end_hanging(held, KIND))
 
 
 def hold(row: ClientEndpoint, gone: Sequence[int]) -> bool:
@@ -117,7 +120,7 @@ def hold(row: ClientEndpoint, gone: Sequence[int]) -> bool:
         False if another endpoint has the queue exclusively, or this one is to be
         exclusive and there are others, or the queue is gone; then nothing is written.
     """
-    with transaction.atomic():
+    with fencing.short_transaction():
         delete(Q(pk__in=gone))
         queues = Queue.objects.select_for_update(no_key=True)
         queue = queues.filter(pk=row.queue_id or 0).first()
@@ -151,7 +154,7 @@ def write(now: Round) -> CloseRequests:
     """
     if processes.renew(KIND) and now.everything is None:
         raise OwnerChanged
-    with transaction.atomic():
+    with fencing.short_transaction():
         remove(now)
         if now.everything is not None:
             restore(now.everything)

@@ -12,8 +12,6 @@ from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from django.db import transaction
-
 from broker import sql
 from broker.models import Held, HistorySample, HistoryTotals, Kind, LinkStatus, Place
 from broker.monitoring import wait_times
@@ -31,6 +29,7 @@ from broker.monitoring.history.packing import (
     unpacked,
 )
 from broker.sql import database_now
+from broker.sql.fencing import short_transaction
 
 PERIOD_S = levels.LEVELS[0].period_s
 UNCHANGED_S = 60  # while nothing changes, a sample after so many seconds
@@ -40,7 +39,7 @@ DEPTH_OF = {Place.READY: READY, Place.CLAIMED: IN_FLIGHT, Place.DELAYED: DELAYED
 FIRST_TIME = FIELDS.index(TIMES[0])
 
 
-@transaction.atomic
+@short_transaction()
 def sample(now: datetime | None = None) -> bool:
     """Store a sample of the present period, if something changed since the last one.
 

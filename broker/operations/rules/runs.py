@@ -40,6 +40,7 @@ from broker.operations.rules.targets import Target, target_of
 from broker.queueing import limits
 from broker.security import authorities
 from broker.sql import database_now
+from broker.sql.fencing import short_transaction
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ def due() -> list[int]:
     return list(on.order_by("pk").values_list("pk", flat=True))
 
 
-@transaction.atomic
+@short_transaction()
 def run(table_id: int, *, limit: int = BATCH, now: datetime | None = None) -> int:
     """Apply the rules of a table to the next letters of its queue; return how many.
 

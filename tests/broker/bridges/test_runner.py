@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from django.db import OperationalError, connection
@@ -17,6 +19,7 @@ from broker.bridges.providers import local
 from broker.bridges.states import Command
 from broker.bridges.ways.here import Here
 from broker.models import (
+    BridgeProcess,
     Claim,
     Link,
     LinkState,
@@ -26,10 +29,15 @@ from broker.models import (
     UnitOfWork,
 )
 from broker.queueing.processes import LOCK_CLASS
-from broker.queueing.put import put
+from broker.queueing.put import NewMessage, put, put_many
 from tests.broker.bridges.linking import dead, make_link, make_queues, status, taken
-from tests.broker.bridges.running import bridge_process, until_sent, until_state
-from tests.broker.elsewhere import Background
+from tests.broker.bridges.running import (
+    SCRIPT,
+    bridge_process,
+    until_sent,
+    until_state,
+)
+from tests.broker.elsewhere import Background, process
 from tests.console.until import until
 from tests.make import make_setting
 
@@ -227,6 +235,50 @@ def test_a_frozen_process_that_wakes_does_no_harm() -> None:
         until_sent(link, 100, seconds=10)
         until(lambda: not held(runs.pid))
     assert [one.body for one in taken("booked")] == [b"%d" % n for n in range(100)]
+
+
+FREEZES = """
+import signal, time
+from broker.bridges.ways.here import UnitOfWork
+carry_out = UnitOfWork.carry_out
+def freeze(self):
+    carry_out(self)
+    UnitOfWork.carry_out = carry_out
+    os.kill(os.getpid(), signal.SIGSTOP)
+    time.sleep(0.1)  # the signal may stop another thread first
+UnitOfWork.carry_out = freeze
+"""
+
+
+def test_a_process_that_is_frozen_in_a_transaction_is_not_waited_for() -> None:
+    """The healthy one goes on with its own links, takes the other's over, and keeps
+    them when the frozen one wakes, whose transaction changes nothing."""
+    link = new_link()
+    with process(FREEZES + SCRIPT) as first:
+        until_state(link, STARTED)
+        put_many([NewMessage("orders", b"one %d" % n) for n in range(3)])
+        until(lambda: is_stopped(first.pid))
+        with bridge_process() as second:
+            began = time.monotonic()
+            put_many([NewMessage("orders", b"two %d" % n) for n in range(3)])
+            until_sent(link, 6, seconds=5)
+            assert time.monotonic() - began < 5
+            assert owner_pid(link) == second.pid
+            assert BridgeProcess.objects.count() == 1
+
+            first.send_signal(signal.SIGCONT)
+            until(lambda: BridgeProcess.objects.count() == 2)
+            put_many([NewMessage("orders", b"three %d" % n) for n in range(3)])
+            until_sent(link, 9)
+            assert owner_pid(link) == second.pid
+            assert status(link).epoch == 2
+    expected = [b"%s %d" % (w, n) for w in (b"one", b"two", b"three") for n in range(3)]
+    assert [one.body for one in taken("booked")] == expected
+
+
+def is_stopped(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    return stat.rpartition(")")[2].split()[0] == "T"
 
 
 def test_what_was_got_before_the_database_was_away_keeps_its_place(
