@@ -26,10 +26,10 @@ SAME := import filecmp, sys; sys.exit(not filecmp.cmp(*sys.argv[1:], shallow=Fal
 AWAY := The index does not answer: the pins were not checked.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test lint audit types bench spec docs venv runtime development
+.PHONY: help setup run demo test versions lint audit types bench spec docs venv runtime development
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
 setup: runtime ## Install what the console needs, without starting it
 	@$(PY) -m compileall -qq -j 0 .venv/lib || true  # services may not write there
@@ -43,6 +43,9 @@ demo: runtime ## The same with traffic, made from the files in DIR if it is give
 test: development ## Run the tests; ARGS="-k redelivery" chooses
 	@$(if $(findstring not browser,$(ARGS)),,$(PY) -m tests.tools.chromium)
 	@$(BYTECODE) $(PY) -m pytest --dist worksteal $(foreach n,$(TESTERS),$(TESTER)) $(ARGS)
+
+versions: development ## Test each pair of Python and Django; ARGS="3.12-6.1" chooses
+	@$(OWN_VAR) $(PY) -m tests.tools.versions $(ARGS)
 
 lint: development ## Check style, layers, templates and migrations
 	$(PY) -m ruff check .

@@ -13,7 +13,7 @@ import environ
 from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 
-from console.runtime import socket_paths
+from console.runtime import mail_settings, socket_paths
 from console.runtime.directories import (
     BASE_DIR,
     SECRET_KEY_FILE,
@@ -147,8 +147,7 @@ FILE_UPLOAD_HANDLERS = [
 ]
 
 # Mail of alerts, as smtp+tls://user:password@host:587.
-vars().update(env.email_url("EMAIL_URL", default="smtp://localhost:25"))
-EMAIL_TIMEOUT = 10
+vars().update(mail_settings.of(env.email_url("EMAIL_URL", default=mail_settings.HERE)))
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", default="backout@localhost")
 
 LANGUAGE_CODE = "en"

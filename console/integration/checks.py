@@ -123,7 +123,8 @@ def tasks_can_run(**_: Any) -> Iterator[CheckMessage]:
     if not apps.is_installed("django_celery_beat"):
         yield Error(
             "BACKOUT_CELERY_APP is set, but the tables of its schedule are missing.",
-            hint="Add django_celery_beat to INSTALLED_APPS, and migrate.",
+            hint="Install backout[celery], add django_celery_beat to INSTALLED_APPS,"
+            " and migrate.",
             id="console.E009",
         )
 

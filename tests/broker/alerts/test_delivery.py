@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from environ import Env
 from pytest_django import Settings
 
 from broker import sql
@@ -22,6 +23,7 @@ from broker.models import Alert, AlertRule, AlertTarget, Claim, Delayed
 from broker.queueing import delayed
 from broker.settlement import settle
 from broker.sql import database_now
+from console.runtime import mail_settings
 from tests.broker.alerts import receivers
 from tests.broker.alerts.making import SECRET, empty, make_firing, make_target, told
 from tests.broker.alerts.receivers import Receiver
@@ -50,8 +52,9 @@ def receiver() -> Iterator[Receiver]:
 @pytest.fixture
 def mail(settings: Settings) -> Iterator[Receiver]:
     with receivers.smtp() as one:
-        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", one.port
+        found = Env.email_url_config(f"smtp://127.0.0.1:{one.port}")
+        for name, value in mail_settings.of(found).items():
+            setattr(settings, name, value)
         settings.DEFAULT_FROM_EMAIL = "Backout <backout@example.org>"
         yield one
 
