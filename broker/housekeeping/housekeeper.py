@@ -61,17 +61,21 @@ class Housekeeper:
         self.called: dict[int, float] = {}  # when each duty was last called
         self.others = of_applications()
         self.session: psycopg.Connection | None = None  # holds the lock
+        self.thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start; maybe in a fork of the process that made this object. From Python 3.13
+        on, a thread that was made before a fork cannot be started after it."""
         self.thread = threading.Thread(
             target=self.run, name="housekeeping", daemon=True
         )
-
-    def start(self) -> None:
         self.thread.start()
 
     def stop(self) -> None:
         """Stop. What does not end soon ends with the process, and is rolled back."""
         self.stopping.set()
-        self.thread.join(STOPS_WITHIN_S)
+        if self.thread is not None:
+            self.thread.join(STOPS_WITHIN_S)
 
     def run(self) -> None:
         while not self.stopping.is_set():

@@ -52,6 +52,7 @@ def test_what_is_due_is_done_until_the_dispatcher_stops(transactional_db: None) 
         until(lambda: journal.depths()[orders.pk].total == 0)
     finally:
         mine.stop()
+    assert mine.thread is not None
     assert not mine.thread.is_alive()
 
 

@@ -50,7 +50,7 @@ def connection() -> Any:
     from Django 6.1 on, or the settings ``EMAIL_…``."""
     if VERSION < (6, 1):
         return get_connection(timeout=settings.EMAIL_TIMEOUT or TIMEOUT_S)
-    found = mailers.default
+    found: Any = mailers.default
     if getattr(found, "timeout", TIMEOUT_S) is None:
         found.timeout = TIMEOUT_S
     return found

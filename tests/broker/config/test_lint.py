@@ -198,8 +198,8 @@ def test_advice_is_few_queries_however_many_queues(
         make_queue(f"q{number}", backout_threshold=1)
         make_queue(f"calm{number}")
 
-    def from_db(model: type[Queue], *row: Any) -> Queue:
-        queue = Model.from_db.__func__(model, *row)  # type: ignore[attr-defined]
+    def from_db(model: type[Queue], *row: Any, **how: Any) -> Queue:
+        queue = Model.from_db.__func__(model, *row, **how)  # type: ignore[attr-defined]
         assert isinstance(queue, Queue)
         read.append(queue.name)
         return queue
