@@ -16,6 +16,7 @@ from broker.client.dispatch import handlers
 from broker.declarations import apply, converters, documents, plan, read
 from console.accounts.declaring import KINDS
 from tests.broker.bridges.config.jmsbridge_documents import DOCUMENT
+from tests.broker.declarations.test_activemq import WHOLE as ACTIVEMQ
 from tests.broker.declarations.test_converters import ARTEMIS, MQSC, RABBITMQ
 from tests.console.commanding import run
 
@@ -26,6 +27,7 @@ BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.M | re.S)
 FILES = {
     "definitions.json": json.dumps(RABBITMQ),
     "broker.xml": ARTEMIS,
+    "activemq.xml": ACTIVEMQ,
     "queues.mqsc": MQSC,
     "shops.xml": DOCUMENT,
 }
@@ -34,6 +36,7 @@ SHOWN = {  # what our blocks print, and how many of them run
     "celery": (3, ["Booked for customer 7"]),
     "rabbitmq": (2, ["Got {}"]),
     "artemis": (2, ["Booked seven apples"]),
+    "activemq": (2, []),
     "ibm-mq": (
         4,
         [

@@ -7,8 +7,18 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
+
+from broker.config.not_here import (
+    CONSUMERS,
+    GROUPS,
+    KEEPS_ALL,
+    ON_DISK,
+    SLOW,
+    UNKNOWN,
+    NotHere,
+    rows,
+)
 
 ELEMENTS = {  # elements of Artemis, by field of an address setting
     "dead_letter_address": "dead-letter-address",
@@ -34,31 +44,11 @@ ELEMENTS = {  # elements of Artemis, by field of an address setting
 FIELDS = {element: name for name, element in ELEMENTS.items()}
 
 
-class NotHere(NamedTuple):
-    """What is not kept here."""
-
-    why: str  # with what to do, as a sentence
-    same: frozenset[str] = frozenset()  # values that say what is so here anyway
-
-
-UNKNOWN = NotHere("It is not known here; nothing was made of it.")
-ON_DISK = (
-    "All messages are on the disk here, so there is no paging. To limit a queue, give"
-    " it a max_depth: a put to a full queue is refused."
-)
 DECLARED = (
     "Addresses and queues are declared here, and stay. Declare those that are made"
     " there when somebody names them."
 )
-KEEPS_ALL = "A queue keeps each message here until it is consumed, expires or dies."
-GROUPS = "There are no message groups here. For order, let one consumer get."
-CONSUMERS = "There is no such rule for consumers here: decide how many you start."
-SLOW = "Slow consumers are not disconnected here. Make an alert on depth or age."
 METERED = "It concerns management. See docs/metrics.md and docs/rest.md."
-
-
-def rows(why: str, names: Iterable[str], *same: str) -> Iterator[tuple[str, NotHere]]:
-    return ((name, NotHere(why, frozenset(same))) for name in names)
 
 
 OTHERS: Mapping[str, NotHere] = dict([

@@ -14,6 +14,7 @@ from broker.client import put
 from broker.declarations import documents, plan
 from broker.models import Discarded, Queue
 from console.accounts.declaring import KINDS
+from tests.broker.declarations.test_activemq import WHOLE as ACTIVEMQ
 from tests.broker.declarations.test_converters import ARTEMIS, MQSC, RABBITMQ
 from tests.console.commanding import run
 
@@ -24,6 +25,7 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", PAGE.read_text(), re.M | re.S)
 FILES = {
     "definitions.json": json.dumps(RABBITMQ),
     "broker.xml": ARTEMIS,
+    "activemq.xml": ACTIVEMQ,
     "queues.mqsc": MQSC,
 }
 CODES = {"--plan": 4}  # exit code of a command with this option

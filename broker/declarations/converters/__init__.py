@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from broker.declarations.converters import artemis, mqsc, rabbitmq
+from broker.declarations.converters import activemq, artemis, mqsc, rabbitmq
 from broker.declarations.converters.converted import Converted
 from broker.declarations.converters.recognizing import require_form, text_of
 from broker.declarations.documents import write
@@ -15,6 +15,7 @@ LARGEST_BYTES = 2**24  # of a file; what is made of it is far smaller
 FORMS: Mapping[str, Callable[[str], Converted]] = {
     "rabbitmq": rabbitmq.convert,
     "artemis": artemis.convert,
+    "activemq": activemq.convert,
     "mqsc": mqsc.convert,
 }
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from broker.config import artemis_patterns, placeholders
+from broker.config import artemis_patterns
 from broker.config.artemis_xml import settings_of
 from broker.config.documents import defined
-from broker.config.xml_tree import INCLUDED, Element, inventory, is_include, parsed
+from broker.config.xml_tree import Element, parsed
 from broker.declarations.converters import artemis_queues, artemis_rights
 from broker.declarations.converters.artemis_core import EACH, convert_core
 from broker.declarations.converters.converted import Converted
+from broker.declarations.converters.xml_parts import begun
 from broker.declarations.kinds import SETTING
 from broker.formats.wildcards import Syntax, configured
 
@@ -38,12 +39,7 @@ def convert(text: str) -> Converted:
         WrongSettings: it is no XML, or declares entities.
     """
     root = parsed(text)
-    filled = list(placeholders.fill(root))
-    found = Converted(inventory(root))
-    for path, why in filled:
-        found.parts.name(why, path)
-    for element in root.everything():
-        look_at(element, found)
+    found = begun(root, EMPTY)
     syntax = tell_syntax(root, found)
     for name, read in READERS.items():
         first = next(root.named(name), None)
@@ -53,20 +49,6 @@ def convert(text: str) -> Converted:
     if core is not None:
         convert_core(core, READERS, found)
     return found
-
-
-def look_at(element: Element, found: Converted) -> None:
-    """Tell what is the same for all elements: includes, schemas, empty groups."""
-    if is_include(element):
-        found.parts.name(INCLUDED, element.path)
-    elif element.name in EMPTY and element.path in found.parts.paths:
-        found.parts.default(element.path)
-    found.parts.default(*map(element.at, filter(is_of_schema, element.attributes)))
-
-
-def is_of_schema(attribute: str) -> bool:
-    """Whether an attribute says only where the schema of the document is."""
-    return attribute.startswith("{http://www.w3.org/2001/XMLSchema-instance}")
 
 
 def tell_syntax(root: Element, found: Converted) -> Syntax:

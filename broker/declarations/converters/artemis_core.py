@@ -10,10 +10,22 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from broker.config import defaults, placeholders
-from broker.config.artemis_elements import NotHere, rows
+from broker.config.not_here import (
+    CLIENTS,
+    CLUSTER,
+    CODE,
+    ENDPOINT,
+    LINK,
+    MANAGED,
+    PROCESS,
+    STORE,
+    WHO,
+    NotHere,
+    rows,
+)
 from broker.config.xml_tree import Element, value_of
-from broker.declarations.converters.artemis_queues import sort_out
 from broker.declarations.converters.converted import Converted
+from broker.declarations.converters.xml_parts import sort_out
 from broker.declarations.documents import toml
 
 Value = Callable[[Any], Any]
@@ -34,21 +46,6 @@ SETTINGS: Mapping[str, tuple[str, type, Value]] = {  # of Django, by element
     ),
     "max-disk-usage": ("BACKOUT_DISK_FULL_PERCENT", int, lambda used: 100.0 - used),
 }  # fmt: skip
-STORE = "PostgreSQL keeps the messages here; there is nothing to do."
-PROCESS = "It concerns the processes of the other broker; there is nothing to do."
-CLUSTER = (
-    "All processes share one database here, and PostgreSQL is replicated: see"
-    " docs/deployment.md."
-)
-MANAGED = "See docs/metrics.md, docs/rest.md and docs/console.md."
-WHO = "Users and their rights are those of Django: see docs/rights.md."
-LINK = "Make it a link of a bridge (docs/bridges.md)."
-CODE = "It is Java. See docs/transformers.md, and handlers in docs/tutorial.md."
-CLIENTS = "Clients connect by AMQP 1.0, or HTTP: see docs/amqp.md and docs/rest.md."
-ENDPOINT = (
-    "Set BROKER_AMQP_HOST and BROKER_AMQP_PORT; for TLS, BROKER_AMQP_CERTIFICATE. A"
-    " client with another protocol needs an AMQP 1.0 client (docs/amqp.md)."
-)
 PREFIXED = (
     "Clients write a prefix before a name there, which says queue or topic. Here they"
     " use the name alone, and the capability queue or topic (docs/amqp.md)."

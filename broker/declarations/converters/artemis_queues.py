@@ -11,23 +11,16 @@ import re
 from collections.abc import Mapping
 
 from broker.config import placeholders
-from broker.config.artemis_elements import (
-    CONSUMERS,
-    GROUPS,
-    KEEPS_ALL,
-    UNKNOWN,
-    NotHere,
-    rows,
-)
+from broker.config.not_here import CONSUMERS, GROUPS, KEEPS_ALL, NotHere, rows
 from broker.config.xml_tree import Element
 from broker.declarations.converters.converted import Converted
+from broker.declarations.converters.xml_parts import fault_of_name, has_name, sort_out
 from broker.declarations.kinds import ADDRESS, QUEUE
 from broker.errors.messages import InvalidSelector
 from broker.formats.inventory import Path
 from broker.formats.selectors.parsing import parse
 from broker.formats.wildcards import Syntax
 
-LONGEST_NAME = 255
 ROUTED = ("anycast", "multicast")
 # Identifiers of Artemis' own filters that are headers of JMS, outside of texts.
 CORE = re.compile(r"'(?:[^']|'')*'|\bAMQ[A-Za-z]+\b")
@@ -149,19 +142,6 @@ def convert_topic(topic: Element, prefix: str, found: Converted) -> None:
         found.of(ADDRESS, prefix + topic.attributes["name"], source=topic.at("name"))
 
 
-def sort_out(
-    table: Mapping[str, NotHere], name: str, text: str, path: Path, found: Converted
-) -> None:
-    """Tell why a part is not kept, unless it says what is so anyway."""
-    known = table.get(name, UNKNOWN)
-    if text.lower() in known.same and path in found.parts.paths:
-        found.parts.default(path)
-    elif text.lower() in known.same:
-        found.parts.default(*(one for one in found.parts.paths if one[:-1] == path))
-    else:
-        found.parts.name(known.why, path)
-
-
 def select(
     part: Element, values: dict[str, object], found: Converted, *, of_core: bool
 ) -> None:
@@ -195,22 +175,3 @@ def header(match: re.Match[str]) -> str:
     if word not in HEADERS:
         raise ValueError(f"There is no header {word} here.")
     return HEADERS[word]
-
-
-def has_name(element: Element, found: Converted) -> bool:
-    """Whether an element has a name that can be one here; if not, it is named."""
-    why = fault_of_name(element.attributes.get("name", ""))
-    if why:
-        found.parts.name(f"{why} It is left out.", element.path)
-    return not why
-
-
-def fault_of_name(name: str) -> str:
-    """Why a name cannot be one here, as a sentence; empty: it can."""
-    if placeholders.is_open(name):
-        return placeholders.UNKNOWN
-    if not name.strip():
-        return "It has no name."
-    if not name.isprintable() or len(name) > LONGEST_NAME:
-        return f"A name has at most {LONGEST_NAME} characters, all of which are seen."
-    return ""

@@ -20,7 +20,7 @@ FORMS: Mapping[str, str] = {
 BEFORE_ROOT = r"(?:\s++|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\])?[^>]*>)*+"
 ROOT = re.compile(rf"{BEFORE_ROOT}<(?:[\w.-]+:)?([\w.-]+)", re.S)
 ROOTS = {
-    **dict.fromkeys(("broker", "beans"), "activemq"),
+    **dict.fromkeys(("broker", "beans", "blueprint"), "activemq"),
     **dict.fromkeys(
         (
             *("configuration", "core", "addresses", "address-settings", "queues"),

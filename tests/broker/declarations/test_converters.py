@@ -236,7 +236,7 @@ def test_a_file_that_cannot_be_read_is_refused(form: str, text: str) -> None:
 
 
 def test_there_is_a_test_for_each_form() -> None:
-    assert set(FORMS) == {"rabbitmq", "artemis", "mqsc"}
+    assert set(FORMS) == {"rabbitmq", "artemis", "activemq", "mqsc"}
 
 
 @pytest.fixture

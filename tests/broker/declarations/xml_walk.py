@@ -10,8 +10,7 @@ from xml.etree import ElementTree as Xml
 from broker.declarations import read
 from broker.declarations.converters import converted, in_toml
 from broker.declarations.converters import read as read_form
-
-SCHEMA = "{http://www.w3.org/2001/XMLSchema-instance}"
+from broker.errors.settings import WrongSettings
 
 
 def said(element: Xml.Element) -> str:
@@ -51,7 +50,11 @@ def of(form: str, root: Xml.Element | str) -> converted.Converted:
 
 
 def toml(form: str, root: Xml.Element | str) -> str:
-    """What a file becomes, without the numbers of lines and the counts."""
-    text = in_toml(of(form, root), form, source="file")
+    """What a file becomes, without the numbers of lines and the counts; or why it is
+    refused."""
+    try:
+        text = in_toml(of(form, root), form, source="file")
+    except WrongSettings as error:
+        return str(error)
     read(text)
     return re.sub(r"line \d+, |\d[\d,]* (parts read|taken over|named|as by)", "", text)
