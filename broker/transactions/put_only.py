@@ -51,15 +51,18 @@ def watch(work: PutOnly) -> None:
 
 
 def unwatch(work: PutOnly) -> None:
-    """Make no row from now on; end the unit of work if it has none and is late.
+    """Make no row from now on; end the unit of work if it is late.
+
+    It is late even if it has a row, and the system has not looked at it yet: then the
+    system ends the row, and what the unit of work holds, when it does.
 
     Raises:
-        LockLost: it had no row and was past its deadline; reason 2003.
+        LockLost: it was past its deadline; reason 2003.
     """
     here().remove(work)
-    if work.id is None and age_s(work) >= settings.BROKER_TRANSACTION_TIMEOUT_S:
+    if age_s(work) >= settings.BROKER_TRANSACTION_TIMEOUT_S:
         work.ended = True
-        raise LockLost(None)
+        raise LockLost(work.id)
 
 
 class Watch:

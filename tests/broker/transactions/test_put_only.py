@@ -125,9 +125,12 @@ def test_a_thread_lists_it_while_its_program_does_nothing_and_then_ends(
 
 
 @pytest.mark.spec("UOW-7", "UOW-8")
-@pytest.mark.django_db
+@pytest.mark.usefixtures("transactional_db")
+@pytest.mark.parametrize("is_listed", [False, True])
 @pytest.mark.parametrize("call", ["commit", "receive", "send"])
-def test_who_took_too_long_is_told_without_a_row_too(call: str) -> None:
+def test_who_took_too_long_is_told_before_the_system_looks(
+    call: str, is_listed: bool
+) -> None:
     queue = make_queue()
     connection = client()
     session = connection.session(TRANSACTED)
@@ -138,14 +141,22 @@ def test_who_took_too_long_is_told_without_a_row_too(call: str) -> None:
         "receive": consumer.receive_nowait,
         "send": producer.send,
     }
+    if is_listed:
+        session.holding.work.now = NOON + seconds(2)
+        put_only.here().make_rows()
+    assert UnitRow.objects.count() == is_listed
     connection.now = LONG_AFTER
 
     with pytest.raises(LockLost) as caught:
         calls[call]()
 
     assert caught.value.reason == 2003
-    assert str(caught.value).startswith("The unit of work no longer holds")
+    assert "no longer holds its messages" in str(caught.value)
     producer.send(b"of the next unit of work")
     session.commit()
     assert ready(queue) == 1
     assert received(consumer) == [b"of the next unit of work"]
+    session.rollback()
+    assert back_out_overdue(limit=10, now=LONG_AFTER) == is_listed
+    assert not UnitRow.objects.exists()
+    assert fsck.violations() == []
