@@ -136,9 +136,10 @@ def plan_resubmit(
     *,
     message_id: int | None = None,
     reason: str = "",
+    argument: str = "",
 ) -> Operation:
     """Plan to resubmit dead letters: of a selection, one message, or all."""
     ids = () if message_id is None else (message_id,)
     chosen = Chosen(ids=ids, letters=selection or Selection())
-    order = Order(Operation.Kind.RESUBMIT)
+    order = Order(Operation.Kind.RESUBMIT, argument)
     return operations.plan(user, order, chosen, scope=scope, reason=reason)

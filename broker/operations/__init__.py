@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from broker.operations.approvals import approve, explain
 from broker.operations.commands import (
-    ONLY_ITS_QUEUE,
+    EVERY_QUEUE,
     Chosen,
     Only,
     Order,
@@ -65,7 +65,7 @@ from broker.operations.stages import Lane, lanes
 from broker.operations.undo_plans import plan_undo, undo_until, why_not_undoable
 
 __all__ = [
-    "ONLY_ITS_QUEUE",
+    "EVERY_QUEUE",
     "Chosen",
     "Edit",
     "Lane",

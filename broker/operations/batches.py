@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from broker.config.address_settings import Policy, policy_of, settings_for
 from broker.models import AddressSetting, Kind, Operation, Place, Queue, RoutingType
-from broker.operations.commands import ONLY_ITS_QUEUE
+from broker.operations.commands import EVERY_QUEUE
 from broker.operations.items import Done, Found, Item, Reach, Taken
 from broker.operations.outcomes import Outcome
 from broker.queueing import limits
@@ -82,7 +82,7 @@ class ItemBatch:
         them do."""
         resubmits = self.operation.kind == Operation.Kind.RESUBMIT
         is_whole = resubmits and self.target == self.address
-        is_whole = is_whole and self.operation.argument != ONLY_ITS_QUEUE
+        is_whole = is_whole and self.operation.argument == EVERY_QUEUE
         return None if is_whole else self.target
 
     @cached_property

@@ -12,8 +12,8 @@ from broker.models import Operation, Place
 from broker.monitoring.dead_letters import Selection
 
 Entry = tuple[int, int]  # message id and queue id
-# The argument of a resubmit that does not reach other queues of the address.
-ONLY_ITS_QUEUE = "only its queue"
+# The argument of a resubmit that reaches the other queues of the address, too.
+EVERY_QUEUE = "every queue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Order:
 
     kind: Operation.Kind
     # The queue of a move or a copy; the new priority, "0" to "9"; of a resubmit, empty
-    # or ONLY_ITS_QUEUE.
+    # or EVERY_QUEUE.
     argument: str = ""
     only: Only | None = None  # None: all selected entries
 

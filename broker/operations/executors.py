@@ -63,12 +63,14 @@ def keep_to_room(batch: ItemBatch) -> None:
 
 
 def resubmit(batch: ItemBatch) -> None:
-    """Send dead letters back to the queue they came from. If the queue is named as its
-    address, to the address, unless the operation is for that queue only.
+    """Send dead letters back to the queue they came from, and to no other. Where the
+    operation is for every queue of its address, and the queue is named as the address,
+    they go to the address.
 
     Source:
         ActiveMQ Artemis, QueueControl.retryMessages: to the original address; if the
-        queue has another name, to that queue only.
+        queue has another name, to that queue only. Here the other queues, which have
+        processed the message, get no copy that nobody asked for.
     """
     only = batch.only_queue
     for place, entries in batch.taken():

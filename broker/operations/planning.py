@@ -22,7 +22,7 @@ from broker.monitoring.numbers import copies_of
 from broker.operations import approvals
 from broker.operations.auditing import note
 from broker.operations.commands import (
-    ONLY_ITS_QUEUE,
+    EVERY_QUEUE,
     Chosen,
     Only,
     Order,
@@ -282,7 +282,7 @@ def check(order: Order) -> None:
     if order.kind == Kind.PRIORITY and order.argument not in PRIORITIES:
         raise InvalidPriority(order.argument)
     if order.kind == Kind.RESUBMIT:
-        assert order.argument in ("", ONLY_ITS_QUEUE)
+        assert order.argument in ("", EVERY_QUEUE)
     if order.kind in (Kind.MOVE, Kind.COPY):
         queue_id_of(order.argument)
 

@@ -54,9 +54,9 @@ class NewOperation(RequestBody):
     # each by its number or by the id of a copy; a copy that is on no queue any more
     # means those copies of its message that are
     messages: list[int] | None = Field(default=None, min_length=1, max_length=500)
-    # of a resubmit: only the queue that each message was dead-lettered from, and no
-    # other of its address
-    only_queue: bool = False
+    # of a resubmit: also the other queues of the address, where a queue is named as its
+    # address
+    every_queue: bool = False
     # plan only the first messages, at most this many
     first: int | None = Field(default=None, ge=1)
     # plan only a random sample of at most this many messages
@@ -201,7 +201,7 @@ def order_of(wanted: NewOperation) -> Order:
     if kind == Operation.Kind.PRIORITY:
         argument = "" if wanted.priority is None else str(wanted.priority)
     if kind == Operation.Kind.RESUBMIT:
-        argument = orders.ONLY_ITS_QUEUE if wanted.only_queue else ""
+        argument = orders.EVERY_QUEUE if wanted.every_queue else ""
     only = None
     if some := wanted.first or wanted.sample:
         only = Only(some, sampled=wanted.first is None)

@@ -35,12 +35,11 @@ Only = Annotated[
     list[str] | None,
     Option("-f", "--filter", help="Only these of it, as under Search."),
 ]
-OnlyQueue = Annotated[
+EveryQueue = Annotated[
     bool,
     Option(
-        "--only-queue",
-        help="Only the queue that each was dead-lettered from, and no other queue of"
-        " its address.",
+        "--every-queue",
+        help="Also the other queues of the address, where a queue is named as it.",
     ),
 ]
 Reason = Annotated[str, Option("--reason", help="Why, for the record.")]

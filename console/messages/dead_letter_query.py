@@ -52,7 +52,7 @@ class PlanForm(SelectionForm):
     """The dead letters to resubmit: one message, or a selection."""
 
     message = forms.IntegerField(min_value=1, max_value=NEWEST, required=False)
-    only_queue = forms.BooleanField(required=False)
+    every_queue = forms.BooleanField(required=False)
     repair = forms.BooleanField(required=False)  # with a patch, which comes next
 
 

@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from broker.models import Operation, Place, Queue
 from broker.monitoring.dead_letters import NEWEST
-from broker.operations import ONLY_ITS_QUEUE, Chosen, Order
+from broker.operations import EVERY_QUEUE, Chosen, Order
 from console.messages.dead_letter_query import LARGEST, one_in_words
 from console.messages.dead_letter_query import WORDS as LONGEST_QUOTE
 from console.operations.wording import WORDS
@@ -158,7 +158,7 @@ class OrderForm(forms.Form):
     priority = forms.IntegerField(
         min_value=0, max_value=9, required=False, error_messages={"invalid": "0 to 9."}
     )
-    only_queue = forms.BooleanField(required=False)
+    every_queue = forms.BooleanField(required=False)
     selector = forms.CharField(max_length=4000, required=False)
 
     def __init__(self, said: QueryDict | None = None, *, offers: Iterable[str]) -> None:
@@ -189,7 +189,7 @@ class OrderForm(forms.Form):
         argument = {
             "queue": said["to"],
             "priority": str(said["priority"]),
-            "reach": ONLY_ITS_QUEUE if said["only_queue"] else "",
+            "reach": EVERY_QUEUE if said["every_queue"] else "",
         }
         kind = Operation.Kind(said["kind"])
         return Order(kind, argument.get(self.asks, ""))

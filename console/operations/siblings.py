@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from broker.models import Operation, Queue, RoutingType
+from broker.operations import EVERY_QUEUE
 from broker.security import authorities
 from console.operations.results import Ledger
 
@@ -50,8 +51,8 @@ def siblings_in(
     operation: Operation, ledger: Ledger, user: authorities.Principal
 ) -> list[Sibling]:
     """The other queues that a resubmit reaches, with the number of messages for each;
-    none if it is limited to the queue of each message."""
-    if operation.kind != Operation.Kind.RESUBMIT or operation.argument:
+    none if it is for the queue of each message alone."""
+    if operation.argument != EVERY_QUEUE:
         return []
     sent: Counter[str] = Counter()
     for way in ledger.ways:

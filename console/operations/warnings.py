@@ -77,10 +77,9 @@ def warnings_of_siblings(siblings: Iterable[Sibling]) -> Iterator[str]:
     """Name the other queues of an address that get copies, too."""
     for name, some in groupby(siblings, key=lambda one: one.of):
         yield (
-            f"{name} is named as its address, so all queues of the address are"
-            f" reached, beside {name}: {', '.join(map(reach_of, some))}. To reach only"
-            " the queue where each message was dead-lettered, choose that when you"
-            " choose to resubmit."
+            f"{name} is named as its address, and all queues of the address are"
+            f" reached, beside {name}: {', '.join(map(reach_of, some))}. They have"
+            " had these messages once."
         )
 
 

@@ -73,8 +73,8 @@ def operator() -> User:
     return User.objects.get_or_create(username="omar")[0]
 
 
-def plan(reason: str = "") -> Operation:
-    return plan_resubmit(operator(), "all", reason=reason)
+def plan(reason: str = "", argument: str = "") -> Operation:
+    return plan_resubmit(operator(), "all", reason=reason, argument=argument)
 
 
 def start(

@@ -37,9 +37,9 @@ def make_broken(*bodies: Any, **fields: Any) -> list[int]:
     return on("DLQ")
 
 
-def patched(document: dict[str, Any]) -> Operation:
+def patched(document: dict[str, Any], *, argument: str = "") -> Operation:
     """A plan to resubmit all dead letters, with a patch that was looked at."""
-    planned = plan()
+    planned = plan(argument=argument)
     operations.set_patch(planned.pk, json.dumps(document))
     while operations.look(planned.pk):
         pass

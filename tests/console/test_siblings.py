@@ -1,5 +1,5 @@
-"""A resubmit to a queue that is named as its address reaches the other queues of the
-address: pages, the API and the command line say so before, and offer the choice."""
+"""A resubmit reaches only the queue that a message died on. For every queue of the
+address there is a choice, and pages, the API and the command line name them before."""
 
 from __future__ import annotations
 
@@ -36,17 +36,18 @@ def test_a_resubmit_counts_the_other_queues_of_the_address_by_name(
     die()
     die()
     form = client.get(reverse("console:order", args=["DLQ"]), {"which": "all"})
-    assert "Only the queue it was dead-lettered from" in words(form.content.decode())
+    assert "All queues of the address" in words(form.content.decode())
 
-    reaching = said(client, url("operation", plan(client)))
-    alone = order(client, Kind.RESUBMIT, queue="DLQ", only_queue="1")
+    alone = said(client, url("operation", plan(client)))
+    reaching = order(client, Kind.RESUBMIT, queue="DLQ", every_queue="1")
 
-    assert "reached, beside orders: up to 2 messages to audit." in reaching
-    assert alone.argument == operations.ONLY_ITS_QUEUE
-    assert "beside orders" not in said(client, url("operation", alone))
+    assert "beside orders" not in alone
+    assert reaching.argument == operations.EVERY_QUEUE
+    page = said(client, url("operation", reaching))
+    assert "reached, beside orders: up to 2 messages to audit." in page
 
 
-def test_one_click_says_how_many_queues_it_reaches_and_offers_only_the_first(
+def test_one_click_reaches_one_queue_and_offers_all(
     sign_in: SignIn, orders: Queue
 ) -> None:
     letter = die()
@@ -58,17 +59,16 @@ def test_one_click_says_how_many_queues_it_reaches_and_offers_only_the_first(
         reverse("console:message", args=[letter.origin_id]),
     ]
     for page in pages:
-        assert "queues…" not in said(client, page)
-        assert 'name="only_queue"' not in client.get(page).content.decode()
+        assert 'name="every_queue"' not in client.get(page).content.decode()
     for name in ("audit", "billing.copies"):
         make_queue(name, address="orders", routing_type=RoutingType.MULTICAST)
 
     for page in pages:
         text = said(client, page).replace("Repair and resubmit… ", "")
-        assert " to 3 queues… Only the queue it was dead-lettered" in text
+        assert "… All 3 queues of the address" in text
     assert plan(client, message=letter.message_id).argument == ""
-    alone = plan(client, message=letter.message_id, only_queue="1")
-    assert alone.argument == operations.ONLY_ITS_QUEUE
+    every = plan(client, message=letter.message_id, every_queue="1")
+    assert every.argument == operations.EVERY_QUEUE
 
 
 def test_the_api_and_the_command_line_name_the_other_queues_too(
@@ -86,13 +86,13 @@ def test_the_api_and_the_command_line_name_the_other_queues_too(
 
     ids = [letter.message_id]
     one: dict[str, object] = {"kind": "resubmit", "messages": ids}
-    assert sent("operations", **one) == [sibling]
-    assert sent("operations", **one, only_queue=True) == []
-    assert sent("resubmits", ids=ids) == [sibling]
-    assert sent("resubmits", ids=ids, only_queue=True) == []
+    assert sent("operations", **one) == []
+    assert sent("operations", **one, every_queue=True) == [sibling]
+    assert sent("resubmits", ids=ids) == []
+    assert sent("resubmits", ids=ids, every_queue=True) == [sibling]
     command = ("resubmit", "-f", "state:dead", "--user", "operator")
-    assert told(*command)["siblings"] == [sibling]
-    assert told(*command, "--only-queue")["siblings"] == []
+    assert told(*command)["siblings"] == []
+    assert told(*command, "--every-queue")["siblings"] == [sibling]
     hidden = make_user(
         permissions=("broker.view_queue",), granted=("inquire",), pattern="orders"
     )

@@ -57,8 +57,8 @@ class Resubmit(RequestBody):
     f: list[str] = Field(default=[], max_length=32)
     reason: str = Field(default="", max_length=500)
     patch: dict[str, Any] | None = None
-    # only the queue that each was dead-lettered from, and no other of its address
-    only_queue: bool = False
+    # also the other queues of the address, where a queue is named as its address
+    every_queue: bool = False
 
 
 class Left(Schema):
@@ -122,7 +122,7 @@ def plan_resubmit(request: HttpRequest, body: Resubmit) -> dict[str, Any]:
         why = "give either ids or f"
         raise ValidationError([{"loc": ("body", "body", "ids"), "msg": why}])
     which, scope = chosen(request, body)
-    only = operations.ONLY_ITS_QUEUE if body.only_queue else ""
+    only = operations.EVERY_QUEUE if body.every_queue else ""
     order = Order(Operation.Kind.RESUBMIT, only)
     with transaction.atomic():
         plan = operations.plan(

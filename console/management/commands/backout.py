@@ -14,16 +14,16 @@ from typer import Argument, Option
 from broker.checks import BROKER
 from broker.config.documents import LARGEST_BYTES
 from broker.models import DeadLetter, Operation
-from broker.operations import ONLY_ITS_QUEUE, Order
+from broker.operations import EVERY_QUEUE, Order
 from broker.sql import database_now
 from console.cli import deeds, exchange, groups, people, telling
 from console.cli.objects import add_groups
 from console.cli.options import (
+    EveryQueue,
     Filters,
     Json,
     Limit,
     Only,
-    OnlyQueue,
     Reason,
     Unmask,
     User,
@@ -219,13 +219,13 @@ class Command(RunCommands):
         self,
         filters: Filters,
         reason: Reason = "",
-        only_queue: OnlyQueue = False,  # noqa: FBT002
+        every_queue: EveryQueue = False,  # noqa: FBT002
         user: User = None,
         yes: Yes = False,  # noqa: FBT002
         json: Json = False,  # noqa: FBT002
     ) -> None:
         """Resubmit dead letters to the queues they came from."""
-        order = Order(Kind.RESUBMIT, ONLY_ITS_QUEUE if only_queue else "")
+        order = Order(Kind.RESUBMIT, EVERY_QUEUE if every_queue else "")
         self.work(order, filters, reason, user, does=yes, as_json=json)
 
     @command()

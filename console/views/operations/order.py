@@ -193,9 +193,9 @@ def plan_resubmit(request: HttpRequest) -> HttpResponse:
     scope = one_in_words(one, names) if one else in_words(form.selection, names)
     letters = seen_by(form.selection, names)
     chosen = Chosen(letters=letters, ids=(one,) if one else ())
-    only = operations.ONLY_ITS_QUEUE if form.cleaned_data["only_queue"] else ""
+    reach = operations.EVERY_QUEUE if form.cleaned_data["every_queue"] else ""
     asked = "?repair=1" if form.cleaned_data["repair"] else ""
-    return planned(request, Order(Kind.RESUBMIT, only), chosen, scope, asked)
+    return planned(request, Order(Kind.RESUBMIT, reach), chosen, scope, asked)
 
 
 def ordered(

@@ -115,6 +115,7 @@ def test_headers_are_set_removed_and_renamed_in_the_child() -> None:
 
 
 def test_selectors_are_asked_about_what_the_child_will_be() -> None:
+    """Those of the other queues of the address; its own gets it whatever it selects."""
     make_queue(
         "audit",
         address="orders",
@@ -124,7 +125,7 @@ def test_selectors_are_asked_about_what_the_child_will_be() -> None:
     make_broken({"a": 1}, properties={"tenant": "t7"})
     headers = [{"op": "set", "name": "h.tenant", "value": "t8"}]
 
-    planned = patched({"headers": headers})
+    planned = patched({"headers": headers}, argument=operations.EVERY_QUEUE)
     operations.start(planned.pk, now=NOON)
 
     assert copies_of(planned) == on("audit")

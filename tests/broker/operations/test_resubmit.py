@@ -9,16 +9,14 @@ from broker.models import (
     DeadLetter,
     Kind,
     Message,
-    Operation,
     OperationItem,
     Queue,
     RoutingType,
 )
-from broker.monitoring.dead_letters import Selection
-from broker.operations import Chosen, Order, Outcome
+from broker.operations import EVERY_QUEUE, Outcome
 from broker.queueing import journal
 from broker.transactions.scope import UnitOfWork
-from tests.broker.dying import back_out, make_dead_letters, on, operator, plan, start
+from tests.broker.dying import back_out, make_dead_letters, on, plan, start
 from tests.make import NOON, make_queue
 
 pytestmark = pytest.mark.django_db
@@ -55,12 +53,12 @@ def test_only_the_queue_it_died_on_gets_it_back() -> None:
 
 @pytest.mark.spec("ADMIN-1")
 def test_the_original_routing_type_rules_who_gets_it_back() -> None:
-    """The queue has the name of its address, so the copy goes to the address."""
+    """The copy goes to the address, whose other queue does not take anycast ones."""
     make_queue("orders", routing_type=ANYCAST)
     make_queue("audit", address="orders", routing_type=MULTICAST)
     make_dead_letters(1, routing_type=ANYCAST)
 
-    start(plan())
+    start(plan(argument=EVERY_QUEUE))
 
     (copy,) = on("orders")
     assert on("audit") == []
@@ -68,17 +66,19 @@ def test_the_original_routing_type_rules_who_gets_it_back() -> None:
 
 
 @pytest.mark.spec("ADMIN-1")
-def test_an_operator_can_keep_it_from_the_other_queues_of_the_address() -> None:
+@pytest.mark.parametrize(("argument", "copies"), [("", 0), (EVERY_QUEUE, 1)])
+def test_the_other_queues_of_the_address_get_it_if_the_operator_says_so(
+    argument: str, copies: int
+) -> None:
     make_queue("orders", routing_type=MULTICAST)
     make_queue("audit", address="orders", routing_type=MULTICAST)
     make_dead_letters(1)
     audited = on("audit")
-    only = Order(Operation.Kind.RESUBMIT, operations.ONLY_ITS_QUEUE)
 
-    start(operations.plan(operator(), only, Chosen(letters=Selection()), scope="all"))
+    start(plan(argument=argument))
 
     assert len(on("orders")) == 1
-    assert on("audit") == audited
+    assert len(on("audit")) == len(audited) + copies
 
 
 @pytest.mark.spec("ADMIN-1")
@@ -100,7 +100,7 @@ def test_it_stays_if_a_queue_it_would_reach_takes_no_more(
     reader.get("audit", 3)
     reader.commit()
     Queue.objects.filter(name=guarded).update(**limit)
-    operation = plan()
+    operation = plan(argument=EVERY_QUEUE)
     foreseen = operations.preview(operation.pk).counts
 
     start(operation)
