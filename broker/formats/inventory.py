@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Path = tuple[str | int, ...]  # of a part, from the outside in
+LINE = re.compile(r"line (\d+), (.*)", re.S)  # a place in a text
 POSITION = re.compile(r"\[\d+\]$")  # of an element among its like
 
 
@@ -126,7 +127,7 @@ class Inventory:
         return POSITION.sub("", next(words, "It"))
 
     def located(self, paths: Iterable[Path], sentence: str) -> str:
-        places = "; ".join(dict.fromkeys(map(self.place, paths)))
+        places = "; ".join(gathered(map(self.place, paths)))
         return f"{places}: {sentence}" if places else sentence
 
     def left(self) -> Iterator[Path]:
@@ -142,6 +143,20 @@ class Inventory:
             if end == "left":
                 sizes = range(1, len(path) + 1)
                 yield next((path[:n] for n in sizes if path[:n] not in looked_at), path)
+
+
+def gathered(places: Iterable[str]) -> Iterator[str]:
+    """Places, each once; those that differ in the number of the line only, as one."""
+    lines: dict[str, dict[int, None]] = {}
+    for place in places:
+        found = LINE.fullmatch(place)
+        numbers = lines.setdefault(found[2] if found else place, {})
+        if found:
+            numbers[int(found[1])] = None
+    for rest, numbers in lines.items():
+        several = ", ".join(map(str, numbers))
+        word = "lines" if len(numbers) > 1 else "line"
+        yield f"{word} {several}, {rest}" if numbers else rest
 
 
 def paths_of(value: Any, path: Path = ()) -> Iterator[Path]:

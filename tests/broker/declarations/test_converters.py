@@ -209,11 +209,11 @@ def test_a_script_of_mqsc() -> None:
     assert (mail.address.name, mail.selector) == ("news/today", "kind = 'a'")
     assert mail.address.durable_model == "APP.MODEL"
     for line in (
-        "# - QLOCAL orders.BOQ: TRIGGER is left out.",
-        "# - QREMOTE FAR is left out: make a link of a bridge",
-        '# - Set BROKER_DEAD_LETTER_QUEUE = "DLQ" (ALTER QMGR).',
+        "# - line 7, QLOCAL(orders.BOQ) TRIGGER: no message starts a program",
+        "# - line 13, DEFINE QREMOTE(FAR): make a link of a bridge",
+        '# - line 15, QMGR DEADQ(DLQ): set BROKER_DEAD_LETTER_QUEUE = "DLQ"',
         '#     [authorities."user:shop"]',
-        "# - DISPLAY commands are left out.",
+        "# - line 16, DISPLAY QLOCAL(*): it shows something",
     ):
         assert line in text
 
@@ -227,7 +227,6 @@ def test_a_script_of_mqsc() -> None:
         ("rabbitmq", '{"queues": {"a": 1}}'),
         ("artemis", "<configuration>"),
         ("mqsc", "DEFINE QLOCAL('orders"),
-        ("mqsc", "DEFINE QLOCAL(A) MAXDEPTH(many)"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused(form: str, text: str) -> None:

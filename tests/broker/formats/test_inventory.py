@@ -56,6 +56,14 @@ def test_equal_sentences_are_one_comment_with_their_places() -> None:
     assert next(parts.comments()) == "queue 0; queue 1: it lives five seconds."
 
 
+def test_places_that_differ_in_their_line_are_one() -> None:
+    lines = {"a": "line 3, a queue", "b": "line 4, a queue", "c": "line 4, an alias"}
+    parts = Inventory([(one,) for one in lines], place=lambda path: lines[path[0]])  # type: ignore[index]
+    parts.name("so.", *parts.paths)
+
+    assert list(parts.comments()) == ["lines 3, 4, a queue; line 4, an alias: so."]
+
+
 def test_a_part_counts_once_and_a_group_is_named_without_what_was_taken_of_it() -> None:
     parts = Inventory(paths_of(FILE))
     parts.take(("queues", 0, "name"), ("queues", 0, "ttl"), ("users", 0, "name"))
