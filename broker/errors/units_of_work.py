@@ -7,6 +7,8 @@ from datetime import timedelta
 from broker.errors import BrokerError
 from broker.errors.mq_codes import Completion, GetOptions, Reason
 
+LONGEST_DELAY = timedelta(days=3650)
+
 
 class BackedOut(BrokerError):
     """A commit failed; the unit of work was backed out.
@@ -28,6 +30,20 @@ class BackedOut(BrokerError):
         )
 
 
+class TransactionLeftOpen(BrokerError):
+    """A handler returned within a transaction of the database that it has begun; the
+    transaction was rolled back, and the unit of work backed out."""
+
+    code = "transaction-left-open"
+
+    def __str__(self) -> str:
+        return (
+            "The work ended in a transaction of the database that it did not commit: it"
+            " began one, or left autocommit off. What it wrote there was rolled back."
+            " Use transaction.atomic(), or commit, and set autocommit on again."
+        )
+
+
 class Reject(Exception):
     """Raised by a handler whose messages must not be redelivered.
 
@@ -44,14 +60,22 @@ class RedeliverIn(Exception):
         raise RedeliverIn(timedelta(minutes=5)) from error
 
     The attempt counts; after the last, the messages become dead letters as usual.
+
+    Raises:
+        TypeError: the delay is no timedelta.
+        ValueError: it is negative, or longer than ``LONGEST_DELAY``.
     """
 
     def __init__(self, delay: timedelta | None = None) -> None:
+        if not isinstance(delay, timedelta | None):
+            raise TypeError(f"The delay of RedeliverIn is a timedelta, not {delay!r}.")
+        if delay is not None and not timedelta(0) <= delay <= LONGEST_DELAY:
+            raise ValueError(f"RedeliverIn cannot wait for {delay}.")
         super().__init__(delay)
         self.delay = delay
 
     def __str__(self) -> str:
-        return str(self.__cause__ or f"redelivered after {self.delay}")
+        return f"redelivered after {self.delay}"
 
 
 class NotForced(BrokerError):

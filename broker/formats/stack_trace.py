@@ -10,8 +10,14 @@ from itertools import dropwhile
 from pathlib import Path
 from types import TracebackType
 
-from broker.formats.error_fingerprint import LONGEST as LONGEST_ERROR
 from broker.formats.error_fingerprint import readable
+from broker.formats.exceptions import (
+    cause_of,
+    origin_of,
+    qualname_of,
+    text_of,
+    traceback_of,
+)
 
 LONGEST = 8192  # most characters of a stack trace
 FRAMES = 20  # innermost frames of each exception
@@ -28,7 +34,10 @@ def stack_trace(error: BaseException) -> str:
     The broker's own frames before the first of the application are left out. If it is
     too long, the beginning is cut off.
     """
-    text = "".join(reversed(list(parts(error))))
+    try:
+        text = "".join(reversed(list(parts(error))))
+    except Exception as trouble:  # noqa: BLE001  # of a foreign loader of source lines
+        return f"{words(error)}(its stack trace cannot be read: {text_of(trouble)})"
     if len(text) > LONGEST:
         text = "…\n" + text[2 - LONGEST :].partition("\n")[2]
     return readable(text, LONGEST)
@@ -43,16 +52,15 @@ def parts(error: BaseException) -> Iterator[str]:
         yield joint
         yield of(one)
         told.add(id(one))
-        joint = CAUSE if one.__cause__ is not None else CONTEXT
-        hidden = None if one.__suppress_context__ else one.__context__
-        one = one.__cause__ or hidden
+        joint = CAUSE if cause_of(one) is not None else CONTEXT
+        one = origin_of(one)
 
 
 def of(error: BaseException) -> str:
     """One exception: its frames, the innermost last, and its words."""
-    frames = list(dropwhile(is_broker_s, walk(error.__traceback__)))
+    frames = list(dropwhile(is_broker_s, walk(traceback_of(error))))
     last = deque(frames, maxlen=FRAMES)
-    lines = [f"{type(error).__qualname__}: {error}"[:LONGEST_ERROR] + "\n"]
+    lines = [words(error)]
     if last:
         before = len(frames) - len(last)
         more = [f"  … {before:,} frames before\n"] if before else []
@@ -63,6 +71,11 @@ def of(error: BaseException) -> str:
             *lines,
         ]
     return "".join(lines)
+
+
+def words(error: BaseException) -> str:
+    """The class and the text of an exception."""
+    return f"{qualname_of(error)}: {text_of(error)}\n"
 
 
 def line(trace: TracebackType) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from broker.errors import units_of_work
 from broker.formats.error_fingerprint import readable
+from broker.formats.exceptions import cause_of, described, is_a, path_of, text_of
 from broker.formats.stack_trace import stack_trace
 
 # For the next deliveries of the entry: name and encoded value of each.
@@ -72,24 +73,27 @@ Outcome = Accept | Release | Failure
 
 
 def failure(error: BaseException) -> Failure:
-    """The outcome of a delivery whose consumer raised an exception."""
-    cause = error.__cause__ or error
-    if isinstance(error, units_of_work.RedeliverIn):
+    """The outcome of a delivery whose consumer raised an exception. Nothing that the
+    exception does can make this fail."""
+    cause = cause_or_self(error)
+    if is_a(error, units_of_work.RedeliverIn):
+        assert isinstance(error, units_of_work.RedeliverIn)
         return BackOut(
             describe(cause),
             delay=error.delay,
             stack=stack_trace(cause),
-            exception=class_of(cause),
+            exception=path_of(cause),
         )
-    if isinstance(error, units_of_work.Reject):
-        stack = stack_trace(error)
-        return Reject(describe(error), stack=stack, exception=class_of(cause))
-    return BackOut(describe(error), stack=stack_trace(error), exception=class_of(error))
+    if is_a(error, units_of_work.Reject):
+        return Reject(
+            describe(error), stack=stack_trace(error), exception=path_of(cause)
+        )
+    return BackOut(describe(error), stack=stack_trace(error), exception=path_of(error))
 
 
-def class_of(error: BaseException) -> str:
-    """The dotted path of an exception's class."""
-    return f"{type(error).__module__}.{type(error).__qualname__}"
+def cause_or_self(error: BaseException) -> BaseException:
+    cause = cause_of(error)
+    return error if cause is None else cause
 
 
 def for_journal(outcome: Failure) -> dict[str, Any]:
@@ -102,7 +106,8 @@ def for_journal(outcome: Failure) -> dict[str, Any]:
 
 def describe(error: BaseException) -> str:
     """An exception in one line, for operators."""
-    text = str(error).strip()
-    if isinstance(error, units_of_work.Reject):
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if is_a(error, units_of_work.Reject):
+        return text_of(error)
+    if is_a(error, units_of_work.RedeliverIn):
+        return described(cause_or_self(error))
+    return described(error)

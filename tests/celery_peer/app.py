@@ -11,6 +11,8 @@ from typing import Any
 from celery import Celery, Task
 from celery.exceptions import Reject
 
+from tests.broker.odd_exceptions import MAKERS
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 BROKER = os.environ.get("PEER_BROKER", "backout://")
 app = Celery("peer", broker=BROKER, set_as_current=False)
@@ -35,6 +37,26 @@ def fail(text: str) -> None:
 @app.task(name="peer.fail_late", acks_late=True)
 def fail_late(text: str) -> None:
     raise ValueError(text)
+
+
+@app.task(name="peer.odd")
+def odd(name: str) -> None:
+    raise MAKERS[name]()
+
+
+@app.task(name="peer.odd_late", acks_late=True)
+def odd_late(name: str) -> None:
+    raise MAKERS[name]()
+
+
+@app.task(name="peer.slow", time_limit=1)
+def slow() -> None:
+    time.sleep(30)
+
+
+@app.task(name="peer.slow_late", acks_late=True, time_limit=1)
+def slow_late() -> None:
+    time.sleep(30)
 
 
 @app.task(name="peer.reject", acks_late=True)

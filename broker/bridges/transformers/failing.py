@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from broker.formats import exceptions
+
 LONGEST = 1000  # most characters of a text
 
 
 def described(error: BaseException) -> str:
     """Class and text of an exception, on one line, without control characters."""
-    try:
-        text = str(error)
-    except (Exception, SystemExit):  # noqa: BLE001  # ``str`` runs foreign code
-        text = "(its text cannot be read)"
-    return readable(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+    name, text = exceptions.name_of(error), exceptions.plain_text_of(error)
+    return readable(f"{name}: {text}" if text else name)
 
 
 def readable(text: str) -> str:

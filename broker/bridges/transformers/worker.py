@@ -27,7 +27,7 @@ def main(channel: socket.socket) -> None:
         )
 
         registry.discover()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 -- from foreign code
+    except BaseException as error:  # noqa: BLE001 -- from foreign code
         send(channel, framed({"is_ready": False, "why": described(error)}))
         return
     send(channel, framed({"is_ready": True}))

@@ -8,6 +8,7 @@ task that is retried is another message.
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -18,17 +19,25 @@ from django.db import transaction
 
 from broker.client.celery_transport.messages import TaskMessage
 from broker.formats.error_fingerprint import readable
+from broker.formats.exceptions import described, is_a, path_of, text_of
 from broker.formats.stack_trace import LONGEST
 from broker.queueing.get import Delivery
 from broker.queueing.put import put_as_given
 from broker.queueing.store import NewMessage
-from broker.settlement.outcomes import Reject, describe
+from broker.settlement.outcomes import Reject
 from broker.settlement.settle import end_ready
 
 HAS_CELERY = "celery" in sys.modules or find_spec("celery") is not None
 if HAS_CELERY:
     from billiard.einfo import ExceptionWithTraceback
+    from billiard.exceptions import TimeLimitExceeded
     from celery import exceptions, signals
+    from celery.utils.serialization import UnpickleableExceptionWrapper
+
+logger = logging.getLogger(__name__)
+
+UNKNOWN = "The task failed; why could not be read."
+NOT_NOTED = "A task of the type %s failed; why could not be read: %s"
 
 
 def failure_of(exc_info: Any, throws: tuple[type[BaseException], ...]) -> Reject | None:
@@ -42,17 +51,40 @@ def failure_of(exc_info: Any, throws: tuple[type[BaseException], ...]) -> Reject
         None if it did not fail: it is retried, ignored, requeued or revoked.
     """
     error = exc_info.exception
-    if isinstance(error, ExceptionWithTraceback):  # from another process
+    if is_a(error, ExceptionWithTraceback):  # from another process
         error = error.exc
-    if isinstance(error, exceptions.Reject):
+    if is_a(error, exceptions.Reject):
         if error.requeue:
             return None
-        return Reject(str(error.reason or "The task rejected its message."))
+        return Reject(text_of(error.reason or "The task rejected its message."))
     others = exceptions.Retry, exceptions.Ignore, exceptions.Terminated
-    if isinstance(error, (*others, *throws)):
+    if is_a(error, (*others, *throws)):
         return None
-    stack = readable(str(exc_info.traceback or "")[-LONGEST:], LONGEST)
-    return Reject(describe(error), stack=stack)
+    stack = str(exc_info.traceback or "")[-LONGEST:]
+    if not is_a(error, UnpickleableExceptionWrapper):
+        stack = readable(stack, LONGEST)
+        return Reject(words(error), stack=stack, exception=path_of(error))
+    path, text = unwrapped(error)
+    stack = readable(stack.replace(path_of(error), path), LONGEST)
+    name = path.rpartition(".")[2]
+    return Reject(f"{name}: {text}" if text else name, stack=stack, exception=path)
+
+
+def words(error: BaseException) -> str:
+    if is_a(error, TimeLimitExceeded):  # its own text is its class, again
+        return exceeded(error.args[0])
+    return described(error)
+
+
+def exceeded(seconds: object) -> str:
+    return f"TimeLimitExceeded: {text_of(seconds)} seconds"
+
+
+def unwrapped(error: UnpickleableExceptionWrapper) -> tuple[str, str]:
+    """The class of an exception that could not be carried from its process, and its
+    text: by its arguments, as far as these could be carried."""
+    path = text_of(f"{error.exc_module}.{error.exc_cls_name}")
+    return path, text_of(Exception(*error.exc_args) if error.exc_args else "")
 
 
 def watch(sender: Any = None, request: Any = None, **_: Any) -> None:
@@ -67,7 +99,11 @@ def watch(sender: Any = None, request: Any = None, **_: Any) -> None:
 def failed(request: Any, go_on: Callable[..., Any], exc_info: Any, **how: Any) -> Any:
     """Note a failure, then let Celery handle it: it acknowledges or rejects the
     message, unless it did so when the task began."""
-    failure = failure_of(exc_info, tuple(request.task.throws or ()))
+    try:
+        failure = failure_of(exc_info, tuple(request.task.throws or ()))
+    except BaseException as trouble:  # noqa: BLE001  # of foreign classes and attributes
+        logger.error(NOT_NOTED, request.name, described(trouble))
+        failure = Reject(UNKNOWN)
     return noted(request, failure, partial(go_on, exc_info, **how))
 
 
@@ -77,15 +113,17 @@ def timed_out(
     soft: bool,  # noqa: FBT001  # as Celery calls it
     timeout: float,
 ) -> Any:
-    """The same for a task that was killed at its hard time limit."""
-    limit = None if soft else Reject(f"TimeLimitExceeded: {timeout} seconds")
+    """The same for a task that was killed at its hard time limit. A pool of processes
+    calls ``failed`` before."""
+    limit = None if soft else Reject(exceeded(timeout))
     return noted(request, limit, partial(go_on, soft, timeout))
 
 
 def noted(request: Any, failure: Reject | None, go_on: Callable[[], Any]) -> Any:
     message = request.message
-    if failure is None:
+    if failure is None or message.has_failed:
         return go_on()
+    message.has_failed = True
     is_late = not request.acknowledged
     if is_late:  # an early acknowledgement may still be on its way: it accepts
         message.failure = failure

@@ -198,6 +198,9 @@ class Fetcher:
             except BrokerError as error:
                 logger.warning("Tasks wait: %s", error)
                 time.sleep(AWAY_S)
+            except Exception:  # without this thread the worker gets nothing
+                logger.exception("Tasks wait.")
+                time.sleep(AWAY_S)
         connection.close()
 
     def goes_on(self) -> bool:

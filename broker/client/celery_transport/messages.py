@@ -31,6 +31,7 @@ OWN_FIELDS = (
     *("delivery_info", "delivery_tag", "body_encoding"),
 )
 LONG = 2**63
+KINDS = {"headers": dict, "properties": dict}  # of the values within ``REST``
 
 
 class TaskMessage(Message):  # type: ignore[misc]  # kombu has no types
@@ -38,6 +39,7 @@ class TaskMessage(Message):  # type: ignore[misc]  # kombu has no types
 
     delivery: Delivery  # of the broker
     failure: Reject | None = None  # why its task failed
+    has_failed = False  # whether the failure is noted; a pool may tell it twice
 
 
 def new_message(
@@ -91,7 +93,7 @@ def received(
     delivery: Delivery, *, channel: Any, consumer_tag: str, tag: str, zero_first: bool
 ) -> TaskMessage:
     """The message of a delivery, for kombu's consumers."""
-    rest = loads(delivery.properties.get(REST) or "{}")
+    rest = rest_of(delivery)
     headers = dict(rest.get("headers", {}))
     for name, value in delivery.properties.items():
         if name != REST and not name.startswith(OURS):
@@ -126,6 +128,17 @@ def received(
     )
     message.delivery = delivery
     return message
+
+
+def rest_of(delivery: Delivery) -> dict[str, Any]:
+    """What else kombu needs; nothing if the message is not of kombu."""
+    try:
+        rest = loads(delivery.properties.get(REST) or "{}")
+    except (TypeError, ValueError):
+        return {}
+    if not isinstance(rest, dict):
+        return {}
+    return {k: v for k, v in rest.items() if isinstance(v, KINDS.get(k, object))}
 
 
 def as_json(rest: dict[str, Any]) -> str:

@@ -15,11 +15,10 @@ from collections.abc import Callable, Sequence
 from django.db import Error as DatabaseError
 from django.db import connection
 
-from broker.errors import BrokerError
 from broker.queueing.get import Delivery
 from broker.settlement.batch import Settlement, settle
 from broker.settlement.confirmations import places_of
-from broker.settlement.outcomes import Outcome
+from broker.settlement.outcomes import BackOut, Outcome
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +27,7 @@ AWAY_S = 1.0  # wait after an error of the database
 LINGERS_S = 1.0  # how long the thread waits for more
 ENDS_WITHIN_S = 10.0  # longest wait for the last outcomes when a connection closes
 LOST = "The outcome of %d tasks has no effect, they were redelivered: %s"
+NOT_STORED = BackOut("The outcome of the task could not be stored.")
 
 Ended = tuple[Delivery, Outcome]
 
@@ -41,6 +41,7 @@ class Settler:
         # What else is to be done in the same thread.
         self.jobs: deque[Callable[[], object]] = deque()
         self.is_busy = False
+        self.most = MOST
         self.thread: threading.Thread | None = None
 
     def add(self, delivery: Delivery, outcome: Outcome) -> None:
@@ -82,7 +83,21 @@ class Settler:
                 logger.warning("Outcomes of tasks wait for the database: %s", error)
                 connection.close()
                 time.sleep(AWAY_S)
+            except Exception:  # no outcome may hold back those after it
+                logger.exception("The outcomes of tasks could not be stored.")
+                self.isolate()
         connection.close()
+
+    def isolate(self) -> None:
+        """After an error that no database explains: settle one by one, and back out
+        the one that fails."""
+        if self.most > 1:
+            self.most = 1
+            return
+        with self.changed:
+            delivery, outcome = self.outcomes.popleft()
+            if outcome is not NOT_STORED:
+                self.outcomes.appendleft((delivery, NOT_STORED))
 
     def goes_on(self) -> bool:
         """Wait for something to settle; if nothing comes, the thread ends."""
@@ -97,7 +112,7 @@ class Settler:
 
     def settle_next(self) -> None:
         """Settle the next outcomes; they are kept if the database is away."""
-        some = list(self.outcomes)[:MOST]
+        some = list(self.outcomes)[: self.most]
         if some:
             told = settle(settlements(some))
             lost = [error for error in told if error is not None]
@@ -105,12 +120,15 @@ class Settler:
                 logger.warning(LOST, len(lost), lost[0])
             for _ in some:
                 self.outcomes.popleft()
+            self.most = MOST
 
     def do_next(self) -> None:
         if self.jobs:
             try:
                 self.jobs[0]()
-            except BrokerError:
+            except DatabaseError:
+                raise  # it is done again
+            except Exception:
                 logger.exception("The failure of a task could not be stored.")
             self.jobs.popleft()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import autodiscover_modules
@@ -39,7 +40,11 @@ class Handler:
 
     @property
     def name(self) -> str:
-        return f"{self.handle.__module__}.{self.handle.__qualname__}"
+        """The path of its function; of an object that is called, that of its class."""
+        of: Any = self.handle
+        if not (hasattr(of, "__module__") and hasattr(of, "__qualname__")):
+            of = type(of)
+        return f"{of.__module__}.{of.__qualname__}"
 
 
 HANDLERS: dict[tuple[str, str], Handler] = {}  # handlers by queue and selector

@@ -32,6 +32,10 @@ def test_a_pool_without_processes_runs_tasks_and_keeps_failures(
         with pytest.raises(ValueError, match="oh"):
             failed.get(timeout=WITHIN_S)
         until(lambda: letters(failed.id) == ["ValueError: oh"])
+        for name in ("NoText", "TextHasNul", "NotPickled"):
+            odd = peer.odd_late.apply_async([name], queue=pool).id
+            until(lambda odd=odd: letters(odd))  # type: ignore[misc]
+            assert str(letters(odd)).startswith(f"['{name}: ")
     finally:
         process.terminate()
         process.wait(WITHIN_S)

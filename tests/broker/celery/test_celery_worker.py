@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from billiard.exceptions import TimeLimitExceeded
 from celery import Task
 from celery.result import AsyncResult
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.timezone import now
 
 from broker.models import (
@@ -25,6 +27,7 @@ from broker.models import (
 )
 from broker.monitoring import fsck
 from broker.operations import single_edit
+from tests.broker.odd_exceptions import MAKERS
 from tests.celery_peer import app as peer
 from tests.console.until import until
 
@@ -34,11 +37,14 @@ WITHIN_S = 30
 
 def letter_of(result: AsyncResult) -> DeadLetter:
     """The dead letter of a task, when there is one."""
-    ids = Message.objects.filter(correlation_id=result.id).values("id")
-    letters = DeadLetter.objects.filter(message_id__in=ids)
-    until(letters.exists)
-    (letter,) = letters
+    until(letters_of(result).exists)
+    (letter,) = letters_of(result)
     return letter
+
+
+def letters_of(result: AsyncResult) -> QuerySet[DeadLetter]:
+    ids = Message.objects.filter(correlation_id=result.id).values("id")
+    return DeadLetter.objects.filter(message_id__in=ids)
 
 
 def test_a_task_runs_and_its_result_comes_back() -> None:
@@ -102,6 +108,31 @@ def stack_of(letter: DeadLetter) -> str:
     """The stack trace that the journal has of the delivery that failed."""
     events = Event.objects.filter(ids__contains=[letter.origin_id])
     return "".join((one.detail or {}).get("stack", "") for one in events)
+
+
+@pytest.mark.parametrize("task", [peer.slow, peer.slow_late])
+def test_a_task_over_its_time_limit_is_one_dead_letter(task: Task) -> None:
+    result = task.delay()
+    with pytest.raises(TimeLimitExceeded):
+        result.get(timeout=WITHIN_S)
+    assert letter_of(result).error == "TimeLimitExceeded: 1 seconds"
+    # What the worker says of a later task, it says after the last word about this one.
+    letter_of(peer.fail.delay("later"))
+    assert letters_of(result).count() == 1
+
+
+# By these, Celery loses the process of the task, with any broker.
+FATAL = {
+    *("TextLeaves", "ClassLies", "ClassIsNameless", "NotesRefuse", "CauseRefuses"),
+    *("TraceRefuses", "NothingIsThere", "NotEvenTrue", "Leaves", "Generates"),
+}
+
+
+@pytest.mark.parametrize("task", [peer.odd, peer.odd_late])
+def test_a_task_may_raise_anything(task: Task) -> None:
+    results = {name: task.delay(name) for name in MAKERS.keys() - FATAL}
+    errors = {name: letter_of(result).error for name, result in results.items()}
+    assert {n: e for n, e in errors.items() if not str(e).startswith(n)} == {}
 
 
 def test_a_rejected_task_is_a_dead_letter() -> None:
