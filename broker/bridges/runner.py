@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import Error as DatabaseError
-from django.db import close_old_connections, connection
+from django.db import connection
 from django.db.models.functions import Now
 
 from broker.bridges import books, duplicates
@@ -37,6 +37,7 @@ from broker.errors.bridges import (
 from broker.models import DeadMessageQueue, Link, LinkState, Queue, Ready
 from broker.queueing import notifications, processes
 from broker.queueing.low_watermarks import FLOORS
+from broker.transactions import session
 
 logger = logging.getLogger(__name__)
 
@@ -143,7 +144,7 @@ class Runner:
             self.lost(error)
         except DatabaseError as error:
             logger.warning("%s waits for the database: %s", self.link, error)
-            close_old_connections()
+            session.drop()
             FLOORS.forget()
             self.stopping.wait(AWAY_S)
         finally:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db import connection, transaction
@@ -20,6 +21,7 @@ from broker.queueing.get import Delivery
 from broker.queueing.low_watermarks import FLOORS
 from broker.settlement import settle
 from broker.settlement.outcomes import failure
+from broker.transactions.session import Lent, insist
 from broker.transactions.unit_of_work import UnitOfWork
 
 
@@ -44,6 +46,7 @@ class JoinedUnitOfWork(UnitOfWork):
 
     def __init__(self, *, actor: str = "", now: datetime | None = None) -> None:
         super().__init__(actor=actor, coordinated=True, now=now)
+        self.session = Lent.now()
         self.transaction: transaction.Atomic | None = None
         self.later: list[Delivery] = []  # deliveries that only the transaction holds
 
@@ -60,7 +63,7 @@ class JoinedUnitOfWork(UnitOfWork):
         if error is None:
             ending.__exit__(None, None, None)
         else:
-            ending.__exit__(type(error), error, error.__traceback__)
+            ending.__exit__(type(error), error, None)
 
     def get(self, queue: str, limit: int = 1, **rest: Any) -> list[Delivery]:
         if not self.is_untouched():
@@ -90,18 +93,19 @@ class JoinedUnitOfWork(UnitOfWork):
             self.end()  # there is nothing to join
         self.carry_out()
         self.end()
+        self.session.check()
         self.ended = True
 
     def roll_back(self, error: BaseException) -> None:
         """Roll the transaction back, then back out all entries."""
         self.end(error)
+        self.session.take_back()
+        outcome = failure(error)
         if self.id is not None:
             with suppress(LockLost):  # its claims were rolled back, or are gone
-                settle.end(self.id, failure(error), actor=self.actor, now=self.now)
+                insist(partial(settle.end, self.id, outcome, **self.about))
         if self.later:  # their entries are ready again, and not counted yet
             FLOORS.forget()
         for queue_id in {delivery.queue_id for delivery in self.later}:
             ids = [d.message_id for d in self.later if d.queue_id == queue_id]
-            settle.end_ready(
-                queue_id, ids, failure(error), actor=self.actor, now=self.now
-            )
+            settle.end_ready(queue_id, ids, outcome, **self.about)

@@ -125,6 +125,8 @@ def name(work: UnitOfWork, xid: str) -> int:
             {"uow": work.id, "xid": xid, "owner": processes.current(), "now": work.now},
         )
     except IntegrityError as error:
+        if not sql.is_duplicate(error):
+            raise
         raise XidInUse(xid) from error
     for (uow,) in named:
         assert isinstance(uow, int)

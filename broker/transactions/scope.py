@@ -14,6 +14,7 @@ from datetime import datetime
 from broker.errors import LockLost
 from broker.settlement.outcomes import describe, failure
 from broker.transactions.joined import joined
+from broker.transactions.session import Lent
 from broker.transactions.unit_of_work import UnitOfWork
 
 __all__ = ["UnitOfWork", "describe", "unit_of_work"]
@@ -40,10 +41,13 @@ def unit_of_work(
         with joined(actor=actor, now=now) as work:
             yield work
         return
+    session = Lent.now()
     work = UnitOfWork(actor=actor, now=now)
     try:
         yield work
+        session.check()
     except BaseException as error:
+        session.take_back()
         if not work.ended:
             back_out_unless_lost(work, error)
         raise

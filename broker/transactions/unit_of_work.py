@@ -5,7 +5,7 @@ Its entries are claimed for this process; its puts wait in memory until commit.
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -30,10 +30,11 @@ from broker.settlement.outcomes import (
     Outcome,
     Reject,
     Release,
-    describe,
 )
 from broker.settlement.redelivery_policy import Disposition, NoPlace, Removal
 from broker.transactions import put_only, skipped
+from broker.transactions.failed_commits import is_undone
+from broker.transactions.session import Lent, insist
 
 PART = 200  # most entries of one claim
 
@@ -246,6 +247,7 @@ class UnitOfWork:
             BackedOut: it could not be committed, so it was backed out now.
         """
         self.check_open()
+        Lent.now().take_back()
         line = None
         alone = self.only_accepts() and not connection.in_atomic_block
         try:
@@ -257,10 +259,8 @@ class UnitOfWork:
             self.ended = True
             raise
         except (BrokerError, DatabaseError) as error:
-            if line is None or line.closed:
-                raise  # unknown whether it was committed; the journal has the answer
-            with suppress(LockLost):  # it has ended already
-                self.back_out(describe(error), by_system=True)
+            if not is_undone(self, error, line):
+                raise
             raise BackedOut(str(error)) from error
         self.ended = True
 
@@ -318,9 +318,9 @@ class UnitOfWork:
 
     def end_as(self, uow: int, outcome: Failure) -> list[Disposition]:
         if not self.held:  # all deliveries were settled one by one
-            settle.accept(uow, expected=0, **self.about)
+            insist(partial(settle.accept, uow, expected=0, **self.about))
             return []
-        return settle.end(uow, outcome, **self.about)
+        return insist(partial(settle.end, uow, outcome, **self.about))
 
     def skip(self, delivery: Delivery, error: str) -> UnitOfWork:
         """Move one delivery into a new unit of work.

@@ -18,7 +18,9 @@ from broker.bridges.transformers.failing import described
 from broker.bridges.transformers.registry import Context, Outcome, transformer
 from broker.bridges.transformers.workers import Worker
 from broker.errors.bridges import TransformerFailed
+from broker.formats.exceptions import concerns_program
 from broker.queueing.store import NewMessage
+from broker.transactions.session import Lent
 
 VALUES = attrgetter(*(one.name for one in fields(NewMessage)))
 
@@ -76,10 +78,16 @@ def call(name: str, message: NewMessage, context: Context) -> object:
         TransformerFailed: it raised an error.
     """
     transform = transformer(name).transform
+    session = Lent.now()
     try:
-        return transform(copied(message), context)
-    except (Exception, SystemExit) as error:
+        outcome = transform(copied(message), context)
+        session.check()
+    except BaseException as error:
+        session.drop()
+        if concerns_program(error):
+            raise
         raise TransformerFailed(name, described(error)) from error
+    return outcome
 
 
 def copied(message: NewMessage) -> NewMessage:

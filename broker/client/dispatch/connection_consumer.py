@@ -41,6 +41,7 @@ from broker.config.names import local_queue
 from broker.errors import BrokerError
 from broker.errors.queues import DeliveryStopped, NotAuthorized
 from broker.errors.units_of_work import Reject
+from broker.formats.exceptions import concerns_program, text_of
 from broker.formats.selectors.parsing import Selector, parse
 from broker.formats.trace_context import trace_id
 from broker.monitoring import logs
@@ -49,13 +50,15 @@ from broker.queueing.get import Delivery
 from broker.queueing.selective_get import Finder, Search
 from broker.security import authorities
 from broker.settlement import settle
-from broker.settlement.outcomes import Release
+from broker.settlement.outcomes import Release, describe
 from broker.settlement.poison import Attributes, Removing, attributes_of
 from broker.settlement.settle import Next
 from broker.transactions.scope import UnitOfWork, unit_of_work
+from broker.transactions.session import Lent
 
 logger = logging.getLogger(__name__)
 
+BACKED_OUT = "%s was backed out: %s"
 SWEEP_S = 1.0  # longest time that unwanted messages wait for wanted messages
 
 
@@ -195,23 +198,24 @@ class ServerSession:
         except BrokerError as error:
             logger.warning("%s: %s", self.handler.queue, error)
         except Reject as error:  # as the handler wishes
-            logger.info("%s was rejected: %s", self.handler.queue, error)
-        except Exception as error:  # noqa: BLE001  # any error of a handler is a backout
+            logger.info("%s was rejected: %s", self.handler.queue, text_of(error))
+        except BaseException as error:  # any error of a handler is a backout
+            if concerns_program(error):
+                raise
             self.note_backout(error)
         if refused is not None:
             raise refused
         return count
 
-    def note_backout(self, why: object) -> None:
+    def note_backout(self, error: BaseException) -> None:
         """Log a line for people. It is expected that deliveries fail: the stack trace
         is with the message, and here only if tools such as Sentry want it."""
-        logger.error(
-            "%s was backed out: %s",
-            self.handler.queue,
-            why,
-            exc_info=settings.BACKOUT_LOG_TRACES,
-            extra=logs.ids(),
-        )
+        said = self.handler.queue, describe(error)
+        traces: bool = settings.BACKOUT_LOG_TRACES
+        try:
+            logger.error(BACKED_OUT, *said, exc_info=traces, extra=logs.ids())
+        except BaseException:  # noqa: BLE001  # of a formatter that asks the exception
+            logger.error(BACKED_OUT, *said, extra=logs.ids())
 
     def close(self) -> None:
         """Release what the last round got for the next one."""
@@ -237,10 +241,19 @@ class ServerSession:
                     unit_of_work=delivery.uow,
                     trace_id=trace_id(delivery.properties),
                 )
-                self.spans.process(self.consumer.handle, delivery, work)
+                self.call(delivery, work)
             if self.handler.batch == 1 and self.search is None and self.goes_on():
                 work.then = self.next
         return None
+
+    def call(self, delivery: Delivery, work: UnitOfWork) -> None:
+        """Call the handler. What it leaves of its session if it fails is of no use."""
+        session = Lent.now()
+        try:
+            self.spans.process(self.consumer.handle, delivery, work)
+        except BaseException:
+            session.drop()
+            raise
 
     def get(self, work: UnitOfWork) -> Got:
         """Get the next messages: wanted messages first, unwanted messages at least now

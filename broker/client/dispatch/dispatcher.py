@@ -10,14 +10,16 @@ from collections.abc import Iterable
 from contextlib import closing, suppress
 
 from django.db import Error as DatabaseError
-from django.db import close_old_connections, connection
+from django.db import connection
 
 from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
 from broker.client.dispatch.handlers import Handler
 from broker.errors import BrokerError, NoSuchQueue
 from broker.errors.queues import DeliveryStopped
+from broker.formats.exceptions import text_of
 from broker.queueing import delayed, notifications, processes
 from broker.queueing.low_watermarks import FLOORS
+from broker.transactions import session
 
 logger = logging.getLogger(__name__)
 
@@ -92,14 +94,18 @@ class Dispatcher:
             try:
                 self.feed(pool)
             except DatabaseError as error:
-                logger.warning("%s waits for the database: %s", queue, error)
-                close_old_connections()
+                why = text_of(error)
+                logger.warning("%s waits for the database: %s", queue, why)
+                session.drop()
                 FLOORS.forget()
                 self.stopping.wait(AWAY_S * random.uniform(0.5, 1.5))  # noqa: S311
             except (NoSuchQueue, DeliveryStopped):  # either may change
                 self.stopping.wait(notifications.POLL_S)
             except BrokerError as error:
                 logger.warning("%s waits: %s", queue, error)
+                self.stopping.wait(AWAY_S)
+            except Exception:  # as a middleware that cannot be imported
+                logger.exception("%s waits.", queue)
                 self.stopping.wait(AWAY_S)
         connection.close()
 
@@ -110,22 +116,22 @@ class Dispatcher:
             BrokerError: the ConnectionConsumer cannot be opened, or cannot go on.
         """
         consumer = pool.open_consumer()
-        with closing(ServerSession(consumer, self.goes_on)) as session:
-            self.serve(session, consumer)
+        with closing(ServerSession(consumer, self.goes_on)) as server:
+            self.serve(server, consumer)
 
-    def serve(self, session: ServerSession, consumer: ConnectionConsumer) -> None:
+    def serve(self, server: ServerSession, consumer: ConnectionConsumer) -> None:
         """Handle messages while there are any, then wait for more, until stopping or
         until the ConnectionConsumer is no longer open."""
         queue_id, looked_at = consumer.queue.pk, time.monotonic()
         while self.goes_on():
             seen = notifications.version(queue_id)
-            is_idle = not session.serve()
+            is_idle = not server.serve()
             if is_idle or time.monotonic() - looked_at >= notifications.POLL_S:
                 looked_at = time.monotonic()
                 if not consumer.is_open():
                     return
-            if is_idle and session.held_s and consumer.limits:
-                consumer.limits.wait(self.stopping, session.held_s)
+            if is_idle and server.held_s and consumer.limits:
+                consumer.limits.wait(self.stopping, server.held_s)
             elif is_idle and self.goes_on():
                 longest_s = delayed.until_due_s(consumer.queue.name)
                 notifications.wait(queue_id, seen, longest_s=longest_s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from functools import partial
 
 from broker.errors import LockLost
 from broker.models import UnitOfWork as UnitRow
@@ -17,6 +18,7 @@ from broker.settlement.outcomes import BackOut, Release
 from broker.settlement.poison import Last, Removing
 from broker.transactions import prepared
 from broker.transactions.scope import UnitOfWork
+from broker.transactions.session import insist
 
 LOST = "An earlier part of it was backed out by the system."
 
@@ -196,7 +198,7 @@ class Holding:
             with suppress(LockLost):  # the system has backed it out before
                 work.back_out(BackOut(error, at_once=at_once), by_system=True)
         elif work.id is not None:
-            settle.end_if_held(work.id, Release(), actor=self.actor, now=self.now())
+            insist(partial(settle.end_if_held, work.id, Release(), **work.about))
 
 
 def is_open(work: UnitOfWork) -> bool:

@@ -6,12 +6,13 @@ import logging
 import threading
 
 from django.db import Error as DatabaseError
-from django.db import close_old_connections, connection
+from django.db import connection
 
 from broker.client.jms.consumers import Consumer, ConsumerSession
 from broker.errors import BrokerError, LockLost
 from broker.queueing import notifications
 from broker.queueing.low_watermarks import FLOORS
+from broker.transactions import session
 from broker.transactions.scope import describe
 
 logger = logging.getLogger(__name__)
@@ -55,24 +56,27 @@ class Listening:
             self.session.closing.wait(AWAY_S)
         except DatabaseError as error:
             logger.warning("A listener waits for the database: %s", error)
-            close_old_connections()
+            session.drop()
             FLOORS.forget()
             self.session.closing.wait(AWAY_S)
 
     def hand_next(self, consumer: Consumer) -> bool:
         """Pass on the next message; return whether there was one."""
-        session = self.session
-        with session.in_use:
-            if session.closing.is_set() or consumer.closed:
+        with self.session.in_use:
+            if self.session.closing.is_set() or consumer.closed:
                 return False
             message = consumer.next()
             if message is None or consumer.listener is None:
                 return False
+            lent = session.Lent.now()
             try:
                 consumer.listener(message)
-            except Exception as error:  # noqa: BLE001  # whatever it raises
-                logger.info("A listener of %s: %s", consumer.queue.name, error)
-                session.raised(describe(error))
+                lent.check()
+            except BaseException as error:  # noqa: BLE001  # whatever it raises
+                lent.drop()
+                why = describe(error)
+                logger.info("A listener of %s: %s", consumer.queue.name, why)
+                self.session.raised(why)
             else:
-                session.returned(message)
+                self.session.returned(message)
         return True

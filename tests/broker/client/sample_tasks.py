@@ -12,11 +12,15 @@ from django import VERSION
 from broker.client import Reject
 from broker.client.django_tasks import redelivery
 from broker.models import Address
+from tests.broker.breaking import BROKEN, SET
+from tests.broker.odd_exceptions import MAKERS
 
 if TYPE_CHECKING or VERSION >= (6, 0):
     from django.tasks import TaskContext, task
 else:
     from django_tasks import TaskContext, task
+
+WAYS = BROKEN | SET
 
 
 class CardDeclined(Exception):
@@ -74,6 +78,17 @@ def give(size: int, text: str = "x") -> str:
     return text * size
 
 
+@task
+def echo(value: Any) -> Any:
+    return value
+
+
+@task
+def give_back(text: str) -> Any:
+    """The value of which this is the ``repr``."""
+    return eval(text, {"nan": float("nan"), "inf": float("inf")})
+
+
 @task(takes_context=True)
 def tell(context: TaskContext, most: int) -> dict[str, Any]:
     """Fail up to an attempt, then say which it is."""
@@ -86,6 +101,19 @@ def tell(context: TaskContext, most: int) -> dict[str, Any]:
 def make_address(name: str) -> str:
     Address.objects.create(name=name)
     return name
+
+
+@task
+def raise_odd(name: str) -> None:
+    raise MAKERS[name]()
+
+
+@task
+def break_session(way: str, *, raises: bool) -> str:
+    WAYS[way]()
+    if raises:
+        raise ValueError(way)
+    return way
 
 
 not_a_task = noop.func

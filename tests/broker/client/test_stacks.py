@@ -72,7 +72,8 @@ def test_a_failed_delivery_is_one_line_of_the_log(
     handle_next(handler(Seen(refuse)))
 
     (line,) = [one for one in caplog.records if one.levelno == logging.ERROR]
-    assert logging.Formatter().format(line) == "orders was backed out: no such customer"
+    said = "orders was backed out: ValueError: no such customer"
+    assert logging.Formatter().format(line) == said
 
 
 def test_the_log_has_the_exception_and_the_ids(
@@ -84,7 +85,7 @@ def test_the_log_has_the_exception_and_the_ids(
     handle_next(handler(Seen(refuse)))
 
     (line,) = [one for one in caplog.records if one.levelno == logging.ERROR]
-    assert line.getMessage() == "orders was backed out: no such customer"
+    assert line.getMessage() == "orders was backed out: ValueError: no such customer"
     assert line.exc_info
     assert line.exc_info[0] is ValueError
     assert (line.__dict__["message_id"], line.__dict__["queue"]) == (
