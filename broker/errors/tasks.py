@@ -16,6 +16,21 @@ class NoTask(BrokerError):
         return f"This message is no task that can be run: {self.why}."
 
 
+class NotJson(BrokerError, ValueError):
+    """What a task is called with, or returns, cannot be kept; it is not run (again)."""
+
+    code = "not-json"
+
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.what} must be JSON: {self.why}. Use None or text for a number that"
+            " is none, and base64 for bytes."
+        )
+
+
 class ReturnsTooMuch(BrokerError):
     """A task returned more than may be kept; it is not run again."""
 

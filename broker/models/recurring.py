@@ -11,7 +11,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
-from broker.formats import recurrence
+from broker.formats import recurrence, strict_json
 from broker.sql import database_now
 
 
@@ -126,6 +126,10 @@ class RecurringMessage(models.Model):
             raise ValidationError(
                 {"properties": 'Write a JSON object, as {"tenant": "t7"}.'}
             )
+        try:
+            strict_json.dumps(self.properties)
+        except ValueError as error:
+            raise ValidationError({"properties": f"No JSON: {error}."}) from None
 
     def after(self, at: datetime) -> datetime | None:
         """The first time at which it is due after another; None: never."""

@@ -85,7 +85,9 @@ def plan_undo(
                 created_by=user,
                 reason=reason,
             )
-    except IntegrityError:  # another transaction has planned the undo
+    except IntegrityError as error:
+        if not sql.is_duplicate(error):
+            raise  # else another transaction has planned the undo
         raise NotUndoable(operation_id, UNDONE) from None
     copy_items(undo, operation_id, Status.DONE)
     note(Act.UNDO, undo, by=user)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,7 +15,7 @@ from django.db import DataError
 from broker import sql
 from broker.errors import InvalidMessage, MessageTooLarge
 from broker.errors.mq_codes import Completion, Reason
-from broker.formats import moments
+from broker.formats import moments, strict_json
 from broker.formats.mq.descriptor import check_put
 from broker.models import RoutingType
 
@@ -157,9 +156,9 @@ def values(message: NewMessage) -> dict[str, Any]:
         "reply_to": message.reply_to,
         "subject": message.subject,
         "group_id": message.group_id,
-        "properties": json.dumps(message.properties) if message.properties else "{}",
+        "properties": document(message.properties) if message.properties else "{}",
         "body": message.body,
-        "descriptor": json.dumps(message.descriptor) if message.descriptor else None,
+        "descriptor": document(message.descriptor) if message.descriptor else None,
         "headers": message.headers,
         "envelope": message.envelope,
     }
@@ -188,8 +187,20 @@ def documents(values: list[Any]) -> list[str | None] | None:
     texts: dict[int, str] = {}
     for one in values:
         if one and id(one) not in texts:
-            texts[id(one)] = json.dumps(one)
+            texts[id(one)] = document(one)
     return [texts.get(id(one)) for one in values] if texts else None
+
+
+def document(value: Any) -> str:
+    """The JSON of properties, or of a descriptor.
+
+    Raises:
+        InvalidMessage: it has a value that JSON does not have.
+    """
+    try:
+        return strict_json.dumps(value)
+    except ValueError as error:
+        raise InvalidMessage(f"of its properties, {error}") from None
 
 
 def check(messages: Sequence[NewMessage]) -> None:

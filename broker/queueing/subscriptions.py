@@ -103,7 +103,9 @@ def subscribe(  # noqa: PLR0913  # each is named where it is used
                 queue=queue,
                 owner_id=None if durable else owner,
             )
-    except IntegrityError as error:  # another client has just created it
+    except IntegrityError as error:
+        if not sql.is_duplicate(error):
+            raise  # else another client has just created it
         raise SubscriptionInUse(client_id, name) from error
 
 

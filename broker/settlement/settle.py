@@ -4,7 +4,6 @@ died."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -74,6 +73,8 @@ def accept(
             )
         sql.fetch_one("accept", uow=uow, expected=expected, actor=actor, now=now)
     except DataError as error:
+        if not sql.is_refusal(error):
+            raise
         raise LockLost(uow) from error
     return []
 
@@ -95,6 +96,8 @@ def accept_returning(
     try:
         sql.fetch_one("accept_returning", uow=uow, value=value, actor=actor, now=now)
     except DataError as error:
+        if not sql.is_refusal(error):
+            raise
         raise LockLost(uow) from error
 
 
@@ -206,10 +209,14 @@ def end_if_held(
 ) -> list[Disposition] | None:
     """As ``end``; None if the unit of work holds nothing, or has ended already."""
     if not connection.in_atomic_block:
-        with suppress(DataError):  # it was changed meanwhile
+        try:
             ended = redeliver_unit(uow, outcome, actor=actor, now=now)
-            if ended is not None:
-                return ended
+        except DataError as error:
+            if not sql.is_refusal(error):
+                raise
+            ended = None  # it was changed meanwhile
+        if ended is not None:
+            return ended
     return end_by_entry(uow, outcome, actor=actor, now=now)
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import Error as DatabaseError
 from psycopg.abc import Buffer
 from psycopg.rows import tuple_row
 from psycopg.sql import Composed
@@ -78,6 +79,17 @@ def run(name: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
     else:
         cursor.close()
     return rows
+
+
+def is_refusal(error: DatabaseError) -> bool:
+    """Whether a statement has refused what it was asked for: it divides by zero then,
+    which undoes it."""
+    return isinstance(error.__cause__, psycopg.errors.DivisionByZero)
+
+
+def is_duplicate(error: DatabaseError) -> bool:
+    """Whether a row has a key that another row has."""
+    return isinstance(error.__cause__, psycopg.errors.UniqueViolation)
 
 
 def new_cursor(line: psycopg.Connection) -> psycopg.Cursor[tuple[Any, ...]]:

@@ -54,7 +54,9 @@ def declare(name: str, *, is_temporary: bool) -> Queue:
         return declare_queue(name, **dead_letters_of(name))
     try:
         return open_temporary(name, found)
-    except IntegrityError:  # another process has just created it
+    except IntegrityError as error:
+        if not sql.is_duplicate(error):
+            raise  # else another process has just created it
         return find(name)
 
 

@@ -20,8 +20,8 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from broker.client.django_tasks.framework import InvalidTask, Task, normalize_json
-from broker.errors.tasks import NoTask
-from broker.formats import moments
+from broker.errors.tasks import NoTask, NotJson
+from broker.formats import moments, strict_json
 
 SUBJECT = "django-task"
 JSON = "application/json"
@@ -53,7 +53,7 @@ def fields_of(task: Task, args: Sequence[Any], kwargs: Any) -> dict[str, Any]:
     """The fields of ``NewMessage`` of a call, without its address.
 
     Raises:
-        TypeError: an argument is not JSON.
+        TypeError, NotJson: an argument is not JSON.
     """
     properties: dict[str, Any] = {"task": task.module_path}
     if task.priority:
@@ -66,13 +66,29 @@ def fields_of(task: Task, args: Sequence[Any], kwargs: Any) -> dict[str, Any]:
         properties["run_after"] = due.isoformat()
     called = {"args": normalize_json(args), "kwargs": normalize_json(kwargs)}
     return {
-        "body": json.dumps(called, ensure_ascii=False).encode(),
+        "body": as_json("The arguments of the task", called).encode(),
         "content_type": JSON,
         "subject": SUBJECT,
         "properties": properties,
         "priority": level(task.priority),
         "deliver_at": due,
     }
+
+
+def as_json(what: str, value: Any) -> str:
+    """A value as JSON.
+
+    Args:
+        what: for the sentence of the error.
+        value: the value.
+
+    Raises:
+        NotJson: it has NaN, Infinity, or what is no text.
+    """
+    try:
+        return strict_json.dumps(value, ascii_only=False)
+    except ValueError as error:
+        raise NotJson(what, str(error)) from None
 
 
 def call_of(

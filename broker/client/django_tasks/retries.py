@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from broker.errors.units_of_work import RedeliverIn, Reject
+from broker.formats.exceptions import is_a
 from broker.settlement.outcomes import describe
 from broker.settlement.redelivery_policy import redelivery_delay
 
@@ -40,7 +41,7 @@ class TaskPolicy:
             RedeliverIn: it is run again after a delay.
         """
         limit = self.max_delivery_attempts or 0
-        if isinstance(error, self.never) or 0 < limit <= attempts:
+        if is_a(error, self.never) or 0 < limit <= attempts:
             raise Reject(describe(error)) from error
         spread = random.uniform(-1, 1)  # noqa: S311
         raise RedeliverIn(redelivery_delay(self, attempts, spread)) from error

@@ -22,16 +22,18 @@ from broker.client.django_tasks.framework import (
     task_finished,
     task_started,
 )
-from broker.client.django_tasks.messages import SUBJECT, Call, call_of
+from broker.client.django_tasks.messages import SUBJECT, Call, as_json, call_of
 from broker.client.django_tasks.results import result_of
 from broker.client.django_tasks.retries import policy_of
-from broker.errors.tasks import NoTask, ReturnsTooMuch
+from broker.errors.tasks import NoTask, NotJson, ReturnsTooMuch
 from broker.errors.units_of_work import RedeliverIn, Reject
+from broker.formats.exceptions import is_a
 from broker.models import Message, Returned
 from broker.queueing.get import Delivery
 from broker.settlement import settle
 from broker.settlement.backout import rules_of
 from broker.transactions.scope import UnitOfWork
+from broker.transactions.session import Lent
 
 logger = logging.getLogger(__name__)
 
@@ -39,10 +41,8 @@ NO_QUEUES = (
     "Tasks of the backend %s are not run here: name its QUEUES in TASKS. An empty list"
     " lets any queue be enqueued to."
 )
-HAS_NUL = (
-    "The task returned text with the character NUL, which PostgreSQL cannot store."
-    " Return bytes as base64."
-)
+RETURNED = "What the task returns"
+HAS_NUL = "it has the character NUL, which PostgreSQL cannot store"
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # its escape, not one of a backslash
 ORIGINAL = "_AMQ_ORIG_MESSAGE_ID"  # a property of copies
 
@@ -76,10 +76,12 @@ def run(delivery: Delivery, work: UnitOfWork) -> None:
         raise Reject(str(error)) from error
     result = result_at_start(backend, call, delivery)
     task_started.send(type(backend), task_result=result)
+    session = Lent.now()
     try:
         value = returned(call, result)
-        text = as_json(value, backend.max_return_bytes)
-    except ReturnsTooMuch as error:
+        session.check()
+        text = kept_text(value, backend.max_return_bytes)
+    except (NotJson, ReturnsTooMuch) as error:
         note_end(backend, result, TaskResultStatus.FAILED)
         raise Reject(str(error)) from error
     except BaseException as error:  # SystemExit ends the task, not the dispatcher
@@ -146,16 +148,16 @@ def returned(call: Call, result: TaskResult) -> Any:
     return normalize_json(call.task.call(*call.args, **call.kwargs))
 
 
-def as_json(value: Any, most: int) -> str:
+def kept_text(value: Any, most: int) -> str:
     """A return value as text.
 
     Raises:
         ReturnsTooMuch: it has more bytes.
-        Reject: it has a character that PostgreSQL cannot store.
+        NotJson: it has something that JSON, or PostgreSQL, cannot hold.
     """
-    text = json.dumps(value, ensure_ascii=False)
+    text = as_json(RETURNED, value)
     if NUL.search(text):
-        raise Reject(HAS_NUL)
+        raise NotJson(RETURNED, HAS_NUL)
     size = len(text.encode())
     if size > most:
         raise ReturnsTooMuch(size, most)
@@ -188,7 +190,7 @@ def fail(
         Reject: it is not run again.
         RedeliverIn: it is run again, after a delay of its own.
     """
-    if isinstance(error, Reject):
+    if is_a(error, Reject):
         note_end(backend, result, TaskResultStatus.FAILED)
         raise error
     policy, attempts = policy_of(result.task.func), delivery.backout_count + 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -12,9 +11,10 @@ from django.conf import settings
 
 from broker.client.jms.interfaces import SessionContext
 from broker.config.names import address_of, local_queue
-from broker.errors import NoSuchQueue
+from broker.errors import InvalidMessage, NoSuchQueue
 from broker.errors.messages import WrongPersistence, WrongTimeToLive
 from broker.errors.mq_codes import MsgType, Persistence, Report
+from broker.formats import strict_json
 from broker.formats.mq.descriptor import is_expiry
 from broker.formats.mq.fixed import padded
 from broker.queueing.put import NewMessage, put_many
@@ -149,7 +149,10 @@ def encoded(body: Content) -> tuple[bytes, str]:
         return body, ""
     if isinstance(body, str):
         return body.encode(), TEXT
-    return json.dumps(body, ensure_ascii=False).encode(), JSON
+    try:
+        return strict_json.dumps(body, ascii_only=False).encode(), JSON
+    except ValueError as error:
+        raise InvalidMessage(f"its body is no JSON, {error}") from None
 
 
 def described(options: SendOptions) -> dict[str, Any]:

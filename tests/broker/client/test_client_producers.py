@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker.client import SessionMode
-from broker.errors import MessageTooLarge, NoSuchAddress, NoSuchQueue
+from broker.errors import InvalidMessage, MessageTooLarge, NoSuchAddress, NoSuchQueue
 from broker.errors.messages import (
     MissingReplyTo,
     WrongExpiry,
@@ -155,6 +155,12 @@ def test_what_no_queue_can_take_is_refused_at_once(mode: SessionMode) -> None:
         sender.send(report=Report.EXCEPTION)
     with pytest.raises(MissingReplyTo):
         sender.send(msg_type=MsgType.REQUEST)
+
+
+def test_a_body_that_is_no_json_is_refused() -> None:
+    producer = session().producer("orders")
+    with pytest.raises(InvalidMessage, match=r"price\[0\] is nan"):
+        producer.send({"price": [float("nan")]})
 
 
 def test_a_body_that_is_too_large_is_refused(settings: Any) -> None:

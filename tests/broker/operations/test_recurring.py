@@ -74,6 +74,7 @@ def test_the_rule_is_told_in_words() -> None:
         ({}, "either a crontab line or"),
         ({"every_s": 5, "time_zone": "Mars"}, "There is no time zone Mars"),
         ({"every_s": 5, "properties": [1]}, "Write a JSON object"),
+        ({"every_s": 5, "properties": {"x": float("nan")}}, "x is nan"),
     ],
 )
 @pytest.mark.django_db

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from typing import Any
 
@@ -97,6 +98,25 @@ def test_messages_sent_together_without_a_transaction_are_stored_all_or_none() -
 
     put_many([NewMessage("orders"), NewMessage("orders", priority=9)])
     assert journal.depths()[queue.pk].ready == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (float("nan"), "price is nan, which JSON does not have"),
+        ([{"a": float("inf")}], "price[0].a is inf, which JSON does not have"),
+        (b"7", "bytes is not JSON serializable"),
+    ],
+)
+@pytest.mark.usefixtures("db")
+def test_a_property_that_is_no_json_is_named(value: Any, why: str) -> None:
+    """Before the database sees it: the caller's transaction goes on."""
+    make_queue()
+    invalid = NewMessage("orders", properties={"price": value})
+    for sent in ([invalid], [NewMessage("orders"), invalid]):
+        with pytest.raises(InvalidMessage, match=re.escape(why)):
+            put_many(sent)
+    assert not Message.objects.exists()
 
 
 @pytest.mark.usefixtures("transactional_db")
