@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 
 from broker.formats.wildcards import check_pattern
 from broker.models.fields import CheckedCharField
+from broker.models.moment_field import MomentField
 from broker.models.redaction import NAME
 
 USER = settings.AUTH_USER_MODEL
@@ -69,9 +70,9 @@ class AlertTarget(models.Model):
         db_default=True,
         help_text="Critical alerts are told in quiet hours too.",
     )
-    told_at = models.DateTimeField(null=True, editable=False)  # last success
+    told_at = MomentField(null=True, editable=False)  # last success
     error = models.TextField(blank=True, default="", editable=False)
-    error_at = models.DateTimeField(null=True, editable=False)  # null: no error since
+    error_at = MomentField(null=True, editable=False)  # null: no error since
 
     class Meta:
         ordering = ["name"]
@@ -183,12 +184,12 @@ class Alert(models.Model):
     text = models.TextField()  # what is wrong, a sentence
     value = models.BigIntegerField()
     mark = models.BigIntegerField(null=True)  # what must not change while it is pending
-    first_seen_at = models.DateTimeField()
-    last_seen_at = models.DateTimeField()
-    fired_at = models.DateTimeField(null=True)
-    acknowledged_at = models.DateTimeField(null=True)
+    first_seen_at = MomentField()
+    last_seen_at = MomentField()
+    fired_at = MomentField(null=True)
+    acknowledged_at = MomentField(null=True)
     acknowledged_by = models.TextField(default="")
-    resolved_at = models.DateTimeField(null=True)
+    resolved_at = MomentField(null=True)
     is_settled = models.BooleanField(default=False)  # resolved, and everybody was told
 
     OPEN: ClassVar = (State.PENDING, State.FIRING, State.ACKNOWLEDGED)
@@ -231,7 +232,7 @@ class AlertEvent(models.Model):
         RESOLVED = "resolved"
 
     alert = models.ForeignKey(Alert, models.CASCADE, related_name="events")
-    at = models.DateTimeField()
+    at = MomentField()
     kind = models.TextField(choices=Kind)
     actor = models.TextField(default="")  # who; empty: the broker
     detail = models.TextField(default="")
@@ -246,8 +247,8 @@ class AlertNotice(models.Model):
 
     alert = models.ForeignKey(Alert, models.CASCADE, related_name="notices")
     target = models.ForeignKey(AlertTarget, models.CASCADE, related_name="+")
-    told_at = models.DateTimeField()  # that it fires, the last time
-    resolved_told_at = models.DateTimeField(null=True)
+    told_at = MomentField()  # that it fires, the last time
+    resolved_told_at = MomentField(null=True)
 
     class Meta:
         default_permissions = ()
@@ -266,8 +267,8 @@ class AlertSilence(models.Model):
     fingerprint = models.TextField(default="")
     reason = models.TextField(default="")
     by = models.TextField()
-    begins_at = models.DateTimeField(db_default=Now())
-    ends_at = models.DateTimeField(db_index=True)
+    begins_at = MomentField(db_default=Now())
+    ends_at = MomentField(db_index=True)
 
     class Meta:
         default_permissions = ()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models.functions import Now
 
+from broker.models.moment_field import MomentField
+
 
 class KeptAnswer(models.Model):
     """The response to an idempotency key, kept while the request may be repeated."""
@@ -17,7 +19,7 @@ class KeptAnswer(models.Model):
     status = models.SmallIntegerField(null=True)
     content_type = models.TextField(default="", db_default="")
     body = models.BinaryField(null=True)
-    asked_at = models.DateTimeField(db_default=Now())
+    asked_at = MomentField(db_default=Now())
 
     class Meta:
         default_permissions = ()

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from broker.models.moment_field import MomentField
 from broker.models.operations import Operation
 
 
@@ -20,12 +21,12 @@ class Approval(models.Model):
         Operation, models.CASCADE, primary_key=True, related_name="approval"
     )
     seal = models.TextField()  # hexadecimal digits
-    asked_at = models.DateTimeField(db_default=Now())
-    expires_at = models.DateTimeField()  # after this time, no approval and no start
+    asked_at = MomentField(db_default=Now())
+    expires_at = MomentField()  # after this time, no approval and no start
     approved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+"
     )
-    approved_at = models.DateTimeField(null=True)
+    approved_at = MomentField(null=True)
 
     class Meta:
         default_permissions = ()

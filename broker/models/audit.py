@@ -9,6 +9,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from broker.models.moment_field import MomentField
+
 
 class Act(models.TextChoices):
     """The acts that are recorded. A label is read after the name of the actor."""
@@ -97,7 +99,7 @@ class AuditRecord(models.Model):
         REFUSED = "refused"
 
     number = models.BigIntegerField(null=True)
-    at = models.DateTimeField(db_default=Now())
+    at = MomentField(db_default=Now())
     actor_kind = models.TextField(choices=Actor)
     actor_id = models.BigIntegerField(null=True)  # id of a user or a credential
     actor = models.TextField()  # name of the user, credential or command
@@ -162,7 +164,7 @@ class AuditCheck(models.Model):
 
     number = models.BigIntegerField()  # number of the last record that was verified
     hash = models.TextField()
-    checked_at = models.DateTimeField(db_default=Now())
+    checked_at = MomentField(db_default=Now())
     # A sentence; empty if there is no fault.
     fault = models.TextField(blank=True, default="")
 

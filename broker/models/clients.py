@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 
 from broker.formats.wildcards import check_pattern
 from broker.models.fields import CheckedTextField
+from broker.models.moment_field import MomentField
 
 NAME = RegexValidator(
     r"\A[A-Za-z0-9][A-Za-z0-9._@-]*\Z",
@@ -61,7 +62,7 @@ class Credential(models.Model):
     scram_iterations = models.PositiveIntegerField(editable=False)
     scram_stored_key = models.BinaryField(editable=False)
     scram_server_key = models.BinaryField(editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    created_at = MomentField(db_default=Now(), editable=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.SET_NULL,
@@ -69,10 +70,10 @@ class Credential(models.Model):
         related_name="+",
         editable=False,
     )
-    expires_at = models.DateTimeField(
+    expires_at = MomentField(
         null=True, blank=True, help_text="Empty: it is valid until it is revoked."
     )
-    revoked_at = models.DateTimeField(null=True, editable=False)
+    revoked_at = MomentField(null=True, editable=False)
     revoked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.SET_NULL,
@@ -80,7 +81,7 @@ class Credential(models.Model):
         related_name="+",
         editable=False,
     )
-    last_used_at = models.DateTimeField(null=True, editable=False)
+    last_used_at = MomentField(null=True, editable=False)
 
     class Meta:
         ordering = ["name"]
@@ -105,8 +106,8 @@ class ClientConnection(models.Model):
     is_encrypted = models.BooleanField()
     # Name of the client's product, as the client gave it.
     product = models.TextField(blank=True)
-    opened_at = models.DateTimeField(db_default=Now())
-    close_requested_at = models.DateTimeField(null=True)
+    opened_at = MomentField(db_default=Now())
+    close_requested_at = MomentField(null=True)
     close_requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
@@ -149,8 +150,8 @@ class ClientEndpoint(models.Model):
     credit = models.BigIntegerField(default=0)
     unsettled = models.IntegerField(default=0)
     messages = models.BigIntegerField(default=0)  # messages transferred so far
-    opened_at = models.DateTimeField(db_default=Now())
-    close_requested_at = models.DateTimeField(null=True)
+    opened_at = MomentField(db_default=Now())
+    close_requested_at = MomentField(null=True)
     close_requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )

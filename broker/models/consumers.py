@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from broker.models.moment_field import MomentField
 from broker.models.queues import Queue
 
 
@@ -23,7 +24,7 @@ class ConnectionConsumer(models.Model):
     # limits over all processes
     max_running = models.PositiveIntegerField(null=True)
     rate = models.TextField(blank=True, db_default="", default="")
-    started_at = models.DateTimeField(db_default=Now())
+    started_at = MomentField(db_default=Now())
 
     def __str__(self) -> str:
         return f"{self.handler} on queue {self.queue_id}"
@@ -34,7 +35,7 @@ class HandlerLimit(models.Model):
 
     queue = models.ForeignKey(Queue, models.CASCADE, related_name="+")
     handler = models.TextField()  # name of the handler function
-    next_at = models.DateTimeField(db_default=Now())  # of the next message, by the rate
+    next_at = MomentField(db_default=Now())  # of the next message, by the rate
     # the units of work that it began; those that have ended are taken out by the next
     uows = ArrayField(models.BigIntegerField(), default=list)
 
@@ -58,8 +59,8 @@ class Stoppage(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )  # user whose authorities the put used; null: the application
-    stopped_at = models.DateTimeField(db_default=Now())
-    cleared_at = models.DateTimeField(null=True)
+    stopped_at = MomentField(db_default=Now())
+    cleared_at = MomentField(null=True)
     cleared_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+"
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from broker.models.moment_field import MomentField
 from broker.models.operations import Operation
 
 
@@ -36,10 +37,10 @@ class Course(models.Model):
     )
     pace = models.PositiveIntegerField(null=True)  # messages per second; null: no limit
     # The pace allows the next message at this time.
-    free_at = models.DateTimeField(null=True)
-    paused_at = models.DateTimeField(null=True)
+    free_at = MomentField(null=True)
+    paused_at = MomentField(null=True)
     # Time at which a worker last worked on the operation.
-    stepped_at = models.DateTimeField(null=True)
+    stepped_at = MomentField(null=True)
 
     stage = models.CharField(
         max_length=8, choices=Stage, default=Stage.REST, db_default=Stage.REST
@@ -58,18 +59,18 @@ class Course(models.Model):
     tried = models.PositiveIntegerField(default=0, db_default=0)
     # Id of the last item that the ramp sent.
     ramped_to = models.BigIntegerField(default=0, db_default=0)
-    watched_since = models.DateTimeField(null=True)
+    watched_since = MomentField(null=True)
     # Outcomes of copies up to this message id do not count.
     forgiven_to = models.BigIntegerField(default=0, db_default=0)
     halt = models.JSONField(null=True)  # see broker.operations.canary.Halt
-    rest_at = models.DateTimeField(null=True)  # time at which the rest began
+    rest_at = MomentField(null=True)  # time at which the rest began
 
     # Reading the outcomes of the copies.
     swept_to = models.BigIntegerField(default=0, db_default=0)  # id of last item read
-    look_at = models.DateTimeField(null=True)  # time of the next read of outcomes
+    look_at = MomentField(null=True)  # time of the next read of outcomes
     idle_s = models.PositiveIntegerField(default=0, db_default=0)
     # Time at which the last outcome became known.
-    settled_at = models.DateTimeField(null=True)
+    settled_at = MomentField(null=True)
 
 
 class Experience(models.Model):
@@ -79,8 +80,8 @@ class Experience(models.Model):
     processed = models.BigIntegerField(default=0)
     # Copies that became dead letters again, by any error.
     died = models.BigIntegerField(default=0)
-    since = models.DateTimeField()
-    last_at = models.DateTimeField()
+    since = MomentField()
+    last_at = MomentField()
 
     class Meta:
         constraints = [

@@ -6,6 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
+from broker.models.moment_field import MomentField
+
 USER = settings.AUTH_USER_MODEL
 
 
@@ -20,16 +22,16 @@ class DeadLetterGroup(models.Model):
     acknowledged_by = models.ForeignKey(
         USER, models.SET_NULL, null=True, related_name="+"
     )
-    acknowledged_at = models.DateTimeField(null=True)
+    acknowledged_at = MomentField(null=True)
     snoozed_by = models.ForeignKey(USER, models.SET_NULL, null=True, related_name="+")
-    snoozed_until = models.DateTimeField(null=True)
+    snoozed_until = MomentField(null=True)
     snoozed_above = models.PositiveBigIntegerField(
         null=True
     )  # number of letters above which the snooze ends
     known = models.JSONField(
         default=list
     )  # [queue, cause] of each part when the group was acknowledged or snoozed
-    changed_at = models.DateTimeField(db_default=Now())
+    changed_at = MomentField(db_default=Now())
 
     class Meta:
         default_permissions = ()

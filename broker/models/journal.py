@@ -11,6 +11,8 @@ from __future__ import annotations
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from broker.models.moment_field import MomentField
+
 
 class Place(models.IntegerChoices):
     """The state of an entry. It is null before the put and after the entry has
@@ -55,7 +57,7 @@ class Event(models.Model):
     # Order of events within a transaction.
     seq = models.BigIntegerField(primary_key=True)
     xid = models.BigIntegerField()
-    at = models.DateTimeField()
+    at = MomentField()
     kind = models.SmallIntegerField(choices=Kind)
     queue_id = models.IntegerField()
     came_from = models.SmallIntegerField(null=True, choices=Place)

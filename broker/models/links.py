@@ -19,6 +19,7 @@ from broker.models.bridges import (
     ConnectionFactory,
 )
 from broker.models.fields import CheckedCharField
+from broker.models.moment_field import MomentField
 
 LARGEST_BATCH = 1000
 
@@ -221,21 +222,21 @@ class LinkStatus(models.Model):
     )
     epoch = models.BigIntegerField(default=0, db_default=0)
     owner_id = models.IntegerField(null=True)  # id of the process that runs the link
-    started_at = models.DateTimeField(null=True)
-    changed_at = models.DateTimeField(null=True)  # time of the last change of state
+    started_at = MomentField(null=True)
+    changed_at = MomentField(null=True)  # time of the last change of state
     # Number of the last batch; part of names of transactions.
     batch_number = models.BigIntegerField(default=0, db_default=0)
     # Number of failures in a row.
     failures = models.IntegerField(default=0, db_default=0)
     error = models.TextField(default="", db_default="")  # the last error, as a sentence
-    error_at = models.DateTimeField(null=True)
-    last_transfer_at = models.DateTimeField(null=True)
+    error_at = MomentField(null=True)
+    last_transfer_at = MomentField(null=True)
     # Number of messages that wait at the source.
     waiting = models.BigIntegerField(null=True)
     # Put time of the oldest message that waits.
-    oldest_at = models.DateTimeField(null=True)
+    oldest_at = MomentField(null=True)
     # Time at which these two values were read.
-    looked_at = models.DateTimeField(null=True)
+    looked_at = MomentField(null=True)
     # Number of messages at each step of the transfer, since the link was created.
     received = models.BigIntegerField(default=0, db_default=0)
     duplicates = models.BigIntegerField(default=0, db_default=0)
@@ -263,7 +264,7 @@ class BridgeProcess(models.Model):
     """
 
     owner_id = models.IntegerField(primary_key=True)
-    heartbeat_at = models.DateTimeField()
+    heartbeat_at = MomentField()
 
     class Meta:
         default_permissions = ()
@@ -292,7 +293,7 @@ class Branch(models.Model):
     messages = models.PositiveIntegerField()
     # Data that the commit needs for journal and counters.
     detail = models.JSONField(default=dict)
-    began_at = models.DateTimeField()
+    began_at = MomentField()
 
     class Meta:
         default_permissions = ()
@@ -311,7 +312,7 @@ class SeenMessage(models.Model):
     pk = models.CompositePrimaryKey("link_id", "message_id")
     link = models.ForeignKey(Link, models.CASCADE, related_name="+")
     message_id = models.TextField()
-    seen_at = models.DateTimeField()
+    seen_at = MomentField()
 
     class Meta:
         default_permissions = ()

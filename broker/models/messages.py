@@ -21,6 +21,8 @@ from __future__ import annotations
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from broker.models.moment_field import MomentField
+
 
 class Message(models.Model):
     """A message as it was sent; immutable. Partitioned by id; old partitions are
@@ -30,10 +32,10 @@ class Message(models.Model):
     address = models.TextField()
     # Set if the sender asked for a routing type.
     routing_type = models.SmallIntegerField(null=True)
-    put_at = models.DateTimeField()
+    put_at = MomentField()
     priority = models.SmallIntegerField()  # 0 to 9; 9 is the highest
     durable = models.BooleanField()
-    expires_at = models.DateTimeField(null=True)
+    expires_at = MomentField(null=True)
     message_id = models.TextField(null=True)  # the client's own id: JMSMessageID
     correlation_id = models.TextField(null=True)
     reply_to = models.TextField(null=True)
@@ -70,7 +72,7 @@ class Ready(models.Model):
     id = models.BigIntegerField()
     backout_count = models.IntegerField()
     delivery_count = models.IntegerField()
-    expires_at = models.DateTimeField(null=True)
+    expires_at = MomentField(null=True)
 
     class Meta:
         managed = False
@@ -83,11 +85,11 @@ class Delayed(models.Model):
     pk = models.CompositePrimaryKey("id", "queue_id")
     queue_id = models.IntegerField()
     id = models.BigIntegerField()
-    due_at = models.DateTimeField()
+    due_at = MomentField()
     priority = models.SmallIntegerField()
     backout_count = models.IntegerField()
     delivery_count = models.IntegerField()
-    expires_at = models.DateTimeField(null=True)
+    expires_at = MomentField(null=True)
 
     class Meta:
         managed = False
@@ -101,7 +103,7 @@ class Owner(models.Model):
     kind = models.TextField()  # as "dispatcher", "listener" or "web"
     host = models.TextField()
     pid = models.IntegerField()
-    started_at = models.DateTimeField()
+    started_at = MomentField()
 
     class Meta:
         managed = False
@@ -113,8 +115,8 @@ class UnitOfWork(models.Model):
 
     id = models.BigIntegerField(primary_key=True)
     owner_id = models.IntegerField()
-    started_at = models.DateTimeField()
-    deadline = models.DateTimeField(null=True)
+    started_at = MomentField()
+    deadline = MomentField(null=True)
     # The coordinator's id of the transaction; set when it is prepared.
     xid = models.TextField(null=True)
 
@@ -148,7 +150,7 @@ class Claim(models.Model):
     uow = models.BigIntegerField()
     claim_id = models.IntegerField()
     queue_id = models.IntegerField()
-    claimed_at = models.DateTimeField()
+    claimed_at = MomentField()
     ids = ArrayField(models.BigIntegerField())  # ascending
     priorities = ArrayField(models.SmallIntegerField())
     backout_counts = ArrayField(models.IntegerField())
@@ -202,7 +204,7 @@ class DeadLetter(models.Model):
     origin_id = models.BigIntegerField()  # id of the message that was copied
     backout_count = models.IntegerField()
     resubmit_count = models.IntegerField()  # earlier resubmits of the same message
-    died_at = models.DateTimeField()
+    died_at = MomentField()
 
     class Meta:
         managed = False
@@ -241,14 +243,14 @@ class Discarded(models.Model):
     message_id = models.BigIntegerField()
     queue_id = models.IntegerField()  # id of the queue that the entry was on
     queue = models.TextField()  # name of that queue at the time
-    discarded_at = models.DateTimeField()
-    keep_until = models.DateTimeField()
+    discarded_at = MomentField()
+    keep_until = MomentField()
     reason = models.IntegerField(null=True)  # IBM MQ's reason code
     why = models.TextField()  # the reason as a sentence
     priority = models.SmallIntegerField()
     backout_count = models.IntegerField()
     delivery_count = models.IntegerField()
-    expires_at = models.DateTimeField(null=True)
+    expires_at = MomentField(null=True)
 
     class Meta:
         managed = False

@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from broker.models.journal import Place
+from broker.models.moment_field import MomentField
 
 
 class Operation(models.Model):
@@ -49,9 +50,9 @@ class Operation(models.Model):
     )
     reason = models.TextField(blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT)
-    created_at = models.DateTimeField(db_default=Now())
-    started_at = models.DateTimeField(null=True)
-    ended_at = models.DateTimeField(null=True)
+    created_at = MomentField(db_default=Now())
+    started_at = MomentField(null=True)
+    ended_at = MomentField(null=True)
 
     class Meta:
         ordering = ["-id"]
@@ -103,8 +104,8 @@ class OperationItem(models.Model):
     priority = models.SmallIntegerField(null=True)
     backout_count = models.IntegerField(null=True)
     delivery_count = models.IntegerField(null=True)
-    due_at = models.DateTimeField(null=True)
-    expires_at = models.DateTimeField(null=True)
+    due_at = MomentField(null=True)
+    expires_at = MomentField(null=True)
 
     class Meta:
         indexes = [
@@ -120,7 +121,7 @@ class CounterReset(models.Model):
     )
     counter = models.CharField(max_length=32)
     value = models.BigIntegerField()
-    reset_at = models.DateTimeField(db_default=Now())
+    reset_at = MomentField(db_default=Now())
 
     class Meta:
         constraints = [

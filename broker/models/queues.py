@@ -9,6 +9,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from broker.models.moment_field import MomentField
+
 
 class RoutingType(models.IntegerChoices):
     """How an address routes a message to its queues; the numbers are Artemis'."""
@@ -39,7 +41,7 @@ class Address(models.Model):
         help_text="The model queue of other subscriptions (MNDURMDL).",
     )
     auto_created = models.BooleanField(default=False, db_default=False, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    created_at = MomentField(db_default=Now(), editable=False)
 
     class Meta:
         verbose_name_plural = "addresses"
@@ -120,7 +122,7 @@ class Queue(Limits):
         help_text="A paused queue accepts messages and delivers none.",
     )
     # When delivery resumes by itself; null: when somebody resumes it.
-    paused_until = models.DateTimeField(null=True, editable=False)
+    paused_until = MomentField(null=True, editable=False)
     put_inhibited = models.BooleanField(
         default=False,
         db_default=False,
@@ -202,8 +204,8 @@ class Queue(Limits):
     )
     auto_created = models.BooleanField(default=False, db_default=False, editable=False)
     # Only used for auto-created queues.
-    idle_since = models.DateTimeField(null=True, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    idle_since = MomentField(null=True, editable=False)
+    created_at = MomentField(db_default=Now(), editable=False)
 
     class Meta:
         constraints = [
@@ -294,7 +296,7 @@ class Subscription(models.Model):
     queue = models.OneToOneField(Queue, models.CASCADE, related_name="subscription")
     # Process of the client, if the subscription is not durable.
     owner_id = models.IntegerField(null=True)
-    created_at = models.DateTimeField(db_default=Now())
+    created_at = MomentField(db_default=Now())
 
     class Meta:
         constraints = [

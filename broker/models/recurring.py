@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import Q
 
 from broker.formats import recurrence, strict_json
+from broker.models.moment_field import MomentField
 from broker.sql import database_now
 
 
@@ -80,8 +81,8 @@ class RecurringMessage(models.Model):
     is_enabled = models.BooleanField(
         default=True, help_text="If it is off, nothing is put until it is on again."
     )
-    next_at = models.DateTimeField(null=True, editable=False)
-    last_at = models.DateTimeField(null=True, editable=False)  # time it was due
+    next_at = MomentField(null=True, editable=False)
+    last_at = MomentField(null=True, editable=False)  # time it was due
     last_message_id = models.BigIntegerField(null=True, editable=False)
     # Why the last one was not put; empty: it was.
     problem = models.TextField(blank=True, default="", editable=False)

@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 
 from broker.formats.wildcards import check_pattern
 from broker.models.fields import CheckedCharField
+from broker.models.moment_field import MomentField
 
 LONGEST = 256  # most characters of a rule's target
 NAME = RegexValidator(
@@ -51,7 +52,7 @@ class RedactionRule(models.Model):
     )
     is_active = models.BooleanField("active", default=True, db_default=True)
     revision = models.PositiveIntegerField(default=1, db_default=1, editable=False)
-    changed_at = models.DateTimeField(db_default=Now(), editable=False)
+    changed_at = MomentField(db_default=Now(), editable=False)
 
     class Meta:
         ordering = ["name"]

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
+from broker.models.moment_field import MomentField
 from broker.models.queues import Queue
 
 USER = settings.AUTH_USER_MODEL
@@ -27,16 +28,16 @@ class RuleTable(models.Model):
     mode = models.TextField(choices=Mode, default=Mode.OFF, db_default=Mode.OFF)
     revision = models.PositiveIntegerField(default=1, db_default=1)
     changed_by = models.ForeignKey(USER, models.SET_NULL, null=True, related_name="+")
-    changed_at = models.DateTimeField(db_default=Now())
+    changed_at = MomentField(db_default=Now())
     acts_for = models.ForeignKey(
         USER, models.SET_NULL, null=True, related_name="+"
     )  # user who activated the table; rules act with this user's authorities
-    switched_at = models.DateTimeField(null=True)
+    switched_at = MomentField(null=True)
 
     # Progress of passes: all letters up to this id were read since the last round
     # began.
     seen_id = models.BigIntegerField(default=0, db_default=0)
-    round_began_at = models.DateTimeField(null=True)
+    round_began_at = MomentField(null=True)
     # Reason why passes do not run.
     trouble = models.TextField(default="", db_default="")
 
@@ -54,7 +55,7 @@ class RulePass(models.Model):
     table = models.ForeignKey(RuleTable, models.CASCADE, related_name="passes")
     mode = models.TextField(choices=RuleTable.Mode)
     revision = models.PositiveIntegerField()
-    began_at = models.DateTimeField()
+    began_at = MomentField()
     looked_at = models.PositiveIntegerField()  # number of letters read
     deeds = models.JSONField()  # list of broker.operations.rules.runs.Deed
 
@@ -76,7 +77,7 @@ class RuleAttempt(models.Model):
     copy_id = models.BigIntegerField(null=True)
     # Counts by rule; see broker.operations.rules.attempts.
     attempts = models.JSONField()
-    tried_at = models.DateTimeField()
+    tried_at = MomentField()
 
     class Meta:
         default_permissions = ()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.db import models
 
+from broker.models.moment_field import MomentField
+
 
 class HistorySample(models.Model):
     """All queues and links in one period: one row, whatever their number.
@@ -15,7 +17,7 @@ class HistorySample(models.Model):
 
     pk = models.CompositePrimaryKey("period_s", "at")
     period_s = models.SmallIntegerField()  # seconds, one of the levels
-    at = models.DateTimeField()  # the end of the period, a multiple of its length
+    at = MomentField()  # the end of the period, a multiple of its length
     # Seconds since the sample before; counts are of all this time.
     span_s = models.IntegerField()
     counts = models.BinaryField()
@@ -32,7 +34,7 @@ class HistoryTotals(models.Model):
     row, which is also the lock of samplers."""
 
     id = models.SmallIntegerField(primary_key=True, default=1, db_default=1)
-    at = models.DateTimeField()
+    at = MomentField()
     counts = models.BinaryField()
 
     class Meta:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
-
-from django.utils import timezone
+from datetime import UTC, datetime
 
 from broker.models import Discarded, Operation, OperationItem, Queue
 from broker.operations import item_state
@@ -160,7 +158,7 @@ def outlook_of_ended(
         return {item.pk: Outcome.WILL_GO for item in items}
     ids = [item.message_id for item in items]
     kept = Discarded.objects.filter(
-        message_id__in=ids, keep_until__gt=now or timezone.now()
+        message_id__in=ids, keep_until__gt=now or datetime.now(UTC)
     )
     there = set(kept.values_list("queue_id", "message_id"))
     return {

@@ -11,7 +11,7 @@ import hmac
 import logging
 import re
 import secrets
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.contrib.auth import get_user_model
@@ -19,7 +19,6 @@ from django.contrib.auth.models import User
 from django.db import DEFAULT_DB_ALIAS, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from broker import sql
 from broker.models import Act, Credential
@@ -183,7 +182,7 @@ def scram_of(name: str, *, now: datetime | None = None) -> Scram | None:
 def used(credential: Credential, *, now: datetime | None = None) -> None:
     """Record a login with a credential, at most one login in a minute."""
     last = credential.last_used_at
-    if last is not None and last > (now or timezone.now()) - NOTED_EVERY:
+    if last is not None and last > (now or datetime.now(UTC)) - NOTED_EVERY:
         return
     at: Any = now or Now()
     stale = Q(last_used_at=None) | Q(last_used_at__lte=at - NOTED_EVERY)

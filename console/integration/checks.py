@@ -152,6 +152,18 @@ def priority_of_reports_is_possible(**_: Any) -> Iterator[CheckMessage]:
 
 
 @register(CONSOLE)
+def times_have_zones(**_: Any) -> Iterator[CheckMessage]:
+    """Refuse a project whose times have no zone: each reader of a page has one."""
+    if not settings.USE_TZ:
+        yield Error(
+            "USE_TZ is False: the console shows each user times of their zone.",
+            hint="Set USE_TZ = True; or leave the console out of this project, and run"
+            " it from a project of its own, with the same database.",
+            id="console.E015",
+        )
+
+
+@register(CONSOLE)
 def factors_are_installed(**_: Any) -> Iterator[CheckMessage]:
     """Refuse to require second factors that nobody can have."""
     wanted = settings.BACKOUT_SECOND_FACTOR_GROUPS

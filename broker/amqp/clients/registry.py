@@ -11,10 +11,10 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from django.db import IntegrityError
-from django.utils import timezone
 
 from broker.amqp.clients import registry_rows
 from broker.amqp.interfaces import ClientContext, End, Snapshot
@@ -291,7 +291,7 @@ def connection_of(client: OpenClient) -> ClientConnection:
         host=client.address,
         is_encrypted=client.is_encrypted,
         product=registry_rows.readable(properties.get("product") or ""),
-        opened_at=timezone.now(),
+        opened_at=datetime.now(UTC),
     )
 
 
@@ -302,7 +302,7 @@ def row_of(client: ClientContext, endpoint: Endpoint, *, kind: str) -> ClientEnd
         session=endpoint.session.channel,
         name=registry_rows.readable(endpoint.name),
         kind=kind,
-        opened_at=timezone.now(),
+        opened_at=datetime.now(UTC),
     )
 
 

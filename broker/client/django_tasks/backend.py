@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from django.apps import apps
 from django.core import checks
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.utils import timezone
 
 from broker.client.django_tasks.framework import (
     BaseTaskBackend,
@@ -69,7 +69,7 @@ class BackoutBackend(BaseTaskBackend):
             task=task,
             id=str(receipt.message_id),
             status=TaskResultStatus.READY,
-            enqueued_at=receipt.put_at or timezone.now(),
+            enqueued_at=receipt.put_at or datetime.now(UTC),
             started_at=None,
             finished_at=None,
             last_attempted_at=None,

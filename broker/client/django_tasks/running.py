@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 
 from broker.client.dispatch.handlers import HANDLERS, consumes
 from broker.client.django_tasks.backend import BackoutBackend, declare
@@ -123,7 +123,7 @@ def result_at_start(
         known = result_of(backend, str(number))
         if known is not None:
             return known
-    now = timezone.now()
+    now = datetime.now(UTC)
     return TaskResult(
         task=call.task,
         id=str(number),
@@ -212,5 +212,5 @@ def note_end(
     backend: BackoutBackend, result: TaskResult, status: TaskResultStatus
 ) -> None:
     object.__setattr__(result, "status", status)
-    object.__setattr__(result, "finished_at", timezone.now())
+    object.__setattr__(result, "finished_at", datetime.now(UTC))
     task_finished.send(type(backend), task_result=result)
