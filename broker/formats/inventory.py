@@ -154,7 +154,7 @@ def gathered(places: Iterable[str]) -> Iterator[str]:
         if found:
             numbers[int(found[1])] = None
     for rest, numbers in lines.items():
-        several = ", ".join(map(str, numbers))
+        several = ", ".join(map(str, sorted(numbers)))
         word = "lines" if len(numbers) > 1 else "line"
         yield f"{word} {several}, {rest}" if numbers else rest
 

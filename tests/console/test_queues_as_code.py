@@ -16,7 +16,7 @@ from broker.models import Discarded, Queue
 from console.accounts.declaring import KINDS
 from tests.broker.declarations.test_activemq import WHOLE as ACTIVEMQ
 from tests.broker.declarations.test_converters import ARTEMIS, MQSC, RABBITMQ
-from tests.console.commanding import run
+from tests.console.commanding import refused, run
 
 pytestmark = pytest.mark.django_db
 
@@ -74,3 +74,18 @@ def told(line: str) -> str:
         run(*words[2:])
     assert ended.value.returncode == expected
     return ""
+
+
+def test_convert_says_what_it_did_and_refuses_what_is_of_no_form(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "queues.mqsc").write_text(MQSC)
+    (tmp_path / "pom.xml").write_text("<project/>")
+
+    said = run("convert", "mqsc", tmp_path / "queues.mqsc")
+    code, refusal = refused("convert", "artemis", tmp_path / "pom.xml")
+
+    assert said.errors.endswith("as by default. 8 objects made.\n")
+    assert said.errors.strip() in said
+    assert code == 1
+    assert "its root is <project>" in refusal

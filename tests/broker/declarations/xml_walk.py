@@ -57,4 +57,7 @@ def toml(form: str, root: Xml.Element | str) -> str:
     except WrongSettings as error:
         return str(error)
     read(text)
-    return re.sub(r"line \d+, |\d[\d,]* (parts read|taken over|named|as by)", "", text)
+    text = re.sub(r"\d[\d,]* (parts read|taken over|named|as by)", "", text)
+    return re.sub(
+        r"lines? ([\d, ]+), ", lambda one: "in " * len(one[1].split(",")), text
+    )
