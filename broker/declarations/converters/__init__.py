@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from broker.declarations.advising import circles_in
 from broker.declarations.converters import activemq, artemis, mqsc, rabbitmq
 from broker.declarations.converters.converted import Converted
 from broker.declarations.converters.recognizing import require_form, text_of
@@ -36,6 +37,7 @@ def read(form: str, content: bytes) -> Converted:
     require_form(form, text)
     found = FORMS[form](text)
     found.name_rights()
+    found.notes += map(str, circles_in(found.declarations))
     return found
 
 

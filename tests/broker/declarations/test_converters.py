@@ -140,9 +140,9 @@ def test_definitions_of_rabbitmq() -> None:
     assert (setting.dead_letter_address, setting.expiry_address) == ("dlx", "dlx")
     assert Queue.objects.get(name="dead").selector == ""
     for line in (
-        "# - Queue orders: when it is full, RabbitMQ drops the oldest message",
-        "# - Queue all is transient there; it stays here.",
-        "# - shovel out is left out: make it a link",
+        "# - policy all, max-length: When it is full, the oldest message is dropped",
+        "# - queue all, durable: It is transient there; here it stays",
+        "# - shovel out: Make it a link of a bridge",
         '#     [authorities."user:shop"]',
         '#     "shop.#" = ["browse", "get", "inquire"]',
         '#     "#" = ["put"]',
