@@ -270,7 +270,8 @@ def import_settings(
     found = run(document, mode)
     changed = [asdict(one) for one in found.changes if one.deed != "unchanged"]
     left_out = [asdict(one) for one in found.left_out]
-    return {"applied": does, "changes": changed, "left_out": left_out}
+    told: dict[str, Any] = {"applied": does, "changes": changed, "left_out": left_out}
+    return told | {"warnings": [str(one) for one in found.warnings]}
 
 
 def changes_in_words(told: dict[str, Any]) -> str:
@@ -285,6 +286,7 @@ def changes_in_words(told: dict[str, Any]) -> str:
     lines += [
         f"Left out, or to be checked: {LeftOut(**one)}" for one in told["left_out"]
     ]
+    lines += told["warnings"]
     if not told["changes"]:
         return "\n".join([*lines, "There is nothing to change."])
     end = "Done." if told["applied"] else "Nothing is done yet; --yes does it."
