@@ -126,7 +126,8 @@ def page_of_new_queue(client: Client, _: Path) -> str:
     Address.objects.get(name="B").delete()
     make_setting("B", **BACK)
     path = reverse("console:new_queue")
-    return text_of(client.post(path, {"name": "B"}, follow=True))
+    fields = {"name": "B", "routing_type": 1, "backout_threshold": 0}
+    return text_of(client.post(path, fields, follow=True))
 
 
 def api_of_settings(client: Client, _: Path) -> str:

@@ -36,7 +36,7 @@ UNLIMITED = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class QueueEnding:
     """What one queue says of a field of its address's settings."""
 
     value: Any
@@ -76,7 +76,7 @@ def convert_endings(queues: RabbitQueues, found: Converted) -> DeadLetters:
 def settle(
     name: str,
     address: str,
-    endings: Mapping[str, Mapping[str, Ending]],
+    endings: Mapping[str, Mapping[str, QueueEnding]],
     letters: DeadLetters,
     found: Converted,
 ) -> None:
@@ -106,7 +106,7 @@ def can_be_set(address: str) -> bool:
 def name_own(
     name: str,
     members: Sequence[RabbitQueue],
-    endings: Mapping[str, Mapping[str, Ending]],
+    endings: Mapping[str, Mapping[str, QueueEnding]],
     found: Converted,
 ) -> None:
     """Name what belongs to one queue, and would change the messages of others."""
@@ -124,7 +124,7 @@ def name_own(
 
 
 def name_sign(
-    name: str, endings: Mapping[str, Mapping[str, Ending]], found: Converted
+    name: str, endings: Mapping[str, Mapping[str, QueueEnding]], found: Converted
 ) -> None:
     for each in endings.values():
         found.parts.name(
@@ -137,7 +137,7 @@ def name_sign(
 
 def endings_of(
     one: RabbitQueue, queues: RabbitQueues, found: Converted
-) -> dict[str, Ending]:
+) -> dict[str, QueueEnding]:
     """What a queue says of its messages' ends, by the fields of settings."""
     endings = {
         "max_delivery_attempts": attempts(one, queues.given),
@@ -147,7 +147,7 @@ def endings_of(
     return {name: value for name, value in endings.items() if value is not None}
 
 
-def attempts(one: RabbitQueue, given: RabbitDefinitions) -> Ending | None:
+def attempts(one: RabbitQueue, given: RabbitDefinitions) -> QueueEnding | None:
     """The deliveries of a message, the first one and then its redeliveries.
 
     Source:
@@ -158,20 +158,21 @@ def attempts(one: RabbitQueue, given: RabbitDefinitions) -> Ending | None:
     if one.kind != QUORUM or (limit and type(limit.value) is not int):
         return None
     if limit:
-        return Ending(limit.value + 1 if limit.value >= 0 else UNLIMITED, limit.sources)
+        most = limit.value + 1 if limit.value >= 0 else UNLIMITED
+        return QueueEnding(most, limit.sources)
     version = str(given.document.get("rabbit_version", ""))
     major = int(version.partition(".")[0]) if version[:1].isdigit() else 0
     said = one.row.pairs("arguments").get("x-queue-type")
     sources = [said[1]] if said else list(one.row.parts("type"))
-    return Ending(QUORUM_REDELIVERIES + 1 if major >= 4 else UNLIMITED, sources)
+    return QueueEnding(QUORUM_REDELIVERIES + 1 if major >= 4 else UNLIMITED, sources)
 
 
-def time_to_live(one: RabbitQueue, found: Converted) -> Ending | None:
+def time_to_live(one: RabbitQueue, found: Converted) -> QueueEnding | None:
     ttl = one.arguments.get("message-ttl")
     if ttl is None:
         return None
     if type(ttl.value) is int and 0 < ttl.value <= LONGEST_MS:
-        return Ending(ttl.value, ttl.sources)
+        return QueueEnding(ttl.value, ttl.sources)
     found.parts.name(
         "It is no time in milliseconds above 0. (With 0, a message is there for a"
         " consumer that waits, or not at all; here it would expire at once.)",
@@ -182,7 +183,7 @@ def time_to_live(one: RabbitQueue, found: Converted) -> Ending | None:
 
 def dead_letters(
     one: RabbitQueue, queues: RabbitQueues, found: Converted
-) -> Ending | None:
+) -> QueueEnding | None:
     """The address of a queue's dead letters, which its expired messages are too."""
     exchange = one.arguments.get("dead-letter-exchange")
     key = one.arguments.get("dead-letter-routing-key")
@@ -191,10 +192,10 @@ def dead_letters(
             found.parts.default(*key.sources)
         return None
     sources = [*exchange.sources, *(key.sources if key else ())]
-    ending: Ending | str
+    ending: QueueEnding | str
     if exchange.value:
         to = queues.given.name(one.row, str(exchange.value))
-        ending = Ending(to, exchange.sources, key)
+        ending = QueueEnding(to, exchange.sources, key)
     else:
         ending = by_default_exchange(one, key, sources, queues)
     if isinstance(ending, str) or ending.value == one.address:
@@ -215,14 +216,14 @@ def by_default_exchange(
     key: Argument | None,
     sources: Sequence[Path],
     queues: RabbitQueues,
-) -> Ending | str:
+) -> QueueEnding | str:
     """Dead letters for one queue, which the routing key names; or why not."""
     if key is None or not key.value:
         return RETURNS
     name = queues.given.name(one.row, str(key.value))
     target = queues.by_name.get(name)
     if target is None:
-        return Ending(name, sources)
+        return QueueEnding(name, sources)
     if beside := queues.beside(target):
         others = ", ".join(each.name for each in beside)
         return (
@@ -230,4 +231,4 @@ def by_default_exchange(
             f" {target.address}, feeds {others} too: nothing was made of it. Create a"
             " queue with an address of its own for them, and name that."
         )
-    return Ending(target.address, sources, queue=name)
+    return QueueEnding(target.address, sources, queue=name)
