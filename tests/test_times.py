@@ -25,7 +25,6 @@ from hypothesis import strategies as st
 from kombu.utils import json as kombu_json
 from pydantic import ValidationError
 
-from broker.bridges.providers import rabbitmq_messages
 from broker.bridges.transformers import checking
 from broker.client import NewMessage, put
 from broker.client.celery_transport import messages as celery_messages
@@ -33,7 +32,7 @@ from broker.client.django_tasks import messages as task_messages
 from broker.client.django_tasks.framework import InvalidTask
 from broker.errors import InvalidMessage
 from broker.errors.groups import InvalidSnooze
-from broker.formats import moments
+from broker.formats import moments, property_values
 from broker.formats.filters import value_parsing
 from broker.formats.filters.value_parsing import Piece, Written
 from broker.models import Delayed
@@ -156,7 +155,7 @@ def filtered() -> datetime:
 
 
 def header() -> datetime:
-    return datetime.fromisoformat(rabbitmq_messages.json_value(AT))
+    return datetime.fromisoformat(property_values.json_value(AT))
 
 
 BORDERS: dict[str, list[Callable[[], datetime | None]]] = {
@@ -237,7 +236,7 @@ def test_a_header_that_kombu_kept_as_json_keeps_its_offset() -> None:
     """``kombu.utils.json`` makes datetimes of them, with their offset."""
     sent = datetime(2026, 5, 14, 10, tzinfo=ZoneInfo("Asia/Kolkata"))
     (kept,) = kombu_json.loads(kombu_json.dumps([sent]))
-    assert rabbitmq_messages.json_value(kept) == "2026-05-14T10:00:00+05:30"
+    assert property_values.json_value(kept) == "2026-05-14T10:00:00+05:30"
 
 
 BERLIN = ZoneInfo("Europe/Berlin")

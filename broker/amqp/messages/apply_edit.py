@@ -5,6 +5,7 @@ Values whose columns differ are encoded anew. Everything else stays byte for byt
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from broker.amqp.messages import bodies
@@ -28,6 +29,7 @@ from broker.amqp.protocol.sections import (
     properties_of,
 )
 from broker.amqp.protocol.types.encoding import encode
+from broker.formats.property_values import names
 from broker.queueing.get import Delivery
 
 MESSAGE_ID = 0
@@ -119,23 +121,31 @@ def application_properties(delivery: Delivery, section: bytes) -> bytes:
     """The section with the column's changes; the broker's own are added later."""
     written = map_of(section)
     sent = document(written)
+    originals = dict(zip(names(written), written, strict=True))
     has = {
         name: value for name, value in delivery.properties.items() if name not in OURS
     }
     others = {
-        name: value if is_long(written.get(name), value) else amqp_value(value)
+        originals.get(name, name): value
+        if is_long(written.get(originals.get(name)), value)
+        else amqp_value(value)
         for name, value in has.items()
         if name not in sent or is_other(sent[name], value)
     }
-    gone = [name for name in sent if name not in has and name not in OURS]
+    gone = [originals[name] for name in sent if name not in has and name not in OURS]
     if not others and not gone:
         return section
     return with_pairs(APPLICATION_PROPERTIES, section, others, gone)
 
 
 def is_other(sent: Any, value: Any) -> bool:
-    """Whether two values differ; unlike in Python, true is not 1."""
-    return isinstance(sent, bool) is not isinstance(value, bool) or sent != value
+    """Whether two values differ; unlike in Python, true is not 1. PostgreSQL writes
+    numbers without an exponent, so that 1e300 comes back as a whole number."""
+    if isinstance(sent, bool) is not isinstance(value, bool):
+        return True
+    if isinstance(sent, float) and isinstance(value, int):
+        return Decimal(repr(sent)) != value
+    return bool(sent != value)
 
 
 def is_long(sent: Any, value: Any) -> bool:

@@ -1,48 +1,54 @@
 """Conversion between application properties and the JSON column ``properties``.
 
-A value that JSON or PostgreSQL cannot hold is left out of the column; the envelope
-has it.
+The envelope keeps the values as they were sent, for clients of AMQP; the column has
+them as ``broker.formats.property_values`` says.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from math import isfinite
+from contextlib import suppress
+from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
-from broker.amqp.protocol.types.types import Int
+from broker.amqp.protocol.types.decimals import decimal_of
+from broker.amqp.protocol.types.types import (
+    Decimal32,
+    Decimal64,
+    Decimal128,
+    Described,
+    Int,
+    Timestamp,
+)
+from broker.formats import property_values
+from broker.formats.property_values import EPOCH
 
 WHOLE = 2**31  # limit of an int in JMS; larger numbers are sent as long
+DECIMALS = (Decimal32, Decimal64, Decimal128)
 
 
 def document(found: Mapping[Any, Any]) -> dict[str, Any]:
-    """The JSON object of a map; UUIDs become text."""
-    kept: dict[str, Any] = {}
-    for name, value in found.items():
-        kind = type(value)
-        if kind is str:
-            if "\0" in value:
-                continue
-        elif kind is not int and kind is not bool and value is not None:
-            value = converted(value)
-            if value is None:
-                continue
-        if type(name) is str and "\0" not in name:
-            kept[name] = value
-    return kept
+    """The JSON object of a map of AMQP."""
+    return property_values.document(found, plain)
 
 
-def converted(value: Any) -> str | int | float | None:
-    """The JSON value for a value of another AMQP type; None if there is none."""
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return float(value) if isfinite(value) else None
-    if isinstance(value, str):
-        return None if "\0" in value else str(value)
-    return str(value) if isinstance(value, UUID) else None
+def converted(value: Any) -> Any:
+    """The JSON value for a value of any type of AMQP."""
+    return property_values.json_value(value, plain)
+
+
+def plain(value: Any) -> Any:
+    """A value of Python for one of AMQP's own types. A time that Python lacks stays a
+    number of milliseconds since 1970."""
+    if isinstance(value, Described):
+        return plain(value.value)
+    if isinstance(value, DECIMALS):
+        return decimal_of(value)
+    if isinstance(value, Timestamp):
+        with suppress(OverflowError):
+            return EPOCH + timedelta(milliseconds=value)
+    return value
 
 
 def amqp_value(value: Any) -> Any:

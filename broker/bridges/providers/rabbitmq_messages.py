@@ -16,10 +16,8 @@ Source:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
-from math import isfinite
 from typing import Any
 
 from broker.amqp.messages import bodies
@@ -27,7 +25,7 @@ from broker.amqp.messages.envelope import content_encoding, sealed
 from broker.amqp.messages.identifiers import identifier_of
 from broker.amqp.messages.splice import with_fields
 from broker.amqp.protocol.conditions import AmqpError
-from broker.formats import moments
+from broker.formats import property_values
 from broker.queueing.store import REPAIRED, NewMessage
 
 HEADERS = "application_headers"
@@ -66,7 +64,6 @@ SHORT = 255  # most bytes of a short string, and of a header's name
 HIGHEST, USUAL = 9, 4  # highest priority, and the default
 TRANSIENT, PERSISTENT = 1, 2
 INT64 = 2**63
-NUL = "\N{SYMBOL FOR NULL}"  # replaces NUL, which PostgreSQL cannot store
 
 
 def properties_of(
@@ -186,7 +183,7 @@ def message_of(
         if text is None and headers:
             text = headers.get(OURS + field)
         if text is not None:
-            setattr(message, field, kept(text))
+            setattr(message, field, property_values.text(text))
     message.durable = properties.get("delivery_mode") == PERSISTENT
     message.priority = min(properties.get("priority", USUAL), HIGHEST)
     if headers:
@@ -195,7 +192,8 @@ def message_of(
     if headers or "expiration" in properties:
         message.expires_at = expires_at(properties, headers, now)
     if encoding := properties.get("content_encoding"):
-        message.properties = {**message.properties, CONTENT_ENCODING: kept(encoding)}
+        said = {CONTENT_ENCODING: property_values.text(encoding)}
+        message.properties = {**message.properties, **said}
     if message.content_type == bodies.ENCODED:
         message.envelope = envelope_of(message)
     return message
@@ -203,7 +201,7 @@ def message_of(
 
 def group_of(headers: Mapping[str, Any]) -> str | None:
     group = headers.get(GROUP_ID)
-    return None if group is None else kept(group)
+    return None if group is None else property_values.text(group)
 
 
 def unreadable(raw: bytes, body: bytes, *, address: str) -> NewMessage:
@@ -236,52 +234,13 @@ def document(headers: Mapping[Any, Any]) -> dict[str, Any]:
     """Headers as JSON for the column ``properties``, without our own headers."""
     found = {}
     for given, value in headers.items():
-        name = kept(given)
+        name = property_values.text(given)
         if name.startswith(ESCAPED):
             name = name[len(ESCAPED) :]
         elif name in (GROUP_ID, DELIVERY_COUNT) or name.startswith(OURS):
             continue
-        found[name] = json_value(value)
+        found[name] = property_values.json_value(value)
     return found
-
-
-def json_value(value: Any) -> Any:
-    """The JSON value for a value in a table.
-
-    Bytes become hexadecimal digits, a time becomes ISO 8601, a decimal becomes a
-    double, and NaN and infinity become text.
-    """
-    convert = CONVERTED.get(type(value))
-    return value if convert is None else convert(value)
-
-
-def number(value: float | Decimal) -> float | str:
-    near = float(value)
-    return near if isfinite(near) else str(near)
-
-
-def iso(value: datetime) -> str:
-    return moments.by_clock(value, UTC).isoformat()
-
-
-def kept(text: object) -> str:
-    """A text that PostgreSQL can store; values of other types become text."""
-    if not isinstance(text, str):
-        return text.hex() if isinstance(text, bytes) else str(text)
-    if not text.isascii():
-        text = text.encode("utf-8", "replace").decode()
-    return text.replace("\0", NUL) if "\0" in text else text
-
-
-CONVERTED: Mapping[type, Callable[[Any], Any]] = {
-    str: kept,
-    float: number,
-    Decimal: number,
-    bytes: kept,
-    datetime: iso,
-    dict: lambda table: {kept(name): json_value(one) for name, one in table.items()},
-    list: lambda array: [json_value(one) for one in array],
-}
 
 
 def envelope_of(message: NewMessage) -> bytes | None:
