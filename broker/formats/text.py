@@ -8,15 +8,21 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+
+from broker.formats.mq import ccsids
+from broker.formats.mq.coding import Coding, by_mark
+from broker.formats.mq.descriptor import TEXTUAL
 
 CHARSET = re.compile(r";\s*charset\s*=\s*\"?([\w.:+-]{1,40})", re.ASCII | re.I)
 KNOWN = re.compile(
     r"utf-(?:8|16|32)(?:-[lb]e)?|ascii|iso8859-\d+|cp\d+|koi8-[ru]|shift_jis|euc_(?:jp|kr)"
     r"|gb2312|gbk|gb18030|big5"
 )
+OF_IBM = re.compile(r"(?:ibm|cp|ccsid)[-_]?(\d{1,5})", re.ASCII | re.I)
 MARKS = (  # byte order marks; longer marks come before shorter ones
     ("utf-32-le", codecs.BOM_UTF32_LE),
     ("utf-32-be", codecs.BOM_UTF32_BE),
@@ -36,7 +42,7 @@ class Text:
 
     text: str
     codec: str
-    mark: bytes = b""  # the byte order mark before the text
+    before: bytes = b""  # a byte order mark, or headers of IBM MQ, before the text
 
     def written(self, text: str) -> bytes:
         """Another text in the same encoding.
@@ -45,37 +51,103 @@ class Text:
             ValueError: the character set lacks a character.
         """
         try:
-            return self.mark + text.encode(self.codec)
+            return self.before + text.encode(self.codec)
         except UnicodeEncodeError as error:
             missing = text[error.start]
-            why = f"{self.codec} has no character {missing!r} (U+{ord(missing):04X})"
+            name = ccsids.label(self.codec)
+            why = f"{name} has no character {missing!r} (U+{ord(missing):04X})"
             raise ValueError(why) from None
 
 
-def text_of(body: bytes, content_type: str) -> Text:
+def text_of(body: bytes, content_type: str, coding: Coding | None = None) -> Text:
     """The text of a body.
+
+    A character set in the content type comes first, then that of IBM MQ.
+
+    Args:
+        body: the body.
+        content_type: as its sender declared it.
+        coding: what IBM MQ's descriptor and headers say of it.
 
     Raises:
         ValueError: the body is not text; the reason is the end of a sentence.
     """
+    return found_in(body, content_type, coding, faithful)
+
+
+def read(body: bytes, content_type: str, coding: Coding | None) -> str:
+    """As ``text_of``, of a body that will not be written again: it may have NUL, and
+    bytes for which the character set has others, too.
+
+    Raises:
+        ValueError: it is not text; the reason is the end of a sentence.
+    """
+    return found_in(body, content_type, coding, decoded).text
+
+
+def beginning_of(head: bytes, content_type: str, coding: Coding | None) -> str:
+    """The text at the beginning of a body, whose last character may be cut in two.
+
+    Raises:
+        ValueError: it is not text; the reason is the end of a sentence.
+    """
+    if coding is not None and not CHARSET.search(content_type):
+        return coding.beginning(head[coding.offset :])
+    for codec in dict.fromkeys((codec_of(content_type), "utf-8")):
+        with suppress(UnicodeDecodeError):
+            return codecs.getincrementaldecoder(codec)().decode(head)
+    raise ValueError(f"its bytes are not {codec_of(content_type)}")
+
+
+def found_in(
+    body: bytes,
+    content_type: str,
+    coding: Coding | None,
+    reader: Callable[[bytes, str], Text],
+) -> Text:
     if content_type == ENCODED:
         raise ValueError("it holds values of AMQP that are no text")
-    codec = codec_of(content_type)
+    if coding is None:
+        return reader(body, codec_of(content_type))
+    head, rest = body[: coding.offset], body[coding.offset :]
+    if CHARSET.search(content_type):
+        with suppress(ValueError):
+            found = reader(rest, codec_of(content_type))
+            return replace(found, before=head + found.before)
+    found = reader(rest, by_mark(rest, coding.codec))
+    return replace(found, before=head + found.before)
+
+
+def faithful(body: bytes, codec: str) -> Text:
+    """The text of a body in this encoding.
+
+    Raises:
+        ValueError: it is no text in it, or would not be written as it was.
+    """
+    found = decoded(body, codec)
+    if "\0" in found.text:
+        raise ValueError("it has a NUL character")
+    if found.written(found.text) != body:
+        name = ccsids.label(found.codec)
+        raise ValueError(f"as {name} it would not be written as it was")
+    return found
+
+
+def decoded(body: bytes, codec: str) -> Text:
+    """The text of a body to be read only: also text that would be written otherwise.
+
+    Raises:
+        ValueError: its bytes are no text in this encoding.
+    """
     marked = next(
         ((name, mark) for name, mark in MARKS if is_marked(body, codec, name, mark)),
         None,
     )
     name, mark = marked or (codec, b"")
     try:
-        found = Text(body[len(mark) :].decode(name), name, mark)
-        is_faithful = found.written(found.text) == body
+        return Text(body[len(mark) :].decode(name), name, mark)
     except ValueError:
-        raise ValueError(f"its bytes are not {name}") from None
-    if "\0" in found.text:
-        raise ValueError("it has a NUL character")
-    if not is_faithful:
-        raise ValueError(f"as {name} it would not be written as it was")
-    return found
+        raise ValueError(f"its bytes are not {ccsids.label(name)}") from None
 
 
 def is_marked(body: bytes, codec: str, name: str, mark: bytes) -> bool:
@@ -94,6 +166,8 @@ def codec_of(content_type: str) -> str:
     named = CHARSET.search(content_type)
     if named is None:
         return "utf-8"
+    if of_ibm := OF_IBM.fullmatch(named[1]):
+        return ccsids.codec_of(int(of_ibm[1]))
     try:
         codec = codecs.lookup(named[1]).name
     except LookupError:
@@ -101,6 +175,26 @@ def codec_of(content_type: str) -> str:
     if not KNOWN.fullmatch(codec):
         raise ValueError(f"nobody here knows the character set {named[1]}")
     return codec
+
+
+def declared(content_type: str, coding: Coding | None) -> str:
+    """The content type with the character set that IBM MQ's descriptor or headers name,
+    for receivers that do not get these."""
+    if coding is None or not is_textual(content_type, coding):
+        return content_type
+    if CHARSET.search(content_type) or coding.offset:
+        return content_type
+    with suppress(ValueError):
+        if coding.codec != "utf-8":
+            return f"{content_type}; charset={ccsids.charset(coding.codec)}"
+    return content_type
+
+
+def is_textual(content_type: str, coding: Coding | None) -> bool:
+    """Whether a body is declared as text, by its type or by IBM MQ's format."""
+    if content_type.strip().lower().startswith(TEXTUAL):
+        return True
+    return coding is not None and coding.is_string
 
 
 def with_ends_of(original: str, typed: str) -> str:

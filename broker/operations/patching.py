@@ -17,6 +17,7 @@ from django.db.models.functions import Cast
 from broker.errors import OperationNotPlanned
 from broker.errors.patches import NotPatchable, PatchNotLooked
 from broker.formats import lossless_json, patches
+from broker.formats.mq.coding import coding_of
 from broker.formats.patches import LARGEST, Patch, Repair, Subject, Unfit
 from broker.formats.patches.documents import Whole
 from broker.formats.patches.headers import FIELDS, PROPERTY
@@ -269,4 +270,10 @@ def subject_of(row: Message) -> Subject:
         bytes(row.body) if is_small else None,
         frozenset(DESCRIBED[one] for one in described),
         is_locked=row.headers is not None,
+        coding=coding_of(
+            row.descriptor,
+            row.content_type,
+            row.headers,
+            row.body if is_small else b"",
+        ),
     )

@@ -2,8 +2,8 @@
 
 A line has everything that a put accepts: every header, property and byte. A body is
 text if it is UTF-8, else Base64. IBM MQ headers and the AMQP envelope are Base64, too.
-The key ``seen`` has facts about the message at the time of the export, such as its id;
-an import ignores it.
+The key ``seen`` has facts about the message at the time of the export, such as its id,
+and the text of a body in another character set; an import ignores it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import fields
 from datetime import datetime
@@ -19,6 +20,8 @@ from typing import Any
 
 from broker.errors import InvalidMessage
 from broker.formats import moments
+from broker.formats.mq.coding import coding_in
+from broker.formats.text import text_of
 from broker.models import Message, RoutingType
 from broker.queueing.store import NewMessage
 from broker.security.redaction import CLEAR, Veil
@@ -63,7 +66,7 @@ def line(row: Message, seen: Mapping[str, Any], veil: Veil = CLEAR) -> str:
     """
     said: dict[str, Any] = {"format": FORMAT, "address": row.address}
     said["content_type"] = row.content_type
-    body = bytes(row.body)
+    body, coding = bytes(row.body), coding_in(row)
     if veil:
         body, row = behind(veil, row)
         said["masked_by"] = list(veil.names)
@@ -77,6 +80,9 @@ def line(row: Message, seen: Mapping[str, Any], veil: Veil = CLEAR) -> str:
             said[name] = value
     said |= written(body)
     seen = {"id": row.pk, "put_at": row.put_at.isoformat(), **seen}
+    if "base64" in said:
+        with suppress(ValueError):
+            seen["text"] = text_of(body, row.content_type, coding).text
     return json.dumps({**said, "seen": seen}, ensure_ascii=False)
 
 
@@ -86,7 +92,8 @@ def behind(veil: Veil, row: Message) -> tuple[bytes, Message]:
     seen = copy(row)
     seen.properties, _ = veil.properties(row.properties)
     seen.headers = seen.envelope = None
-    return veil.body(bytes(row.body), row.content_type).body, seen
+    coding = coding_in(row)
+    return veil.body(bytes(row.body), row.content_type, coding).body, seen
 
 
 def written(body: bytes) -> dict[str, str]:

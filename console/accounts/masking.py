@@ -81,7 +81,7 @@ def without_heads(
         return list(entries)
     veils = sight.veils(one.message_id for one in entries)
     return [
-        replace(one, head=mark.encode())
+        replace(one, head=mark.encode(), descriptor=None, headers=None)
         if (mark := veils[one.message_id].mark)
         else one
         for one in entries

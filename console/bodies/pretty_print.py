@@ -6,6 +6,7 @@ to the original text, so digits, prefixes, comments and duplicate keys stay visi
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -60,7 +61,9 @@ def refuse_constant(name: str) -> NoReturn:
 
 def indented_xml(body: bytes) -> str:
     """XML without a DTD, indented; cut soon after ``LONGEST`` characters."""
-    parser = expat.ParserCreate(namespace_separator="}")
+    # A mark counts more than the encoding of the declaration.
+    encoding = "utf-8" if body.startswith(codecs.BOM_UTF8) else None
+    parser = expat.ParserCreate(encoding, namespace_separator="}")
     parser.StartDoctypeDeclHandler = refuse_dtd
     try:
         parser.Parse(body, True)  # noqa: FBT003  # it is all
@@ -106,7 +109,7 @@ def in_text(body: bytes) -> str:
     """The decoded text of a well-formed document, by its BOM or XML declaration."""
     if body.startswith(UTF_16):
         return body.decode("utf-16")
-    declared = XML_ENCODING.match(body)
+    declared = None if body.startswith(codecs.BOM_UTF8) else XML_ENCODING.match(body)
     return body.decode(declared[1].decode() if declared else "utf-8-sig")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from broker.formats import lossless_json
 from broker.formats.patches import FIELDS, Subject, is_own
-from broker.formats.text import lines_of, opcodes, text_of
+from broker.formats.text import lines_of, opcodes
 
 AROUND = 3  # context lines around a difference
 MOST = 400  # lines that are shown
@@ -60,8 +60,8 @@ def difference(before: Subject, after: Subject) -> MessageDifference:
     if before.body == after.body:
         return MessageDifference(headers, [])
     try:
-        one = text_of(before.body, before.content_type).text
-        other = text_of(after.body, after.content_type).text
+        one = before.text_of(before.body).text
+        other = after.text_of(after.body).text
     except ValueError as error:
         return MessageDifference(
             headers, [], f"The bodies cannot be compared: {error}."

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from broker.errors.mq_codes import Ccsid, Enc, Format
-from broker.formats.mq.chain import read_chain
+from broker.formats.mq.chain import Chain, read_chain
+from broker.formats.mq.coding import Coding
 from broker.formats.mq.describing import describe
 from console.bodies.decompress import (
     ENCODINGS,
@@ -49,6 +50,7 @@ class Opened:
     # the wrapping is damaged; ``head`` is the part that was decoded
     is_broken: bool = False
     preface: str = ""  # decoded headers before the content
+    coding: Coding | None = None  # what IBM MQ's headers say of the content
 
     def without(self, out: Unpacked, *notices: str) -> Opened:
         """The content with one layer less."""
@@ -69,7 +71,13 @@ class Opened:
 
 
 def opened(
-    head: bytes, size: int, content_type: str, *, encoding: str = "", wanted: str = ""
+    head: bytes,
+    size: int,
+    content_type: str,
+    *,
+    encoding: str = "",
+    wanted: str = "",
+    coding: Coding | None = None,
 ) -> Opened:
     """Unwrap a body.
 
@@ -80,8 +88,11 @@ def opened(
         encoding: content encodings declared by the sender, the innermost first.
         wanted: a packing (``PACKINGS``) that an operator chose; other values are
             ignored.
+        coding: what IBM MQ's descriptor and headers say of the body.
     """
-    body = Opened(head, len(head) == size, content_type)
+    body = Opened(head, len(head) == size, content_type, coding=coding)
+    if coding is not None and coding.offset:
+        body = without_chain(body, coding.chain, coding.offset)
     body = without_declared(body, encoding)
     if wanted in PACKINGS:
         try:
@@ -158,12 +169,17 @@ def without_headers(body: Opened, kind: Format) -> Opened | None:
             break
     else:
         return None
+    return without_chain(body, chain, chain.body_offset)
+
+
+def without_chain(body: Opened, chain: Chain, offset: int) -> Opened:
+    """The content without the headers at its beginning, up to this offset."""
     found = describe(chain)[: len(chain.headers)]
     words = "\n\n".join(
         "\n".join([one.name, *(f"  {name} = {value}" for name, value in one.fields)])
         for one in found
     )
-    rest = body.head[chain.body_offset :]
+    rest = body.head[offset:]
     name = ", ".join(one.name for one in found)
     layer = Layer(name, len(rest) if body.is_kept else None)
     return replace(
@@ -171,4 +187,5 @@ def without_headers(body: Opened, kind: Format) -> Opened | None:
         head=rest,
         layers=(*body.layers, layer),
         preface=f"{body.preface}{words}\n\n",
+        coding=Coding(chain, 0),
     )

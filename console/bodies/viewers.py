@@ -9,15 +9,17 @@ removed first (``unwrap``).
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import parse_qsl
 
 from django.core.exceptions import ImproperlyConfigured
 
+from broker.formats.mq.coding import Coding
+from console.bodies.characters import in_unicode, in_utf8, is_text
 from console.bodies.decompress import KEPT, PACKINGS
 from console.bodies.hl7 import named_segments
 from console.bodies.pretty_print import indented_json, indented_xml
@@ -36,7 +38,6 @@ TURNED = (
 )
 TOO_LONG = "It is too long to be formatted, so its beginning is shown as it was sent."
 NOT_UTF_8 = "Bytes that are no UTF-8 are shown as \\x and two digits."
-NO_CHARACTERS = ("idna", "punycode", "raw", "undefined", "unicode")
 
 Reader = Callable[[bytes], str]
 Syntax = Literal["", "json", "xml"]
@@ -107,7 +108,13 @@ def choices() -> list[str]:
 
 
 def show(
-    head: bytes, size: int, content_type: str, *, encoding: str = "", wanted: str = ""
+    head: bytes,
+    size: int,
+    content_type: str,
+    *,
+    encoding: str = "",
+    wanted: str = "",
+    coding: Coding | None = None,
 ) -> Shown:
     """A body, or its beginning, as text.
 
@@ -117,12 +124,15 @@ def show(
         content_type: declared by the sender.
         encoding: the content encodings declared by the sender.
         wanted: one of ``choices``, to override the declared type; others are ignored.
+        coding: what IBM MQ's descriptor and headers say of the body.
     """
     if wanted == "hex":
         return in_bytes(head, "")
     if wanted == "text":
-        return as_sent(head, is_partly_read=size > len(head))
-    body = opened(head, size, content_type, encoding=encoding, wanted=wanted)
+        return as_sent(head, is_partly_read=size > len(head), coding=coding)
+    body = opened(
+        head, size, content_type, encoding=encoding, wanted=wanted, coding=coding
+    )
     found = inside(body, wanted)
     text = body.preface + found.text
     said = [*body.notices, found.notice, TURNED if TURNS.search(text[:SHOWN]) else ""]
@@ -139,6 +149,10 @@ def show(
 
 def inside(body: Opened, wanted: str) -> Shown:
     """The body shown by its declared type, or by its content."""
+    try:
+        body = in_unicode(body)
+    except ValueError as error:
+        return in_bytes(body.head, f"It cannot be read as text: {error}.")
     head, content_type = body.head, body.content_type
     if not body.is_kept:
         return beginning(head, is_all=body.is_broken)
@@ -205,8 +219,14 @@ def beginning(head: bytes, *, is_all: bool) -> Shown:
     return in_bytes(head, notice)
 
 
-def as_sent(head: bytes, *, is_partly_read: bool) -> Shown:
+def as_sent(
+    head: bytes, *, is_partly_read: bool, coding: Coding | None = None
+) -> Shown:
     """The start of a body as text, whatever it is."""
+    if coding is not None:
+        with suppress(ValueError):
+            begins = head[: coding.offset].decode(errors="backslashreplace").encode()
+            head = begins + coding.beginning(head[coding.offset :]).encode()
     part = head[: SHOWN - 3] if len(head) > SHOWN else head
     text = part.decode(errors="backslashreplace")[:SHOWN]
     said = [NOT_UTF_8] if not is_text(part) and "\\x" in text else []
@@ -245,32 +265,6 @@ def guesses(body: bytes) -> Iterator[Viewer]:
         yield VIEWERS["application/json"]
     if is_text(body):
         yield VIEWERS["text/plain"]
-
-
-def is_text(body: bytes) -> bool:
-    """Whether bytes, possibly truncated, are UTF-8 without NUL."""
-    try:
-        body.decode()
-    except UnicodeDecodeError as error:
-        if error.start < len(body) - 3 or error.reason != "unexpected end of data":
-            return False
-    return b"\0" not in body
-
-
-def in_utf8(body: bytes, content_type: str) -> bytes:
-    """A body converted to UTF-8 from the character set of its type.
-
-    Raises:
-        LookupError: unknown, or a codec that does not decode characters and
-            takes unbounded time.
-    """
-    named = re.search(r";\s*charset=\"?([\w.:-]+)", content_type, re.ASCII | re.I)
-    if named is None:
-        return body
-    known = codecs.lookup(named[1])
-    if known.name.startswith(NO_CHARACTERS):
-        raise LookupError(f"{named[1]} is no character set")
-    return body.decode(known.name).encode()
 
 
 def why(error: Exception) -> str:

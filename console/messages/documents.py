@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from broker.formats.mq.ccsids import charset
+from broker.formats.mq.coding import Coding, coding_in
+from broker.formats.text import Text, text_of
 from broker.models import Place
 from broker.monitoring.numbers import public_numbers
 from broker.queueing.browse import Browsed
@@ -35,28 +39,63 @@ def numbered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row | {"number": numbers[row["message_id"]]} for row in rows]
 
 
-def written(body: bytes) -> tuple[str, Literal["text", "base64"]]:
-    """A body as text if it is UTF-8, otherwise in Base64; and the encoding used."""
+@dataclass(frozen=True, slots=True)
+class WrittenBody:
+    """A body as text if it is text, otherwise in Base64."""
+
+    body: str
+    encoding: Literal["text", "base64"]
+    charset: str  # of the bytes that the text was read from; empty for Base64
+
+
+def written(
+    body: bytes, content_type: str = "", coding: Coding | None = None
+) -> WrittenBody:
+    """A body as text, in the character set that its message names; in Base64 if it
+    would not be written as it was.
+
+    Args:
+        body: the body.
+        content_type: as its sender declared it.
+        coding: what IBM MQ's descriptor and headers say of it.
+    """
     try:
-        text = body.decode()
-    except UnicodeDecodeError:
-        return base64.b64encode(body).decode(), "base64"
-    if "\0" in text:
-        return base64.b64encode(body).decode(), "base64"
-    return text, "text"
+        found = read(body, content_type, coding)
+        text = found.text if not found.before else body.decode()  # with its mark
+    except ValueError:
+        return WrittenBody(base64.b64encode(body).decode(), "base64", "")
+    return WrittenBody(text, "text", charset(found.codec))
+
+
+def read(body: bytes, content_type: str, coding: Coding | None) -> Text:
+    """The text of a body; UTF-8 where the declared character set does not fit.
+
+    Raises:
+        ValueError: it is no text.
+    """
+    try:
+        return text_of(body, content_type, coding)
+    except ValueError:
+        if coding is not None:
+            raise
+        return text_of(body, "")
 
 
 def told(one: Delivery, veil: Veil = CLEAR) -> dict[str, Any]:
     """A message as JSON, with its masked parts removed."""
-    seen = veil.body(one.body, one.content_type)
+    coding = coding_in(one)
+    seen = veil.body(one.body, one.content_type, coding)
     properties, hidden = veil.properties(one.properties)
-    body, encoding = written(seen.body)
+    shown = (
+        written(seen.body)
+        if seen.is_withheld
+        else written(seen.body, one.content_type, coding)
+    )
     plain = (*FIELDS, "message_id", "address", "priority", "put_at", "expires_at")
     return {
         **{name: getattr(one, name) for name in plain},
         "properties": properties,
-        "body": body,
-        "encoding": encoding,
+        **asdict(shown),
         "backout_count": one.backout_count,
         "descriptor": one.descriptor,
         "masked_by": list(dict.fromkeys([*seen.by, *hidden])),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from typing import Any
 
 from django.http import HttpRequest, StreamingHttpResponse
 
+from broker.formats.mq.coding import Coding, coding_in
 from broker.models import Message
 from broker.monitoring import search as finding
 from broker.monitoring.search import Found
@@ -23,6 +23,7 @@ from broker.security import audit
 from broker.security.redaction import Sight
 from broker.sql import database_now
 from console.accounts import masking
+from console.messages.documents import written
 from console.messages.search_form import Search
 from dashboards.pages.csv_safety import CsvSink, harmless
 from dashboards.pages.streaming import streamed
@@ -147,28 +148,30 @@ def with_payloads(rows: Rows, sight: Sight) -> Iterator[dict[str, Any]]:
     ]
     about = Message.objects.filter(pk__in=ids).values_list("pk", "properties")
     properties = dict(about)
-    bodies = dict(Message.objects.filter(pk__in=short).values_list("pk", "body"))
+    fields = ("body", "content_type", "descriptor", "headers")
+    bodies = Message.objects.only(*fields).in_bulk(short)
     veils = sight.veils(ids)
     for row in rows:
         pk = row["message_id"]
         told, hidden = veils[pk].properties(properties.get(pk) or {})
         payload: dict[str, Any] = {"properties": told if pk in properties else None}
         if pk in bodies:
-            seen = veils[pk].body(bytes(bodies[pk]), row["content_type"])
+            one = bodies[pk]
+            coding = coding_in(one)
+            seen = veils[pk].body(bytes(one.body), one.content_type, coding)
             by = list(dict.fromkeys([*seen.by, *hidden]))
             payload |= {"masked_by": by} if by else {}
-            yield row | payload | as_text(seen.body)
+            declared = ("", None) if seen.is_withheld else (one.content_type, coding)
+            yield row | payload | as_text(seen.body, *declared)
         else:
             why = "gone" if pk in short else f"longer than {LONGEST_BODY} bytes"
             yield row | payload | {"body": None, "body_left_out": why}
 
 
-def as_text(body: bytes) -> dict[str, str]:
-    """Text unchanged; other bytes in base64."""
-    try:
-        return {"body": body.decode()}
-    except UnicodeDecodeError:
-        return {"body_base64": b64encode(body).decode()}
+def as_text(body: bytes, content_type: str, coding: Coding | None) -> dict[str, str]:
+    """Text in any character set that its message names; other bytes in base64."""
+    found = written(body, content_type, coding)
+    return {"body" if found.encoding == "text" else "body_base64": found.body}
 
 
 def moment(at: datetime) -> str:

@@ -6,6 +6,7 @@ unchanged are left out, or corrected here.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from broker.errors.patches import InvalidPatch
 from broker.formats import lossless_json
 from broker.formats.patches import FIELDS, HeaderOperation, Repair, Subject, is_own
 from broker.formats.patches.headers import PROPERTY, Headers, read, same
-from broker.formats.text import Text, text_of, with_ends_of
+from broker.formats.text import Text, with_ends_of
 from broker.operations import Edit
 from console.bodies.pretty_print import indented_xml
 
@@ -77,7 +78,7 @@ def sheet_of(subject: Subject) -> Sheet:
     try:
         if subject.body is None:
             raise ValueError("it is longer than 1 MiB")
-        text = text_of(subject.body, subject.content_type)
+        text = subject.text_of(subject.body)
         if len(text.text) > LONGEST:
             raise ValueError(f"it has more than {LONGEST:,} characters")
     except ValueError as error:
@@ -213,7 +214,14 @@ def repaired(subject: Subject, repair: Repair) -> Subject:
         if name not in repair.without
     }
     body = subject.body if repair.body is None else repair.body
-    return Subject(headers | dict(repair.headers), body)
+    return Subject(headers | dict(repair.headers), body, coding=subject.coding)
+
+
+def for_parser(subject: Subject, body: bytes) -> bytes:
+    """A body of IBM MQ in UTF-8, which a mark tells the parser; others as they are."""
+    if subject.coding is None:
+        return body
+    return codecs.BOM_UTF8 + subject.text_of(body).text.encode()
 
 
 def seal_of(edit: Edit) -> str:
@@ -223,16 +231,16 @@ def seal_of(edit: Edit) -> str:
     return hashlib.sha256(said.encode("utf-8", "surrogatepass") + body).hexdigest()
 
 
-def fault_of(body: bytes | None, content_type: str) -> str:
+def fault_of(after: Subject) -> str:
     """Why a body does not fit its content type; empty if it does, or if no check
     exists.
     """
-    name = content_type.partition(";")[0].strip().lower()
+    name = after.content_type.partition(";")[0].strip().lower()
     try:
-        if body and name.endswith("json"):
-            lossless_json.loads(text_of(body, content_type).text)
-        elif body and name.endswith("xml"):
-            indented_xml(body)
+        if after.body and name.endswith("json"):
+            lossless_json.loads(after.text_of(after.body).text)
+        elif after.body and name.endswith("xml"):
+            indented_xml(for_parser(after, after.body))
     except ValueError as error:
         return f"The body is declared as {name}, but does not read so: {error}."
     return ""

@@ -15,6 +15,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from broker.formats.mq.coding import coding_of
+from broker.formats.text import beginning_of
 from broker.models import Place
 from broker.queueing.browse import Browsed
 from console.layout.times import UNKNOWN, duration, in_zone
@@ -170,16 +172,20 @@ def entry_chip(entry: Browsed, queue: QueueDepth) -> SafeString:
 
 
 @register.filter
-def beginning(head: bytes) -> str:
+def beginning(entry: Browsed) -> str:
     """The first bytes of a body on one line, as text or hexadecimal.
 
     Control characters are shown as pictures, and bidirectional controls are removed, so
     that a body cannot imitate the page.
     """
-    # the last character may be cut in two
-    text = bytes(head).decode(errors="replace").rstrip("\ufffd")
-    if "\ufffd" in text or "\0" in text:
-        return bytes(head[:24]).hex(" ")
+    head = bytes(entry.head)
+    coding = coding_of(entry.descriptor, entry.content_type, entry.headers, head)
+    try:
+        text = beginning_of(head, entry.content_type, coding)
+    except ValueError:
+        text = "\0"
+    if "\0" in text:
+        return head[:24].hex(" ")
     return "".join(map(visible, " ".join(text.split())))
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.queueing.browse import Browsed
 from console.layout.times import duration
 from console.templatetags import console
 from tests.make import NOON, minutes, seconds
@@ -68,9 +71,14 @@ def test_a_moment_of_today_has_no_date_and_any_other_has() -> None:
     assert console.moment(None) == '<span class="muted">–</span>'
 
 
+def entry_of(head: bytes, **fields: Any) -> Browsed:
+    known = dict.fromkeys(field.name for field in dataclasses.fields(Browsed))
+    return Browsed(**known | {"head": head, "content_type": ""} | fields)  # type: ignore[arg-type]
+
+
 @given(st.binary(max_size=160))
 def test_any_bytes_have_a_beginning_that_is_one_plain_line(head: bytes) -> None:
-    shown = console.beginning(head)
+    shown = console.beginning(entry_of(head))
 
     assert all(character.isprintable() for character in shown.replace("\ufffd", ""))
 
@@ -87,7 +95,17 @@ def test_any_bytes_have_a_beginning_that_is_one_plain_line(head: bytes) -> None:
     ],
 )
 def test_beginnings_of_bodies(head: bytes, shown: str) -> None:
-    assert console.beginning(head) == shown
+    assert console.beginning(entry_of(head)) == shown
+
+
+def test_a_beginning_is_read_in_the_character_set_of_its_message() -> None:
+    german, mainframe = "größe".encode("latin-1"), "größe".encode("cp1140")
+
+    latin = entry_of(german, content_type="text/plain; charset=latin-1")
+    ibm = entry_of(mainframe, descriptor={"coded_char_set_id": 1140})
+    unknown = entry_of(mainframe, descriptor={"coded_char_set_id": 1390})
+    assert console.beginning(latin) == console.beginning(ibm) == "größe"
+    assert console.beginning(unknown) == mainframe.hex(" ")
 
 
 def test_a_state_is_an_icon_and_a_word() -> None:

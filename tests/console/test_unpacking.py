@@ -10,6 +10,7 @@ import tracemalloc
 import zlib
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 from django.urls import reverse
@@ -37,7 +38,7 @@ HEADER = Rfh2(
 SMALL = 12 * 2**20  # bytes of memory, for what is bounded at half as much and its text
 
 
-def whole(body: bytes, content_type: str = "", **said: str) -> Shown:
+def whole(body: bytes, content_type: str = "", **said: Any) -> Shown:
     return show(body[:LAID_OUT], len(body), content_type, **said)
 
 

@@ -14,8 +14,8 @@ from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError
 from broker.amqp.protocol.types.decoding import decode
 from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.types.types import Described
-from broker.errors.mq_codes import Format
-from broker.formats.mq.descriptor import format_of
+from broker.formats.mq.coding import Coding, coding_in
+from broker.formats.text import declared, is_textual, read
 from broker.queueing.get import Delivery
 
 BYTES = "application/octet-stream"
@@ -112,14 +112,28 @@ def made(delivery: Delivery) -> EncodedBody:
     body, content_type = delivery.body, delivery.content_type
     if content_type == ENCODED and is_map(body):
         return EncodedBody(body, None, MAP_MESSAGE)
-    is_text = format_of(content_type) == Format.STRING
-    if is_text and content_type.strip().lower().startswith("text/plain"):
+    coding = coding_in(delivery)
+    is_text = is_textual(content_type, coding)
+    is_plain = content_type.strip().lower().startswith("text/plain")
+    if is_text and (is_plain or content_type == BYTES):
         try:
-            return EncodedBody(VALUE + encode(body.decode()), None, TEXT_MESSAGE)
-        except UnicodeDecodeError:
+            value = plain_text(body, content_type, coding)
+            return EncodedBody(VALUE + encode(value), None, TEXT_MESSAGE)
+        except ValueError:
             is_text = False
     kind = TEXT_MESSAGE if is_text else BYTES_MESSAGE
-    return EncodedBody(DATA + encode(body), content_type, kind)
+    return EncodedBody(DATA + encode(body), declared(content_type, coding), kind)
+
+
+def plain_text(body: bytes, content_type: str, coding: Coding | None) -> str:
+    """The text of a body, without headers of IBM MQ at its beginning.
+
+    Raises:
+        ValueError: it is none, or has such headers.
+    """
+    if coding is not None and coding.offset:
+        raise ValueError("it has headers before its text")
+    return read(body, content_type, coding)
 
 
 def is_map(sections: bytes) -> bool:

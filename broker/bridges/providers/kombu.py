@@ -31,6 +31,7 @@ import kombu
 import redis
 from kombu.exceptions import KombuError
 
+from broker.bridges.messages import in_unicode
 from broker.bridges.providers.interface import (
     NOTHING,
     Destination,
@@ -115,7 +116,10 @@ class KombuSession(NoTransactions):
         with self.used():
             producer = self.producing(destination.name)
             self.sent_ids = []
-            return [self.sent_one(producer, one, destination, now) for one in messages]
+            return [
+                self.sent_one(producer, in_unicode(one), destination, now)
+                for one in messages
+            ]
 
     def producing(self, name: str) -> kombu.Producer:
         if self.producer is None:

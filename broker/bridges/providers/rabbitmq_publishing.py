@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from amqp.exceptions import ContentTooLarge, PreconditionFailed
 from amqp.serialization import decode_properties_basic, loads
 
+from broker.bridges.messages import in_unicode
 from broker.bridges.providers.rabbitmq_frames import (
     AROUND,
     CONTENT,
@@ -110,6 +111,7 @@ class Publisher:
         """
         self.refused = {}
         self.sent_ids = [""] * len(messages)
+        messages = list(map(in_unicode, messages))
         for place in self.attempt(messages, range(len(messages)), route):
             if self.attempt(messages, [place], route):
                 self.refused[place] = self.why

@@ -22,6 +22,7 @@ from broker.bridges.messages import changed
 from broker.bridges.transformers.registry import Context, transforms
 from broker.errors.patches import InvalidPatch
 from broker.formats import lossless_json, patches
+from broker.formats.mq.coding import coding_in
 from broker.formats.patches import (
     FIELDS,
     LARGEST,
@@ -125,6 +126,7 @@ def subject(message: NewMessage, patch: Patch) -> Subject:
         said,
         message.body if len(message.body) <= LARGEST else None,
         is_locked=message.headers is not None,
+        coding=coding_in(message),
     )
 
 

@@ -12,7 +12,9 @@ from typing import Any, Protocol, TypeVar
 from django.conf import settings
 
 from broker.errors.mq_codes import Persistence
+from broker.formats import text
 from broker.formats.mq.chain import Chain, chain_of
+from broker.formats.mq.coding import coding_in
 from broker.formats.mq.descriptor import Descriptor
 from broker.queueing.get import Delivery
 
@@ -169,11 +171,19 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The body as text, in the charset of its content type, or UTF-8.
+        """The text of the body, behind the headers of IBM MQ at its beginning.
+
+        Its character set is that of the content type; or that of the last header of IBM
+        MQ, or of the descriptor; or UTF-8.
 
         Raises:
-            ValueError: the body is not text in that charset.
+            ValueError: it is no text in that character set.
         """
+        if (coding := coding_in(self.delivery)) is not None:
+            try:
+                return text.read(self.body, self.content_type, coding)
+            except ValueError as error:
+                raise ValueError(f"The body is no text: {error}.") from error
         try:
             return self.body.decode(charset_of(self.content_type))
         except LookupError as error:

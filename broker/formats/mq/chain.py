@@ -16,13 +16,15 @@ from broker.errors.mq_codes import Ccsid, Enc, Format
 from broker.formats.mq.descriptor import format_of, legible
 from broker.formats.mq.fixed import shown
 from broker.formats.mq.folders import Folder
+from broker.formats.mq.layouts import LAYOUTS, Layout, PlainHeader
 from broker.formats.mq.mqdlh import DeadLetterHeader
 from broker.formats.mq.rfh2 import Rfh2
 
 MOST = 16  # most headers of a message
 PREVIEW = 256  # bytes shown of a header that cannot be decoded
-Header = Rfh2 | DeadLetterHeader
-UNDERSTOOD: Mapping[str, type[Header]] = {
+Header = Rfh2 | DeadLetterHeader | PlainHeader
+UNDERSTOOD: Mapping[str, type[Rfh2] | type[DeadLetterHeader] | Layout] = {
+    **LAYOUTS,
     Format.RF_HEADER_2: Rfh2,
     Format.DEAD_LETTER_HEADER: DeadLetterHeader,
 }
@@ -77,16 +79,19 @@ def read_chain(
     part = ChainLink(shown(format_), encoding, ccsid)
     headers: list[Header] = []
     error = None
-    while error is None and (kind := UNDERSTOOD.get(part.format)):
+    while kind := UNDERSTOOD.get(part.format):
         try:
             if len(headers) == MOST:
                 raise MalformedHeader(kind.name, f"it stands behind {MOST} others", 0)
-            header = kind.from_bytes(data[offset:], part.encoding)
+            header = kind.from_bytes(
+                data[offset:], part.encoding, part.coded_char_set_id
+            )
         except MalformedHeader as malformed:
-            error = malformed
-        else:
-            headers.append(header)
-            part, offset = following(header, part), offset + header.size
+            # No program here reads the others, so that they make nothing undeliverable.
+            error = None if isinstance(kind, Layout) else malformed
+            break
+        headers.append(header)
+        part, offset = following(header, part), offset + header.size
     rest = data[offset : offset + PREVIEW] if part.is_header else b""
     return Chain(tuple(headers), part, offset, error, rest)
 
@@ -199,7 +204,9 @@ def without_dead_letter_header(
     part = first_part(descriptor, "")
     if part.format != Format.DEAD_LETTER_HEADER:
         return dict(descriptor or {}), headers
-    header = DeadLetterHeader.from_bytes(headers or b"", part.encoding)
+    header = DeadLetterHeader.from_bytes(
+        headers or b"", part.encoding, part.coded_char_set_id
+    )
     changed = described(descriptor, following(header, part))
     return changed, (headers or b"")[header.size :] or None
 

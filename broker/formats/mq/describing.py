@@ -23,6 +23,7 @@ from broker.formats.mq.chain import Chain, Header
 from broker.formats.mq.descriptor import Descriptor
 from broker.formats.mq.fixed import shown
 from broker.formats.mq.folders import Element
+from broker.formats.mq.layouts import PlainHeader
 from broker.formats.mq.report_options import KINDS_OF_REPORT
 from broker.formats.mq.rfh2 import Rfh2
 
@@ -87,6 +88,10 @@ def fields_of(header: Header) -> Iterator[tuple[str, str]]:
 
 
 def plain_fields(value: Descriptor | Header) -> Iterator[tuple[str, str]]:
+    if isinstance(value, PlainHeader):
+        for field_name, one in value.fields:
+            yield ibm_name(field_name), text_of(field_name, one)
+        return
     for field in fields(value):
         if field.name != "folders":
             yield ibm_name(field.name), text_of(field.name, getattr(value, field.name))

@@ -10,7 +10,13 @@ from typing import ClassVar, Self
 from broker.errors.messages import MalformedDeadLetterHeader
 from broker.errors.mq_codes import Ccsid, Enc, Format, PutApplType, Reason
 from broker.formats.mq.descriptor import date_and_time
-from broker.formats.mq.fixed import byte_order, padded, unpadded
+from broker.formats.mq.fixed import (
+    byte_order,
+    codec_of,
+    codec_of_header,
+    padded,
+    unpadded,
+)
 
 SIZE = 172  # size in bytes
 STRUC_ID, VERSION = b"DLH ", 1
@@ -64,20 +70,26 @@ class DeadLetterHeader:
     def size(self) -> int:
         return SIZE
 
-    def to_bytes(self, encoding: int = Enc.NORMAL) -> bytes:
-        """The 172 bytes, their integers in the byte order of ``encoding``."""
+    def to_bytes(self, encoding: int = Enc.NORMAL, ccsid: int = Ccsid.UTF_8) -> bytes:
+        """The 172 bytes, their integers in the byte order of ``encoding``, their text
+        in the character set ``ccsid``."""
+        codec = codec_of(ccsid)
         values = {name: getattr(self, name) for name in NAMES}
-        values |= {name: padded(values[name], TEXTS[name]) for name in TEXTS}
+        values |= {name: padded(values[name], TEXTS[name], codec) for name in TEXTS}
+        begins = padded(STRUC_ID.decode(), len(STRUC_ID), codec)
         layout = byte_order(encoding) + LAYOUT
-        return struct.pack(layout, STRUC_ID, VERSION, *values.values())
+        return struct.pack(layout, begins, VERSION, *values.values())
 
     @classmethod
-    def from_bytes(cls, raw: bytes, encoding: int = Enc.NORMAL) -> Self:
+    def from_bytes(
+        cls, raw: bytes, encoding: int = Enc.NORMAL, ccsid: int = Ccsid.UTF_8
+    ) -> Self:
         """Read the first 172 bytes.
 
         Args:
             raw: from the first byte of the header.
             encoding: from the part before, the MQMD or another header.
+            ccsid: likewise; of the text.
 
         Raises:
             MalformedDeadLetterHeader: they are not a version 1 MQDLH.
@@ -87,7 +99,8 @@ class DeadLetterHeader:
             raise MalformedDeadLetterHeader(cls.name, why, len(raw))
         layout = byte_order(encoding) + LAYOUT
         struc_id, version, *values = struct.unpack_from(layout, raw)
-        if struc_id != STRUC_ID:
+        codec = codec_of_header(struc_id, STRUC_ID, ccsid)
+        if codec is None:
             raise MalformedDeadLetterHeader(
                 cls.name, "it does not begin with 'DLH '", 0
             )
@@ -95,7 +108,7 @@ class DeadLetterHeader:
             why = f"its version is {version}, not 1"
             raise MalformedDeadLetterHeader(cls.name, why, 4)
         named = dict(zip(NAMES, values, strict=True))
-        return cls(**named | {name: unpadded(named[name]) for name in TEXTS})
+        return cls(**named | {name: unpadded(named[name], codec) for name in TEXTS})
 
 
 NAMES = [field.name for field in fields(DeadLetterHeader)]

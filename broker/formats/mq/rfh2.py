@@ -9,14 +9,20 @@ from typing import ClassVar, Self
 
 from broker.errors.messages import MalformedFormat, MalformedHeader
 from broker.errors.mq_codes import Ccsid, Enc
-from broker.formats.mq.fixed import byte_order, padded, unpadded
+from broker.formats.mq import ccsids
+from broker.formats.mq.fixed import (
+    byte_order,
+    codec_of,
+    codec_of_header,
+    padded,
+    unpadded,
+)
 from broker.formats.mq.folders import Folder
 
 SIZE = 36  # size in bytes, without the folders
 STRUC_ID, VERSION = b"RFH ", 2
 LAYOUT = "4si i 2i8s ii"
 MOST = 100  # most folders
-UTF_16 = (Ccsid.UTF_16, Ccsid.UTF_16_UNICODE_2, Ccsid.UTF_16_UNICODE_3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,27 +47,31 @@ class Rfh2:
         """StrucLength: the length of the whole header, in bytes."""
         return len(self.to_bytes())
 
-    def to_bytes(self, encoding: int = Enc.NORMAL) -> bytes:
-        """The header, its integers and UTF-16 in the byte order of ``encoding``."""
-        order = byte_order(encoding)
-        codec = codec_of(self.name_value_ccsid, order)
-        texts = [in_fours(folder.text, codec) for folder in self.folders]
+    def to_bytes(self, encoding: int = Enc.NORMAL, ccsid: int = Ccsid.UTF_8) -> bytes:
+        """The header, its integers and UTF-16 in the byte order of ``encoding``, its
+        format in the character set ``ccsid``."""
+        order, codec = byte_order(encoding), codec_of(ccsid)
+        of_folders = ccsids.codec_of(self.name_value_ccsid, encoding)
+        texts = [in_fours(folder.text, of_folders) for folder in self.folders]
         variable = b"".join(struct.pack(f"{order}i", len(t)) + t for t in texts)
         fixed = struct.pack(
             order + LAYOUT,
-            *(STRUC_ID, VERSION, SIZE + len(variable)),
-            *(self.encoding, self.coded_char_set_id, padded(self.format, 8)),
+            *(padded(STRUC_ID.decode(), 4, codec), VERSION, SIZE + len(variable)),
+            *(self.encoding, self.coded_char_set_id, padded(self.format, 8, codec)),
             *(self.flags, self.name_value_ccsid),
         )
         return fixed + variable
 
     @classmethod
-    def from_bytes(cls, raw: bytes, encoding: int = Enc.NORMAL) -> Self:
+    def from_bytes(
+        cls, raw: bytes, encoding: int = Enc.NORMAL, ccsid: int = Ccsid.UTF_8
+    ) -> Self:
         """Read the header at the beginning of ``raw``.
 
         Args:
             raw: from the first byte of the header.
             encoding: from the part before, the MQMD or another header.
+            ccsid: likewise; of the format. The folders' is in the header.
 
         Raises:
             MalformedHeader: it is not a version 2 RFH, or its lengths are wrong.
@@ -71,28 +81,29 @@ class Rfh2:
             raise malformed(f"it has {len(raw)} of at least {SIZE} bytes", len(raw))
         order = byte_order(encoding)
         struc_id, version, length, *others = struct.unpack_from(order + LAYOUT, raw)
-        following, ccsid, format_, flags, names_ccsid = others
-        if struc_id != STRUC_ID:
+        following, next_ccsid, format_, flags, names_ccsid = others
+        if (codec := codec_of_header(struc_id, STRUC_ID, ccsid)) is None:
             raise malformed("it does not begin with 'RFH '", 0)
         if version != VERSION:
             raise malformed(f"its version is {version}, not 2", 4)
         if length % 4 or not SIZE <= length <= len(raw):
             raise malformed(f"its length is {length}, of {len(raw)} bytes", 8)
-        if names_ccsid not in (Ccsid.UTF_8, *UTF_16):
+        if names_ccsid not in (Ccsid.UTF_8, *ccsids.UTF_16):  # as IBM MQ has it
             raise malformed(f"its folders are in CCSID {names_ccsid}", 32)
+        of_folders = ccsids.codec_of(names_ccsid, encoding)
         return cls(
             encoding=following,
-            coded_char_set_id=ccsid,
-            format=unpadded(format_),
+            coded_char_set_id=next_ccsid,
+            format=unpadded(format_, codec),
             flags=flags,
             name_value_ccsid=names_ccsid,
-            folders=tuple(read_folders(raw[:length], order, names_ccsid)),
+            folders=tuple(read_folders(raw[:length], order, of_folders)),
         )
 
 
-def read_folders(raw: bytes, order: str, ccsid: int) -> Iterator[Folder]:
+def read_folders(raw: bytes, order: str, codec: str) -> Iterator[Folder]:
     """The folders after the fixed part of a header; ``raw`` is the whole header."""
-    codec, start = codec_of(ccsid, order), SIZE
+    start = SIZE
     for _ in range(MOST):
         if start == len(raw):
             return
@@ -111,7 +122,7 @@ def read_folder(raw: bytes, codec: str, first: int) -> Folder:
     try:
         text = raw.decode(codec)
     except UnicodeDecodeError as wrong:
-        why = f"a folder is not {codec}: {wrong.reason}"
+        why = f"a folder is not {ccsids.label(codec)}: {wrong.reason}"
         raise MalformedFormat("MQRFH2", why, first + wrong.start) from None
     try:
         return Folder.parse(text)
@@ -124,12 +135,6 @@ def in_fours(text: str, codec: str) -> bytes:
     """The text as bytes, padded with blanks to a multiple of four."""
     raw, blank = text.encode(codec), " ".encode(codec)
     return raw + blank * (-len(raw) % 4 // len(blank))
-
-
-def codec_of(ccsid: int, order: str) -> str:
-    if ccsid not in UTF_16:
-        return "utf-8"
-    return "utf-16-le" if order == "<" else "utf-16-be"
 
 
 def malformed(why: str, offset: int) -> MalformedHeader:

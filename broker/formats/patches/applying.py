@@ -4,7 +4,7 @@ cannot be applied."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -13,6 +13,7 @@ from jsonpointer import JsonPointerException
 
 from broker.formats import lossless_json
 from broker.formats.lossless_json import depth_of
+from broker.formats.mq.coding import Coding
 from broker.formats.patches.documents import JsonOperations, Merge, Patch, Whole
 from broker.formats.patches.headers import (
     FIELDS,
@@ -23,7 +24,7 @@ from broker.formats.patches.headers import (
     changed,
     same,
 )
-from broker.formats.text import text_of
+from broker.formats.text import Text, text_of
 
 LARGEST = 2**20  # largest body in bytes, before and after the change
 MOST_VALUES = 2_000_000  # most values copied for one message
@@ -61,10 +62,34 @@ class Subject:
     body: bytes | None  # None: the body is longer than ``LARGEST``
     locked: frozenset[str] = frozenset()  # names of headers that cannot be changed
     is_locked: bool = False  # whether no header may be changed
+    coding: Coding | None = None  # what IBM MQ's headers say of the body
 
     @property
     def content_type(self) -> str:
         return str(self.headers["content-type"])
+
+    def text_of(self, body: bytes) -> Text:
+        """The text of its body, or of one that replaces it.
+
+        Raises:
+            ValueError: it is no text; the reason is the end of a sentence.
+        """
+        return text_of(body, self.content_type, self.coding)
+
+    def written(self, text: str) -> bytes:
+        """A new text as a body in the encoding of the present one, even if this is no
+        text.
+
+        Raises:
+            ValueError: the character set is unknown, or lacks a character; the reason
+                is the end of a sentence.
+        """
+        body = self.body or b""
+        try:
+            found = self.text_of(body)
+        except ValueError:
+            found = self.text_of(body[: self.coding.offset if self.coding else 0])
+        return found.written(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +172,7 @@ def json_after(change: JsonOperations | Merge, subject: Subject) -> bytes:
     if subject.body is None:
         raise Unfit(Misfit.TOO_LARGE)
     try:
-        found = text_of(subject.body, subject.content_type)
+        found = subject.text_of(subject.body)
         value = lossless_json.loads(found.text)
         manner = lossless_json.manner_of(found.text)
         before = lossless_json.dumps(value, manner)
@@ -159,12 +184,22 @@ def json_after(change: JsonOperations | Merge, subject: Subject) -> bytes:
         else:
             value = patched(value, change.patch)
         after = lossless_json.dumps(value, manner)
-        body = subject.body if after == before else found.written(after)
+        body = subject.body if after == before else in_json(value, manner, found)
     except (RecursionError, MemoryError):
         raise Unfit(Misfit.TOO_LARGE) from None
     if len(body) > LARGEST:
         raise Unfit(Misfit.TOO_LARGE)
     return body
+
+
+def in_json(value: Any, manner: lossless_json.Manner, before: Text) -> bytes:
+    """A value as JSON in the encoding of the body before; with escapes if its character
+    set lacks a character."""
+    try:
+        return before.written(lossless_json.dumps(value, manner))
+    except ValueError:
+        plain = replace(manner, is_ascii=True)
+        return before.written(lossless_json.dumps(value, plain))
 
 
 def patched(value: Any, patch: JsonPatch) -> Any:

@@ -12,7 +12,6 @@ from typing import Any
 
 from broker.formats import lossless_json
 from broker.formats.patches.applying import Repair, Subject
-from broker.formats.text import text_of
 
 MOST = 50  # most changes recorded of one message
 LONGEST = 200  # most characters of a value, or of its path
@@ -59,7 +58,7 @@ def all_changes(subject: Subject, repair: Repair) -> Iterator[ValueChange]:
         yield changed(name, subject.headers.get(name, NOTHING), value)
     if repair.body is not None and subject.body is not None:
         read = (
-            lossless_json.loads(text_of(body, subject.content_type).text)
+            lossless_json.loads(subject.text_of(body).text)
             for body in (subject.body, repair.body)
         )
         yield from between("", *read)

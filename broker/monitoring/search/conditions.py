@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, LiteralString
 
 from psycopg.sql import SQL, Composable, Placeholder
 
@@ -27,6 +27,7 @@ from broker.formats.filters.values import (
     Value,
 )
 from broker.monitoring.numbers import copies_of
+from broker.monitoring.search import bodies
 
 SEARCHED = 64 * 2**10  # bytes of a body that are searched
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?")
@@ -158,10 +159,7 @@ class Condition:
     def of_words(self, key: str, text: Text) -> Composable:
         within = f"%{pattern(text)}%"
         if key == "body":
-            searched = self.apart(SEARCHED), self.apart(within.encode())
-            return SQL("substring(message.body FOR {}::integer) LIKE {}").format(
-                *searched
-            )
+            return self.in_body(text)
         if key == "error":
             return SQL("dead.error ILIKE {}").format(self.apart(within))
         return SQL(
@@ -171,6 +169,32 @@ class Condition:
             self.alike(COLUMNS["message-id"], text),
             self.alike(COLUMNS["correlation"], text),
         )
+
+    def in_body(self, text: Text) -> Composable:
+        """A text in a body, in the body's own character set."""
+        keys, patterns = bodies.patterns(text)
+        return SQL(
+            "(substring(message.body FOR {size}::integer) LIKE {usual} OR {names_one}"
+            " AND EXISTS (SELECT FROM unnest({keys}, {patterns})"
+            " AS coded (key, pattern)"
+            " WHERE (coded.key = {key} OR {has_headers})"
+            " AND substring(message.body FOR {size}::integer) LIKE coded.pattern))"
+        ).format(
+            size=self.apart(SEARCHED),
+            usual=self.apart(bodies.pattern(text, bodies.BASIS) or b""),
+            names_one=bodies.NAMES_ONE,
+            key=bodies.KEY,
+            has_headers=bodies.HAS_HEADERS,
+            keys=self.all_apart(keys, "text"),
+            patterns=self.all_apart(patterns, "bytea"),
+        )
+
+    def all_apart(
+        self, values: Sequence[str | bytes], kind: LiteralString
+    ) -> Composable:
+        name = f"value_{len(self.values)}"
+        self.values[name] = list(values)
+        return SQL("{}::{}[]").format(Placeholder(name), SQL(kind))
 
     def of_property(self, name: str, one: Alternative) -> Composable:
         if not isinstance(one, Is):

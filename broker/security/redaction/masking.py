@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from broker.formats.mq.coding import Coding
 from broker.formats.text import Text, text_of
 from broker.models.redaction import RedactionRule
 from broker.security.redaction import targets
@@ -47,7 +48,9 @@ class Marker:
         return f"{self.dots} masked by rule {name}"
 
 
-def body_as_seen(body: bytes, content_type: str, rules: Rules) -> MaskedBody:
+def body_as_seen(
+    body: bytes, content_type: str, rules: Rules, coding: Coding | None = None
+) -> MaskedBody:
     """A body masked by rules. If it cannot be parsed reliably, it is replaced by its
     length, hash and content type.
 
@@ -55,14 +58,16 @@ def body_as_seen(body: bytes, content_type: str, rules: Rules) -> MaskedBody:
         body: the whole body.
         content_type: the content type that the sender declared.
         rules: the rules that apply to the message, of any kind.
+        coding: what IBM MQ's descriptor and headers say of the body; one with headers
+            at its beginning is not shown.
     """
     wanted = [rule for rule in rules if rule.kind in OF_BODIES]
     if not wanted or not body:
         return MaskedBody(body)
     try:
-        if len(body) > LONGEST or is_packed(body):
+        if len(body) > LONGEST or is_packed(body) or (coding and coding.offset):
             raise ValueError("it is not read for masking")
-        text = text_of(body, content_type)
+        text = text_of(body, content_type, coding)
         marker = Marker(HIDDEN if has_dots(text) else PLAIN)
         after = masked_text(text.text, wanted, marker)
         return MaskedBody(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker.errors.redaction import MaskedMessage, MaskedSearch, UnmaskingNeedsReason
+from broker.formats.mq.coding import Coding
 from broker.formats.selectors.parsing import parse
 from broker.formats.wildcards import matches
 from broker.models import Act, Address, Queue, RedactionRule
@@ -52,8 +53,10 @@ class Veil:
         names = [rule.name for rule in self.rules if rule.kind in OF_BODIES]
         return marked(names) if names else ""
 
-    def body(self, body: bytes, content_type: str) -> MaskedBody:
-        return body_as_seen(body, content_type, self.rules)
+    def body(
+        self, body: bytes, content_type: str, coding: Coding | None = None
+    ) -> MaskedBody:
+        return body_as_seen(body, content_type, self.rules, coding)
 
     def text(self, text: str) -> str:
         """Another text about the message, masked by the rules with a pattern."""

@@ -8,7 +8,8 @@
 SELECT found.id, 1, found.priority, found.pos, found.backout_count, NULL::timestamptz,
     found.expires_at, NULL::bigint, message.put_at, message.content_type,
     message.subject, message.producer, octet_length(message.body),
-    substring(message.body for 160)
+    substring(message.body for 160),
+    message.descriptor, substring(message.headers for 4096)
 FROM unnest(%(priorities)b::smallint[], %(lows)b::bigint[]) AS place (priority, pos),
 LATERAL (
     SELECT ready.* FROM broker_ready AS ready

@@ -6,7 +6,8 @@
 -- Returns  the fields of broker.queueing.browse.Browsed.
 SELECT held.id, 2, held.priority, held.id, held.backout_count, held.deadline,
     held.expires_at, held.uow, message.put_at, message.content_type, message.subject,
-    message.producer, octet_length(message.body), substring(message.body for 160)
+    message.producer, octet_length(message.body), substring(message.body for 160),
+    message.descriptor, substring(message.headers for 4096)
 FROM (
     SELECT entry.*, claim.uow, work.deadline
     FROM broker_claim AS claim

@@ -7,7 +7,8 @@
 SELECT found.id, 3, found.priority, found.id, found.backout_count, found.due_at,
     found.expires_at, NULL::bigint, message.put_at, message.content_type,
     message.subject, message.producer, octet_length(message.body),
-    substring(message.body for 160)
+    substring(message.body for 160),
+    message.descriptor, substring(message.headers for 4096)
 FROM (
     SELECT * FROM broker_delayed
     WHERE queue_id = %(queue_id)s::integer

@@ -9,10 +9,11 @@ from ninja import Path, Router
 from ninja.errors import ValidationError
 from pydantic import Field, JsonValue
 
+from broker.formats.patches import Subject
 from broker.formats.patches.documents import read_patch
 from broker.operations import Edit
 from console.accounts import permissions
-from console.api.bodies import MessageToPut, Numbered, bytes_of
+from console.api.bodies import MessageToPut, Numbered, bytes_of, wrong
 from console.api.messages.repairs import said
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.requests import RequestBody
@@ -57,14 +58,14 @@ def edit_message(
     """
     require(request, permissions.CHANGE)
     require(request, BROWSE)
-    body = None if wanted.body is None else new_body(wanted)
-    if body is None and wanted.patch is None:
+    if wanted.body is None and wanted.patch is None:
         why = "Give a body, a patch, or both."
         raise ValidationError([{"loc": ["body", "wanted", "patch"], "msg": why}])
     patch = None if wanted.patch is None else read_patch(said(request)["patch"])
     found = single_edit.editable(request.user, message_id, wanted.queue)
     if found is None:
         raise Http404(f"message {message_id}")
+    body = None if wanted.body is None else new_body(wanted, found.subject)
     changes = found.repair(patch, body)
     sent = single_edit.send(
         request.user,
@@ -78,7 +79,17 @@ def edit_message(
     return told | {"operation_id": sent.operation_id, "copied_from": found.message_id}
 
 
-def new_body(wanted: MessageEdit) -> bytes:
-    """The body as bytes, by the rules of a put."""
+def new_body(wanted: MessageEdit, subject: Subject) -> bytes:
+    """The body as bytes, by the rules of a put; a text in the character set of the body
+    that it replaces."""
+    where = ["wanted", "body"]
     put = MessageToPut(body=wanted.body, encoding=wanted.encoding)
-    return bytes_of(put, ["wanted", "body"])
+    body = bytes_of(put, where)
+    if wanted.encoding == "base64":
+        return body
+    try:
+        return subject.written(body.decode())
+    except ValueError as error:
+        raise wrong(
+            where, f"It cannot be written as the message is: {error}."
+        ) from None

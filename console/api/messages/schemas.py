@@ -14,6 +14,7 @@ class FullMessage(Numbered):
     address: str
     body: str
     encoding: Literal["text", "base64"]  # how the body is encoded
+    charset: str  # of the bytes that a text was read from; empty for base64
     content_type: str
     properties: dict[str, Any]
     priority: int

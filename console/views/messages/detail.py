@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from broker.amqp.messages.envelope import content_encoding
 from broker.errors.redaction import MaskedMessage
+from broker.formats.mq.coding import Coding, coding_in, coding_of
 from broker.models import DeadLetter, Message
 from broker.models.bridge_names import LINK_PROPERTY
 from broker.monitoring.dead_letters import NEWEST
@@ -141,8 +142,10 @@ def shown(
         "carried": carried_of(request, story, properties.told if may_browse else {}),
     }
     if found and heads:
-        context |= in_view(request, found, heads[1], story.size, veil)
-        context["call"] = call_of(seen, veil.body(heads[1], found.content_type).body)
+        coding = coding_of(found.descriptor, found.content_type, *heads)
+        context |= in_view(request, found, heads[1], story.size, veil, coding)
+        masked = veil.body(heads[1], found.content_type, coding)
+        context["call"] = call_of(seen, masked.body)
     if found:
         head = b"".join(heads) if heads and not veil else None
         context["headers"] = decoded(found, story.backout_count, head, timezone.now())
@@ -178,12 +181,17 @@ def repairs_of(
 
 
 def in_view(
-    request: HttpRequest, found: Message, head: bytes, size: int, veil: Veil
+    request: HttpRequest,
+    found: Message,
+    head: bytes,
+    size: int,
+    veil: Veil,
+    coding: Coding | None,
 ) -> dict[str, object]:
     """The body as its sender declared it, or as the user chose to view it."""
     wanted = request.GET.get("as", "")
     if veil:
-        return {"body": behind(veil, head, size, found.content_type, wanted)}
+        return {"body": behind(veil, head, size, found.content_type, wanted, coding)}
     # the choices are links, which a page after POST does not have
     choices = viewers.choices() if request.method != "POST" else []
     return {
@@ -193,20 +201,31 @@ def in_view(
             found.content_type,
             encoding=encoding_of(found),
             wanted=wanted,
+            coding=coding,
         ),
         "wanted": wanted if wanted in choices else "",
         "choices": choices,
     }
 
 
-def behind(veil: Veil, body: bytes, size: int, content_type: str, wanted: str) -> Shown:
+def behind(
+    veil: Veil,
+    body: bytes,
+    size: int,
+    content_type: str,
+    wanted: str,
+    coding: Coding | None,
+) -> Shown:
     """A masked body. It is not unpacked, because rules do not read packed data."""
-    seen = veil.body(body, content_type)
-    if seen.is_withheld or wanted == "text":
+    seen = veil.body(body, content_type, coding)
+    if seen.is_withheld:
         return viewers.as_sent(seen.body, is_partly_read=size > len(body))
-    return viewers.inside(
-        Opened(seen.body, is_kept=True, content_type=content_type), ""
-    )
+    if wanted == "text":
+        return viewers.as_sent(
+            seen.body, is_partly_read=size > len(body), coding=coding
+        )
+    opened = Opened(seen.body, is_kept=True, content_type=content_type, coding=coding)
+    return viewers.inside(opened, "")
 
 
 def encoding_of(found: Message) -> str:
@@ -235,11 +254,12 @@ def explanations(
 def body(request: HttpRequest, message_id: int) -> HttpResponse:
     """The bytes of a body as a file; masked parts stay masked."""
     found = get_object_or_404(
-        Message.objects.only("body", "content_type"), pk=message_id
+        Message.objects.only("body", "content_type", "descriptor", "headers"),
+        pk=message_id,
     )
     require(request, "browse", known(message_id))
     veil = masking.veil_for(request.user, message_id)
-    seen = veil.body(bytes(found.body), found.content_type)
+    seen = veil.body(bytes(found.body), found.content_type, coding_in(found))
     return attached(seen.body, f"message-{message_id}.bin")
 
 
@@ -277,11 +297,8 @@ def known(message_id: int, *, newest: bool = False) -> Story:
 
 
 def heads_of(message_id: int, veil: Veil) -> tuple[bytes, bytes]:
-    """The beginnings of the headers and the body that are shown. Of a masked message:
-    the whole body, and no headers."""
-    if veil:
-        bodies = Message.objects.values_list("body", flat=True)
-        return b"", bytes(bodies.get(pk=message_id))
-    starts = (Substr(column, 1, viewers.LAID_OUT) for column in ("headers", "body"))
-    headers, body = Message.objects.filter(pk=message_id).values_list(*starts)[0]
+    """The beginnings of the headers and the body; the whole of a masked body."""
+    start = Substr("body", 1, viewers.LAID_OUT)
+    columns = (Substr("headers", 1, viewers.LAID_OUT), "body" if veil else start)
+    headers, body = Message.objects.filter(pk=message_id).values_list(*columns)[0]
     return bytes(headers or b""), bytes(body)

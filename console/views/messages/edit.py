@@ -112,7 +112,7 @@ def look(subject: Subject, wanted: Edit) -> Looked:
     after = repair_form.repaired(subject, repair)
     return Looked(
         difference(subject, after),
-        repair_form.fault_of(after.body, after.content_type),
+        repair_form.fault_of(after),
         repair_form.seal_of(wanted),
     )
 

@@ -38,6 +38,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from broker.amqp.messages.bodies import BYTES, ENCODED, OTHER_CHARACTERS, TEXT
+from broker.bridges.messages import in_unicode
 from broker.bridges.providers.stomp import maps, more, texts
 from broker.bridges.providers.stomp.dialects import Dialect
 from broker.errors.mq_codes import Format
@@ -108,6 +109,7 @@ def to_frame(
     Raises:
         Cannot: the message cannot be sent.
     """
+    message = in_unicode(message)
     headers = {
         "destination": destination,
         "priority": str(message.priority),

@@ -1,0 +1,108 @@
+"""How the body of a message of IBM MQ is encoded: by its last header, or by its
+descriptor if it has none."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from broker.errors.mq_codes import Format
+from broker.formats.mq import ccsids
+from broker.formats.mq.chain import Chain, chain_of
+
+
+class Described(Protocol):
+    """A message, new or delivered, or its row."""
+
+    @property
+    def content_type(self) -> str: ...
+    @property
+    def descriptor(self) -> Mapping[str, Any] | None: ...
+    @property
+    def headers(self) -> bytes | memoryview | None: ...
+    @property
+    def body(self) -> bytes | memoryview: ...
+
+
+MARKS = {  # byte order marks, by the codec that reads them
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """The headers of a message, and what the last says of the body."""
+
+    chain: Chain
+    offset: int  # bytes of headers at the beginning of the body
+
+    @property
+    def is_string(self) -> bool:
+        """Whether the body is declared as text (MQFMT_STRING)."""
+        return self.chain.body.format == Format.STRING
+
+    @property
+    def codec(self) -> str:
+        """The codec of the body's text.
+
+        Raises:
+            ValueError: there is none; the reason is the end of a sentence.
+        """
+        part = self.chain.body
+        return ccsids.codec_of(part.coded_char_set_id, part.encoding)
+
+    def beginning(self, text: bytes, *, is_whole: bool = False) -> str:
+        """The text at the beginning of a body; its last character may be cut in two.
+
+        Args:
+            text: the bytes behind the headers.
+            is_whole: whether nothing is missing at their end.
+
+        Raises:
+            ValueError: they are no text; the reason is the end of a sentence.
+        """
+        codec = by_mark(text, self.codec)
+        decoder = codecs.getincrementaldecoder(codec)()
+        try:
+            return decoder.decode(text, is_whole)
+        except UnicodeDecodeError:
+            raise ValueError(f"its bytes are not {ccsids.label(codec)}") from None
+
+
+def by_mark(body: bytes, codec: str) -> str:
+    """The codec, without its byte order if the body has a mark, which counts more."""
+    marks = MARKS.get(codec[:6], ())
+    return codec[:6] if body.startswith(marks) and marks else codec
+
+
+def coding_of(
+    descriptor: Mapping[str, Any] | None,
+    content_type: str,
+    headers: bytes | memoryview | None,
+    body: bytes | memoryview = b"",
+) -> Coding | None:
+    """How a body is encoded; None for a message that IBM MQ does not describe, or with
+    a header that cannot be read.
+
+    Args:
+        descriptor: its stored fields.
+        content_type: which implies the format that the descriptor does not give.
+        headers: the headers that stand apart from the body.
+        body: the body, or its beginning.
+    """
+    if not descriptor and not headers:
+        return None
+    chain = chain_of(descriptor, content_type, headers, body)
+    if not chain.is_whole:
+        return None
+    return Coding(chain, max(chain.body_offset - len(headers or b""), 0))
+
+
+def coding_in(message: Described) -> Coding | None:
+    """As ``coding_of``, for a whole message."""
+    return coding_of(
+        message.descriptor, message.content_type, message.headers, message.body
+    )

@@ -1,0 +1,94 @@
+"""Texts as they stand in bodies: the patterns of a search, by character set.
+
+A body is read in the character set of its content type, or that of IBM MQ's last
+header or descriptor. PostgreSQL knows few of them, so each pattern is encoded here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from encodings.aliases import aliases
+from functools import cache
+from typing import NamedTuple
+
+from psycopg.sql import SQL
+
+from broker.errors.mq_codes import Enc
+from broker.formats.filters.values import Text
+from broker.formats.mq import ccsids
+
+SPECIAL = re.compile(rb"([\\%_])")
+BASIS = "utf-8"  # of bodies that name no character set
+# The character set of a body as a key of ``Patterns``: its name, or a CCSID.
+KEY = SQL(r"""coalesce(
+    regexp_replace(lower(substring(
+        message.content_type FROM '(?i)charset\s*=\s*"?([\w.:+-]+)')),
+        '[^a-z0-9]', '', 'g'),
+    message.descriptor ->> 'coded_char_set_id')""")
+# Whether headers before the body may name another one, which no statement can read.
+HAS_HEADERS = SQL(r"""(message.headers IS NOT NULL
+    OR message.descriptor ->> 'format' ~ '^(MQDEAD|MQH|MQCICS|MQIMS)')""")
+NAMES_ONE = SQL("""(message.descriptor IS NOT NULL OR message.headers IS NOT NULL
+    OR message.content_type ILIKE '%%charset%%')""")
+
+
+class Patterns(NamedTuple):
+    """Patterns for LIKE, each with a key that a body may have."""
+
+    keys: list[str]
+    patterns: list[bytes]
+
+
+def patterns(text: Text) -> Patterns:
+    """The patterns of a text in all character sets, without those that are alike in
+    UTF-8."""
+    found = Patterns([], [])
+    usual = pattern(text, BASIS)
+    for codec, keys in codecs_by_keys().items():
+        one = pattern(text, codec)
+        if one is not None and one != usual:
+            found.keys.extend(keys)
+            found.patterns.extend([one] * len(keys))
+    return found
+
+
+def pattern(text: Text, codec: str) -> bytes | None:
+    """The text anywhere in a body; None if the character set lacks a character."""
+    try:
+        parts = [SPECIAL.sub(rb"\\\1", part.encode(codec)) for part in text.parts]
+    except UnicodeEncodeError:
+        return None
+    return b"%" + b"%".join(parts) + b"%"
+
+
+@cache
+def codecs_by_keys() -> dict[str, list[str]]:
+    """The keys of each codec."""
+    found: dict[str, list[str]] = {}
+    for number in ccsids.KNOWN:
+        for encoding in (Enc.NORMAL, Enc.REVERSED):
+            keys = found.setdefault(ccsids.codec_of(number, encoding), [])
+            keys.extend(one for one in keys_of(number) if one not in keys)
+    for codec, keys in found.items():
+        keys.extend(name for name in names_of(codec) if name not in keys)
+    return found
+
+
+def keys_of(number: int) -> Iterator[str]:
+    yield str(number)
+    if number in ccsids.EBCDIC:
+        yield from (f"{name}{number:03}" for name in ("ibm", "cp", "ccsid"))
+
+
+def names_of(codec: str) -> Iterator[str]:
+    """The names of a character set in content types, without signs."""
+    module = codec.replace("-", "_")
+    yield bare(codec)
+    yield from (bare(name) for name, of in aliases.items() if of == module)
+    if codec.startswith(("utf-16", "utf-32")):
+        yield bare(codec[:6])
+
+
+def bare(name: str) -> str:
+    return re.sub("[^a-z0-9]", "", name.lower())
