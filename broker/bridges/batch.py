@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from broker.bridges.books import Counts, Outcome
 from broker.bridges.providers.interface import Destination, Received
@@ -25,6 +26,16 @@ class Sending:
     destination: Destination
     outcome: Outcome
     transformed: bool
+
+
+class Notice(StrEnum):
+    """What is known of a message of which only a notice is on a dead message queue: to
+    send the notice could double the message."""
+
+    DELIVERED = "delivered"  # the target has it
+    IN_DOUBT = "in doubt"  # the target has it, or the link will send it
+    AT_SOURCE = "at its source"  # the link tries it again
+    NOT_WANTED = "not to be sent"  # the transformer decided so
 
 
 @dataclass(slots=True)

@@ -13,8 +13,8 @@ from functools import cached_property
 from django.db import transaction
 from django.db.models.functions import Now
 
-from broker.bridges import books, dead_messages
-from broker.bridges.batch import Dead, Sending
+from broker.bridges import books, dead_messages, notices
+from broker.bridges.batch import Dead, Notice, Sending
 from broker.bridges.books import Counts, Outcome, Role, TransferEntry
 from broker.bridges.configured import factory_of, target_of
 from broker.bridges.decisions import Decisions
@@ -101,13 +101,19 @@ class Carrier:
         now: datetime,
         *,
         target: Destination | None = None,
-        is_notice: bool = False,
+        notice: Notice | None = None,
     ) -> Dead:
         """A dead message, with the reason and the error."""
         copy = dead_messages.copy_of(
-            self.link, received, reason=str(reason), error=error, now=now, target=target
+            self.link,
+            received,
+            reason=str(reason),
+            error=error,
+            now=now,
+            target=target,
+            notice=notice,
         )
-        return Dead(received, str(reason), error, copy, now, is_notice)
+        return Dead(received, str(reason), error, copy, now, notice is not None)
 
     def refused(self, sending: Sending, error: str, now: datetime) -> Dead:
         return self.dead(
@@ -126,18 +132,25 @@ class Carrier:
                 dead_messages.send_elsewhere(self.link, one, self)
 
     @transaction.atomic
-    def notice(self, received: Sequence[Received], reason: str, error: str) -> None:
-        """Send notices about messages in doubt to the dead message queues.
+    def notice(
+        self, received: Sequence[Received], reason: Outcome, error: str, xid: str = ""
+    ) -> None:
+        """Send notices about messages that are not lost to the dead message queues.
+
+        Args:
+            xid: the transaction that they are in, whose end makes the notices needless.
 
         Raises:
             LinkTakenOver: another process runs the link.
         """
-        now = database_now()
-        dead = [self.dead(one, reason, error, now, is_notice=True) for one in received]
+        now, known = database_now(), KNOWN[reason]
+        dead = [self.dead(one, reason, error, now, notice=known) for one in received]
         self.bury_elsewhere(dead)
         self.fence(Counts(dead=len(dead)), now)
         buried = dead_messages.bury(self.link, dead)
         self.write(*dead_entries(dead, buried, counted=False))
+        if xid:
+            notices.remember(xid, buried)
 
     def confirm(self) -> None:
         """Check that the link is still ours, unless this was known a moment ago: the
@@ -233,3 +246,8 @@ def dead_entries(
 
 
 OUTCOMES = {one.value: one for one in Outcome}
+KNOWN = {
+    Outcome.ACK_FAILURE: Notice.DELIVERED,
+    Outcome.COMMIT_FAILURE: Notice.IN_DOUBT,
+    Outcome.SEND_FAILURE: Notice.AT_SOURCE,
+}

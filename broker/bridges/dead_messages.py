@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from django.db import transaction
 
-from broker.bridges.batch import MILLISECOND, Dead
+from broker.bridges.batch import MILLISECOND, Dead, Notice
 from broker.bridges.configured import destination_of, target_of
 from broker.bridges.messages import changed
 from broker.bridges.providers import local
@@ -33,12 +33,13 @@ from broker.errors.bridges import (
 )
 from broker.formats.error_fingerprint import fingerprint, readable
 from broker.models import Address, DeadLetter, DeadMessageQueue, Link, Queue
-from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY
+from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY, NOTICE_PROPERTY
 from broker.queueing.store import NewMessage, Receipt
 
 logger = logging.getLogger(__name__)
 
 PREFIX = "JMS_SUN_JMSBRIDGE_"
+OURS = (LINK_PROPERTY, NOTICE_PROPERTY)
 EPOCH_MS = 1000
 # Number of attempts for the built-in queue, and seconds between them.
 ATTEMPTS, INTERVAL_S = 3, 5
@@ -66,7 +67,7 @@ class Reach(Protocol):
         """Wait until the next attempt."""
 
 
-def copy_of(  # each is named where it is used
+def copy_of(  # noqa: PLR0913  # each is named where it is used
     link: Link,
     received: Received,
     *,
@@ -74,6 +75,7 @@ def copy_of(  # each is named where it is used
     error: str,
     now: datetime,
     target: Destination | None = None,
+    notice: Notice | None = None,
 ) -> NewMessage:
     """The copy of a message for a dead message queue, with the reason in properties.
 
@@ -99,6 +101,8 @@ def copy_of(  # each is named where it is used
     }
     told = {PREFIX + name: value for name, value in told.items() if value is not None}
     told[LINK_PROPERTY] = str(link)
+    if notice is not None:
+        told[NOTICE_PROPERTY] = str(notice)
     return changed(
         original,
         address=BUILT_IN_QUEUE,
@@ -116,7 +120,7 @@ def as_it_was(message: NewMessage) -> NewMessage:
     kept = {
         name: value
         for name, value in message.properties.items()
-        if name != LINK_PROPERTY and not name.startswith(PREFIX)
+        if name not in OURS and not name.startswith(PREFIX)
     }
     if len(kept) == len(message.properties):
         return message

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
+from broker.bridges import notices
 from broker.bridges.carrier import Carrier
 from broker.bridges.configured import factory_of, is_here
 from broker.bridges.providers.interface import ProviderSession
@@ -49,6 +50,8 @@ def decide(branch_xid: str, *, commit: bool, reason: str) -> None:
         session.close()
     with transaction.atomic():
         note(branch, commit=commit, reason=reason)
+        if commit:
+            notices.withdraw(branch)  # else they are all that is left of the messages
         branch.delete()
 
 

@@ -18,7 +18,7 @@ from broker.errors.bridges import ProviderError, ProviderLost
 from broker.models import Branch, Link
 
 UNSURE = "It has not confirmed the commit. The commit is sent again: {}"
-Notice = Callable[[Sequence[Received], str, str], None]
+Notice = Callable[[Sequence[Received], Outcome, str, str], None]
 
 
 class Decisions:
@@ -66,10 +66,11 @@ class Decisions:
             if self.session.to_commit:
                 self.session.commit_prepared(self.xid)
         except ProviderError as error:
-            received, self.xid, self.received = self.received, "", ()
+            xid, self.xid = self.xid, ""
+            received, self.received = self.received, ()
             self.session.to_commit = ""
             why = UNSURE.format(error.why)
-            self.notice(received, Outcome.COMMIT_FAILURE, why)
+            self.notice(received, Outcome.COMMIT_FAILURE, why, xid)
             raise ProviderLost(error.factory, error.why) from error
         Branch.objects.filter(xid=self.xid).delete()
         self.xid, self.received = "", ()

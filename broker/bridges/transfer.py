@@ -11,7 +11,14 @@ import logging
 from datetime import datetime
 from typing import Protocol
 
-from broker.bridges.batch import FIRST_BRANCH, FIRST_NO_TRANSFER, LOOPED, Batch, Sending
+from broker.bridges.batch import (
+    FIRST_BRANCH,
+    FIRST_NO_TRANSFER,
+    LOOPED,
+    Batch,
+    Notice,
+    Sending,
+)
 from broker.bridges.books import Outcome
 from broker.bridges.carrier import PATH, Carrier
 from broker.bridges.messages import changed, copied
@@ -151,8 +158,13 @@ def transformed(
         case NoTransfer():
             if not carrier.told_no_transfer:
                 carrier.told_no_transfer = True
-                dead = carrier.dead(one, FIRST_NO_TRANSFER, NO_TRANSFER, batch.now)
-                dead.is_notice = True
+                dead = carrier.dead(
+                    one,
+                    FIRST_NO_TRANSFER,
+                    NO_TRANSFER,
+                    batch.now,
+                    notice=Notice.NOT_WANTED,
+                )
                 batch.dead.append(dead)
             batch.end(Outcome.NOT_TRANSFERRED)
             return None
@@ -161,9 +173,13 @@ def transformed(
                 carrier.told_branch = True
                 error = BRANCHED.format(destination)
                 dead = carrier.dead(
-                    one, FIRST_BRANCH, error, batch.now, target=destination
+                    one,
+                    FIRST_BRANCH,
+                    error,
+                    batch.now,
+                    target=destination,
+                    notice=Notice.DELIVERED,
                 )
-                dead.is_notice = True
                 batch.dead.append(dead)
             return Sending(one, branch, destination, Outcome.BRANCHED, transformed=True)
         case _:
@@ -180,8 +196,13 @@ def as_it_was(
     """As in Open MQ 4.4: send the message untransformed, and a notice to the dead
     message queues."""
     logger.warning("%s: %s: %s", carrier.name, one.message_id, error)
-    dead = carrier.dead(one, Outcome.TRANSFORMER_FAILURE, error.why, batch.now)
-    dead.is_notice = True
+    dead = carrier.dead(
+        one,
+        Outcome.TRANSFORMER_FAILURE,
+        error.why,
+        batch.now,
+        notice=Notice.DELIVERED,
+    )
     batch.dead.append(dead)
     target = carrier.configured_target or one.destination
     return Sending(one, message, target, Outcome.TRANSFERRED, transformed=False)

@@ -13,6 +13,13 @@ AS_SOURCE = "AS_SOURCE"
 RESUBMITS = "bridge."  # prefix of the names of links' resubmit queues
 # Property of a dead message: the link that could not transfer it.
 LINK_PROPERTY = "_BRK_LINK"
+# Property of a notice: what is known of the message, which is not lost (``Notice``).
+NOTICE_PROPERTY = "_BRK_LINK_NOTICE"
+# Reasons of dead messages that are notices always.
+NOTICES = (
+    *("ACK_FAILURE", "COMMIT_FAILURE"),
+    *("FIRST_TRANSFORMER_NOTRANSFER", "FIRST_TRANSFORMER_BRANCHTO"),
+)
 RESERVED = (BUILT_IN_DMQ, BUILT_IN_QUEUE, AS_SOURCE)
 
 

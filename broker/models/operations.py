@@ -71,8 +71,11 @@ class OperationItem(models.Model):
         PLANNED = "planned"
         DONE = "done"
         SKIPPED = "skipped"
-        # Not part of the plan: the message was resubmitted too often.
+        # Not part of the plan: the message was resubmitted too often, or is a notice
+        # of a link, whose message is not lost (``NOTICE``).
         LEFT_OUT = "left_out"
+
+    NOTICE = "notice"  # the note of such an item
 
     class Fate(models.IntegerChoices):
         """The outcome of the copy that the operation made of the item's message."""
@@ -92,7 +95,7 @@ class OperationItem(models.Model):
     status = models.CharField(
         max_length=8, choices=Status, default=Status.PLANNED, db_default=Status.PLANNED
     )
-    # Reason why the item was skipped.
+    # Reason why the item was skipped, or left out.
     note = models.TextField(blank=True, db_default="")
     copy_id = models.BigIntegerField(null=True)  # message id of the copy
     fate = models.SmallIntegerField(null=True, choices=Fate)  # null: not known yet

@@ -16,6 +16,7 @@ from broker.formats import filters
 from broker.formats.filters import Filter
 from broker.formats.selectors import Selector, parse
 from broker.models import Act, Operation, OperationItem, Place, Queue
+from broker.models.bridge_names import NOTICES, RESUBMITS
 from broker.monitoring import search
 from broker.monitoring.dead_letters import Selection
 from broker.monitoring.numbers import copies_of
@@ -77,13 +78,8 @@ def plan(
     check(order)
     check_some(order.only, scope)
     check_selector(user, chosen)
-    operation = Operation.objects.create(
-        kind=order.kind,
-        argument=order.argument,
-        scope=scope,
-        reason=reason,
-        created_by=user,
-    )
+    about = {"kind": order.kind, "argument": order.argument, "scope": scope}
+    operation = Operation.objects.create(**about, reason=reason, created_by=user)
     parameters = {
         "operation_id": operation.pk,
         "resubmits": order.kind == Kind.RESUBMIT,
@@ -95,12 +91,26 @@ def plan(
         planned = freeze_chosen(parameters, chosen, now)
     if not planned:
         raise (NotResubmittable if parameters["resubmits"] else NothingChosen)(scope)
+    leave_out_notices(operation)
     if order.only:
         keep(operation.pk, order.only)
     approval = approvals.ask(operation, now)
     seal = {} if approval is None else {"seal": approval.seal}
     note(Act.PLAN, operation, by=user, **seal)
     return operation
+
+
+def leave_out_notices(operation: Operation) -> None:
+    """Leave notices of links out of a plan that sends its messages again: back to their
+    queue, or through a link."""
+    resends = operation.kind == Kind.RESUBMIT
+    if operation.kind in (Kind.MOVE, Kind.COPY):
+        to = Queue.objects.filter(name=operation.argument, kind=Queue.Kind.INTERNAL)
+        resends = operation.argument.startswith(RESUBMITS) and to.exists()
+    if resends:
+        sql.fetch_one(
+            "leave_out_notices", operation_id=operation.pk, notices=list(NOTICES)
+        )
 
 
 def check_selector(user: Any, chosen: Chosen | Sought) -> None:
@@ -147,8 +157,8 @@ def keep(operation_id: int, only: Only) -> int:
 
 @transaction.atomic
 def take_in(operation_id: int, reason: str) -> int:
-    """Add the items to a plan that were left out because their messages had been
-    resubmitted too often; return how many.
+    """Add the items to a plan that were left out, because their messages had been
+    resubmitted too often or are notices of links; return how many.
 
     Args:
         operation_id: id of the plan.
@@ -160,7 +170,7 @@ def take_in(operation_id: int, reason: str) -> int:
     """
     operation = hold(operation_id, Operation.State.PLANNED)
     if not reason.strip():
-        raise ReasonMissing("To take those above the ceiling, too,")
+        raise ReasonMissing("To take those that were left out, too,")
     left_out = OperationItem.objects.filter(
         operation=operation_id, status=Status.LEFT_OUT
     )

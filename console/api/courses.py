@@ -66,12 +66,12 @@ class Onwards(RequestBody):
 @router.post(
     "/operations/{int:operation_id}/ceiling",
     response=ANSWERS,
-    summary="Include messages above the ceiling",
+    summary="Include messages that were left out",
 )
 def take_in(
     request: HttpRequest, operation_id: Path[int], why: GivenReason
 ) -> dict[str, Any]:
-    """Adds to a plan the messages left out because they were resubmitted too often."""
+    """Adds to a plan the messages left out of it: resubmitted too often, or notices."""
     require(request, permissions.CHANGE)
     planned, _ = seen(request, operation_id)
     with transaction.atomic():

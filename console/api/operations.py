@@ -102,7 +102,9 @@ class OperationState(Schema):
     done: int
     skipped: int
     approval: ApprovalState | None  # null: no approval needed
-    left_out: int  # messages left out of the plan: they were resubmitted too often
+    left_out: int  # messages left out of the plan
+    # sentences with the reasons; null in lists
+    left_out_because: str | None
     course: CourseState
     # null in lists, and for operations whose messages are not followed
     fates: Fates | None
@@ -185,6 +187,7 @@ def shown_of(
     return told(found, counts) | {
         "fates": ends,
         "siblings": list(map(asdict, siblings)),
+        "left_out_because": courses.left_out(ledger),
     }
 
 
@@ -208,6 +211,7 @@ def told(found: Operation, counts: Counter[str]) -> dict[str, Any]:
         "course": told_of(courses.course_of(found)),
         "fates": None,
         "siblings": None,
+        "left_out_because": None,
     }
 
 

@@ -212,7 +212,7 @@ def take_in(
     user: User = None,
     json: Json = False,
 ) -> None:
-    """Add to a plan what was left out as resubmitted too often."""
+    """Add to a plan what was left out: resubmitted too often, or notices of links."""
     person = changer(user)
     with transaction.atomic():
         found, _ = seen(person, number)
@@ -266,6 +266,8 @@ def tell(command: Any, person: Person | None, number: int, *, as_json: bool) -> 
         f"{words} {ledger.done:,} done, {ledger.skipped:,} skipped,"
         f" {ledger.planned:,} to do."
     ]
+    if told["left_out_because"]:
+        lines.append(told["left_out_because"])
     if approval is not None and approval.approved_at is None:
         lines.append(f"It waits for approval; its seal is {approval.seal}.")
     command.tell(told, "\n".join(lines), as_json=as_json)

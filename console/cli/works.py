@@ -15,6 +15,7 @@ from broker.security.users import User
 from console.accounts import permissions
 from console.cli import people
 from console.cli.telling import progress
+from console.operations import course as courses
 from console.operations import results
 from console.operations.permissions import require_sight, require_ways
 from console.operations.siblings import siblings_in
@@ -80,6 +81,8 @@ def told(
         ],
         "siblings": list(map(asdict, siblings_in(operation, ledger, user))),
         "why_skipped": skips(ledger.why_skipped),
+        "left_out": ledger.left_out,
+        "left_out_because": courses.left_out(ledger),
     }
 
 

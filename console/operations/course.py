@@ -185,12 +185,21 @@ def lanes_of(course: Course) -> list[tuple[str, Lane]]:
     return [(LANES[lane.name], lane) for lane in operations.lanes(course) if lane.total]
 
 
+ABOVE = "resubmitted as often as the queue allows, and dead-lettered again each time."
+NOTICES = (
+    "notices of a link, whose target has the message or may have it, or which sends it"
+    " itself. To send a notice could double its message."
+)
+
+
 def left_out(ledger: Ledger) -> str:
-    """A sentence about messages left out because they were resubmitted too often."""
-    if not ledger.left_out:
-        return ""
-    were = "was" if ledger.left_out == 1 else "were"
-    return (
-        f"{messages(ledger.left_out)} {were} left out: resubmitted as often as the"
-        " queue allows, and dead-lettered again each time."
+    """A sentence for each reason why messages were left out."""
+    counts = {
+        ABOVE: ledger.left_out - ledger.notices,
+        NOTICES: ledger.notices,
+    }
+    return " ".join(
+        f"{messages(n)} {'was' if n == 1 else 'were'} left out: {why}"
+        for why, n in counts.items()
+        if n
     )

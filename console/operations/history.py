@@ -44,7 +44,7 @@ def altered(detail: dict[str, Any]) -> str:
         taken_out = detail.get("taken_out", 0)
         return f"kept {which} {detail['kept']:,}; {taken_out:,} were removed"
     return (
-        f"included {detail['above_the_ceiling']:,} above the ceiling: {detail['why']}"
+        f"included {detail['above_the_ceiling']:,} that were left out: {detail['why']}"
     )
 
 

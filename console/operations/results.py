@@ -48,6 +48,7 @@ class Ledger:
     done: int
     skipped: int
     left_out: int  # left out of the plan; not in the total
+    notices: int  # those of them that are notices of links
     ends: Counter[End]  # how the messages that were processed ended
     ways: list[MessageRoute]
     names: dict[int, str]  # names of the queues that the messages were on, by id
@@ -91,10 +92,12 @@ def ledger_of(operation: Operation) -> Ledger:
     ends: Counter[End] = Counter()
     goals: Counter[str] = Counter()
     on: Counter[int] = Counter()
+    notices = 0
     for queue_id, target, status, note, fate, died_of, count in rows:
         counts[status] += count
         on[queue_id] += count
         if status == Status.LEFT_OUT:
+            notices += count if note == OperationItem.NOTICE else 0
             continue
         if status == Status.PLANNED:
             goals[target] += count
@@ -110,6 +113,7 @@ def ledger_of(operation: Operation) -> Ledger:
         counts[Status.DONE],
         counts[Status.SKIPPED],
         counts[Status.LEFT_OUT],
+        notices,
         ends,
         [MessageRoute(*way, messages) for way, messages in ways.most_common()],
         names,

@@ -126,6 +126,7 @@ ONE_ITEM = {
     "ready": True,
     "delayed": True,
     "resubmits": True,
+    "notices": [],
     "target": "",
     "after": 0,
     "head_bytes": 4096,

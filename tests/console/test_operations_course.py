@@ -252,7 +252,7 @@ def test_what_is_above_the_ceiling_is_named_counted_and_taken_in(
     operator.post(url("take_in", operation), {"reason": "the consumer was mended"})
     seen = said(operator, url("operation", operation))
     assert "Resubmit 2 messages" in seen
-    assert "operator included 1 above the ceiling: the consumer was mended" in seen
+    assert "operator included 1 that were left out: the consumer was mended" in seen
 
 
 def test_a_plan_says_what_came_of_resubmitting_before(operator: Client) -> None:

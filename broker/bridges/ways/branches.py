@@ -19,7 +19,7 @@ from typing import Any
 
 from django.db import transaction
 
-from broker.bridges import dead_messages
+from broker.bridges import dead_messages, notices
 from broker.bridges.batch import Batch, Dead
 from broker.bridges.books import Counts, Outcome, Role, TransferEntry
 from broker.bridges.carrier import Carrier, dead_entries
@@ -137,6 +137,7 @@ def keep_promise(carrier: Carrier, xid: str) -> None:
         carrier.write(*entries)
     receipts = prepared.commit_prepared(xid)
     write_puts(carrier, detail, receipts, now, is_counted="source" not in detail)
+    notices.withdraw(branch)
     branch.delete()
 
 
@@ -186,7 +187,15 @@ def break_promise(xid: str, why: str, *, counted: bool) -> None:
             prepared.release_prepared(xid)
     except NoSuchXid:
         logger.warning("%s was ended by an operator.", xid)
-    Branch.objects.filter(xid=xid).delete()
+    end(xid)
+
+
+@transaction.atomic
+def end(xid: str) -> None:
+    """Delete a branch that is settled, and its notices with it."""
+    for branch in Branch.objects.select_for_update().filter(xid=xid):
+        notices.withdraw(branch)
+        branch.delete()
 
 
 def recover(carrier: Carrier, session: ProviderSession, marker: int | None) -> int:
@@ -207,7 +216,7 @@ def recover(carrier: Carrier, session: ProviderSession, marker: int | None) -> i
         settled += 1
         if branch.kind == Branch.Kind.DECIDED:
             session.commit_prepared(branch.xid)
-            branch.delete()
+            end(branch.xid)
         elif marker is not None and branch.detail["number"] <= marker:
             keep_promise(carrier, branch.xid)
         else:

@@ -155,7 +155,7 @@ class Marked(Inbound):
             self.marker.is_stale = True
             raise ProviderLost(refusal.factory, refusal.why) from refusal
         except CommitInDoubt as error:
-            self.carrier.notice(batch.taken, Outcome.COMMIT_FAILURE, error.why)
+            self.carrier.notice(batch.taken, Outcome.COMMIT_FAILURE, error.why, xid)
             raise ProviderLost(error.factory, error.why) from error
         branches.keep_promise(self.carrier, xid)
         self.marker.advanced()

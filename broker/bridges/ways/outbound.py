@@ -177,7 +177,7 @@ class Marked(Outbound):
             self.marker.is_stale = True
             raise
         except CommitInDoubt as error:
-            self.carrier.notice(batch.taken, Outcome.COMMIT_FAILURE, error.why)
+            self.carrier.notice(batch.taken, Outcome.COMMIT_FAILURE, error.why, xid)
             raise ProviderLost(error.factory, error.why) from error
         branches.keep_promise(self.carrier, xid)
         self.marker.advanced()

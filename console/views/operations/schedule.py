@@ -104,7 +104,7 @@ def narrow(request: HttpRequest, found: Operation) -> None:
 
 @changes
 def take_in(request: HttpRequest, found: Operation) -> None:
-    """Include the messages that were resubmitted as often as the queue allows."""
+    """Include the messages that were left out of a plan."""
     form = CeilingForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
     operations.take_in(found.pk, reason)

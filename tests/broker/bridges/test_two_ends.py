@@ -12,7 +12,9 @@ from broker.bridges.providers.backout.calls import Calls
 from broker.bridges.providers.backout.session import BackoutSession
 from broker.errors.bridges import ProviderLost
 from broker.models import AuditRecord, Branch, Link, LinkStatus
+from broker.models.bridge_names import BUILT_IN_QUEUE
 from broker.queueing.put import put
+from broker.settlement import discards
 from tests.broker.bridges.linking import (
     carry,
     dead,
@@ -26,6 +28,7 @@ from tests.broker.bridges.linking import (
 from tests.broker.bridges.other_backout import OtherBackout
 from tests.broker.bridges.running import until_sent
 from tests.broker.bridges.test_runner import running
+from tests.broker.dying import on
 from tests.console.until import until
 from tests.make import make_queue
 
@@ -169,6 +172,26 @@ def test_a_commit_that_failed_is_told_on_the_dead_message_queue(
     assert notice.properties[REASON] == "COMMIT_FAILURE"
     assert "sent again" in notice.properties["JMS_SUN_JMSBRIDGE_DMQ_EXCEPTION"]
     assert notice.client_message_id == "ID:1"
+
+
+@pytest.mark.spec("BRIDGE-13")
+def test_a_notice_ends_when_its_transaction_is_settled(
+    link: Link, other: OtherBackout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put("orders", b"one")
+    with turn(link) as one, monkeypatch.context() as context:
+        breaks(context, BackoutSession, "commit_prepared")
+        assert one.carry() == 1
+        with pytest.raises(ProviderLost):
+            one.carry(wait_s=1)
+    assert on(BUILT_IN_QUEUE)
+
+    assert carry(link) == 0
+
+    assert there(other) == [b"one"]
+    assert not on(BUILT_IN_QUEUE)
+    (binned,) = discards.discarded()
+    assert "settled" in binned.why
 
 
 @pytest.mark.spec("BRIDGE-21")
