@@ -209,7 +209,9 @@ def failed_links(rule: AlertRule, seen: Readings) -> Iterator[RuleFinding]:
         (standing.troubled(), "transfers nothing"),
     ):
         for one in found.select_related("link__bridge")[:MOST]:
-            yield RuleFinding(str(one.link), f"{one.link} {how}: {one.error[:200]}", 1)
+            hold = standing.held_by(one)
+            why = f"waits: its target is {hold}" if hold else how
+            yield RuleFinding(str(one.link), f"{one.link} {why}: {one.error[:200]}", 1)
 
 
 def approvals(rule: AlertRule, seen: Readings) -> Iterator[RuleFinding]:

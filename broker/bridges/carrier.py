@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
@@ -14,7 +15,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from broker.bridges import books, dead_messages, notices
-from broker.bridges.batch import Dead, Notice, Sending
+from broker.bridges.batch import Batch, Dead, Notice, Sending
 from broker.bridges.books import Counts, Outcome, Role, TransferEntry
 from broker.bridges.configured import factory_of, target_of
 from broker.bridges.decisions import Decisions
@@ -24,6 +25,8 @@ from broker.errors.bridges import LinkTakenOver
 from broker.models import DeadMessageQueue, Link, LinkStatus
 from broker.queueing.store import Receipt
 from broker.sql import database_now
+
+logger = logging.getLogger(__name__)
 
 TAG = "JMS_SUN_JMSBRIDGE_NAME"
 # Names of the links that a message went through, separated by commas.
@@ -41,6 +44,7 @@ class Carrier:
     dead_queues: Sequence[DeadMessageQueue] = ()
     stopping: threading.Event = field(default_factory=threading.Event)
     batch_number: int = 0  # number of the last named transaction
+    received: int = 0  # number of messages of the last batch
     # A notice was sent for the first NoTransfer since the start.
     told_no_transfer: bool = False
     told_branch: bool = False
@@ -103,7 +107,9 @@ class Carrier:
         target: Destination | None = None,
         notice: Notice | None = None,
     ) -> Dead:
-        """A dead message, with the reason and the error."""
+        """A dead message, with the reason and the error, and a line in the log."""
+        told = self.name, received.message_id, reason, error
+        logger.warning("%s: %s: %s: %s", *told)
         copy = dead_messages.copy_of(
             self.link,
             received,
@@ -114,6 +120,11 @@ class Carrier:
             notice=notice,
         )
         return Dead(received, str(reason), error, copy, now, notice is not None)
+
+    def begun(self, received: list[Received], now: datetime | None) -> Batch:
+        """The batch of what was received."""
+        self.received = len(received)
+        return Batch(received, now or self.now())
 
     def refused(self, sending: Sending, error: str, now: datetime) -> Dead:
         return self.dead(

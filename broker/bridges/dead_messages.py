@@ -83,6 +83,7 @@ def copy_of(  # noqa: PLR0913  # each is named where it is used
     """
     original = received.message
     expires_at = original.expires_at
+    goal = target_of(link)
     told: dict[str, Any] = {
         "SOURCE_MESSAGEID": received.message_id,
         "SOURCE_TIMESTAMP": received.sent_at and milliseconds(received.sent_at),
@@ -91,8 +92,8 @@ def copy_of(  # noqa: PLR0913  # each is named where it is used
         "SOURCE_JMSTYPE": original.subject,
         "SOURCE_DESTINATION": str(received.destination),
         "SOURCE_PROVIDER": link.source_factory.name,
-        "TARGET_DESTINATION": str(target_of(link) or "AS_SOURCE"),
-        "TARGET_CURRENT_DESTINATION": target and str(target),
+        "TARGET_DESTINATION": str(goal or "AS_SOURCE"),
+        "TARGET_CURRENT_DESTINATION": str(target or goal or received.destination),
         "TARGET_PROVIDER": link.target_factory.name,
         "DMQ_REASON": reason,
         "DMQ_EXCEPTION": readable(error) or None,

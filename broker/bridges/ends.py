@@ -5,9 +5,11 @@ Opening first settles transactions that an earlier run left in doubt.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
+from django.db import Error as DatabaseError
 from django.db.models.functions import Now
 
 from broker.bridges import dead_messages, resubmit
@@ -30,7 +32,9 @@ from broker.bridges.ways.here import Here
 from broker.bridges.ways.marker import Marker
 from broker.errors import BrokerError
 from broker.errors.bridges import WrongLink
-from broker.models import ConnectionFactory, Link, LinkStatus
+from broker.models import ConnectionFactory, Link, LinkStatus, Queue, Ready
+
+logger = logging.getLogger(__name__)
 
 NO_TRANSACTIONS = (
     "it is transacted, but {} has no transactions that a link can use. Make the link"
@@ -223,3 +227,18 @@ def look(ends: Ends) -> None:
     LinkStatus.objects.filter(link=carrier.link, epoch=carrier.epoch).update(
         waiting=lag.messages, oldest_at=lag.oldest_at, looked_at=Now()
     )
+
+
+def close_quietly(ends: Ends) -> None:
+    """Close the ends of a link that goes on, or ends, whatever happens here."""
+    try:
+        ends.close()
+    except (BrokerError, DatabaseError) as error:
+        logger.warning("%s: closing: %s", ends.carrier.name, error)
+
+
+def has_messages(link: Link) -> bool:
+    """Whether a message waits at a source of the link that is a queue here."""
+    sources = [link.source.name, link.resubmit_queue]
+    queues = Queue.objects.filter(name__in=sources).values("pk")
+    return Ready.objects.filter(queue_id__in=queues).exists()

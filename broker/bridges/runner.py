@@ -17,12 +17,19 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from django.db.models.functions import Now
 
-from broker.bridges import books, duplicates
+from broker.bridges import books, duplicates, standing
 from broker.bridges.carrier import Carrier
 from broker.bridges.configured import is_here
-from broker.bridges.ends import Ends, Road, look, opened
+from broker.bridges.ends import (
+    Ends,
+    Road,
+    close_quietly,
+    has_messages,
+    look,
+    opened,
+)
+from broker.bridges.retries import Retries, doubled_s
 from broker.bridges.transfer import transfer
-from broker.errors import BrokerError
 from broker.errors.bridges import (
     AccessRefused,
     DeadMessageRefused,
@@ -34,7 +41,7 @@ from broker.errors.bridges import (
     WrongFactory,
     WrongLink,
 )
-from broker.models import DeadMessageQueue, Link, LinkState, Queue, Ready
+from broker.models import DeadMessageQueue, Link, LinkState
 from broker.queueing import notifications, processes
 from broker.queueing.low_watermarks import FLOORS
 from broker.transactions import session
@@ -42,11 +49,10 @@ from broker.transactions import session
 logger = logging.getLogger(__name__)
 
 WAIT_S = 0.5  # wait for the first message; a command may be delayed by this time
-MOST_FAILURES = 5  # in a row, as in Open MQ; the next one stops the link
 AWAY_S = 1.0  # delay while the database is away
-MOST_DOUBLED = 30  # most doublings of the delay before a reconnect
 LOOK_S = 2.0  # seconds between two counts of the messages at the source
 FORGET_S = 60.0  # seconds between two deletions of old message ids
+
 HOPELESS = (
     AccessRefused,
     DeadMessageRefused,
@@ -73,7 +79,7 @@ class Runner:
     owner_id: int | None = None  # of the bridge process; None: not checked
     stopping: threading.Event = field(default_factory=threading.Event)
     is_over: bool = False
-    failures: int = 0  # failed transfers in a row
+    retries: Retries = field(default_factory=Retries)
     tries: int = 0  # tries to connect, in a row
     alone: int = 0  # number of messages that must still be transferred one by one
     stated: LinkState | None = None  # the last state written
@@ -149,7 +155,7 @@ class Runner:
             self.stopping.wait(AWAY_S)
         finally:
             if ends is not None:
-                close(ends)
+                close_quietly(ends)
 
     def check_owner(self) -> None:
         """Raise LinkTakenOver if the database was away and has lost this process: the
@@ -162,7 +168,7 @@ class Runner:
         """Reset the failed tries to connect; failures of a message stay counted."""
         if self.tries:
             self.tries = 0
-            books.recovered(self.link.pk, self.epoch, failures=self.failures)
+            books.recovered(self.link.pk, self.epoch, failures=self.retries.in_a_row)
 
     def serve(self, ends: Ends) -> None:
         """Transfer messages until the link is to stop."""
@@ -171,6 +177,8 @@ class Runner:
             if self.wanted == LinkState.PAUSED:
                 self.pause(ends)
                 continue
+            if self.waits(ends):
+                continue
             carried = sum(self.carry(ends, road) for road in self.roads(ends))
             if self.is_to_rest(ends, carried):
                 return
@@ -178,37 +186,42 @@ class Runner:
             if ends.marker is not None and ends.marker.is_stale:
                 return
 
+    def waits(self, ends: Ends) -> bool:
+        """Wait a moment, if a refused message is not to be tried again yet."""
+        left_s = self.retries.left_s(time.monotonic())
+        if left_s <= 0:
+            return False
+        self.stopping.wait(min(left_s, WAIT_S / 5))
+        ends.main.receive(0, 0)  # this keeps the connection alive
+        self.look(ends)
+        return True
+
     def is_to_rest(self, ends: Ends, carried: int) -> bool:
         """Whether to close the connection to the target, because it was idle for
         long."""
         now = time.monotonic()
         if carried or not self.busy_at:
             self.busy_at = now
-        link = self.link
-        idle_s = link.target_factory.idle_timeout_s
-        may_rest = ends.remote is not None and is_here(link.source_factory)
-        if link.stay_connected or not (may_rest and idle_s):
+        idle_s = self.link.target_factory.idle_timeout_s
+        may_rest = ends.remote is not None and is_here(self.link.source_factory)
+        if self.link.stay_connected or not (may_rest and idle_s):
             return False
         self.is_resting = now - self.busy_at >= idle_s
         return self.is_resting
 
     def rest(self) -> None:
         """Stay disconnected until a message is at the source."""
-        sources = [self.link.source.name, self.link.resubmit_queue]
         while self.is_resting and not self.stopping.wait(WAIT_S):
-            waiting = Ready.objects.filter(
-                queue_id__in=Queue.objects.filter(name__in=sources).values("pk")
-            )
-            self.is_resting = self.wanted == LinkState.STARTED and not waiting.exists()
+            is_started = self.wanted == LinkState.STARTED
+            self.is_resting = is_started and not has_messages(self.link)
         self.is_resting, self.busy_at = False, 0.0
 
     def roads(self, ends: Ends) -> list[Road]:
         """The sources to read now; the source of resubmitted messages is read only now
         and then."""
-        now = time.monotonic()
-        if now - self.resubmitted_at < WAIT_S:
+        if time.monotonic() - self.resubmitted_at < WAIT_S:
             return ends.roads[-1:]
-        self.resubmitted_at = now
+        self.resubmitted_at = time.monotonic()
         return ends.roads
 
     def carry(self, ends: Ends, road: Road) -> int:
@@ -217,8 +230,7 @@ class Runner:
         Raises:
             BridgeError: the connection must be closed; see ``turn``.
         """
-        is_main = road is ends.roads[-1]
-        link = self.link
+        link, is_main = self.link, road is ends.roads[-1]
         one_by_one = self.alone > 0 or (
             not link.transacted and link.on_send_failure == Link.OnSendFailure.RETRY
         )
@@ -236,30 +248,26 @@ class Runner:
             return 1
         if count:
             self.alone = max(0, self.alone - count)
-            if self.failures:
-                self.failures = 0
+            if self.retries.succeeded():
                 books.recovered(link.pk, self.epoch)
         return count
 
     def refused(self, refusal: SendRefused, limit: int) -> None:
-        """Handle a refused message: isolate it in its batch, or count its failures.
+        """Handle a refused message: isolate it in its batch, or count its failures, and
+        wait before the next try.
 
         Raises:
             WrongLink: it failed too often in a row.
         """
-        if limit > 1:
+        if self.carrier.received > 1:
             self.alone = limit
             return
-        self.failures += 1
-        logger.warning("%s: attempt %d: %s", self.link, self.failures, refusal)
-        books.trouble(self.link.pk, self.epoch, str(refusal), failures=self.failures)
-        if self.failures > MOST_FAILURES:
-            raise WrongLink(
-                str(self.link),
-                f"its first message failed {self.failures} times in a row. {refusal}"
-                " Fix the cause, or remove the message from the source. Then start the"
-                " link.",
-            )
+        self.retries.refused(refusal.hold, time.monotonic())
+        error = standing.error_of(refusal)
+        logger.warning("%s: attempt %d: %s", self.link, self.retries.in_a_row, error)
+        self.note(error)
+        if self.retries.is_hopeless:
+            raise WrongLink(str(self.link), self.retries.why_stopped(refusal))
 
     def pause(self, ends: Ends) -> None:
         """Keep the connections, and receive nothing, until the wanted state changes."""
@@ -304,11 +312,10 @@ class Runner:
                 " the provider is available again."
             )
             return
-        doubled = 2.0 ** min(self.tries, MOST_DOUBLED) / 4
-        self.stopping.wait(min(factory.connect_interval_s, doubled))
+        self.stopping.wait(doubled_s(self.tries, factory.connect_interval_s))
 
     def note(self, error: str) -> None:
-        failures = self.failures + self.tries
+        failures = self.retries.in_a_row + self.tries
         books.trouble(self.link.pk, self.epoch, error, failures=failures)
 
     def give_up(self, why: str) -> None:
@@ -316,7 +323,7 @@ class Runner:
         logger.error("%s: stopped: %s", self.link, why)
         self.wanted, self.has_given_up = LinkState.STOPPED, True
         # At least one failure shows that no operator has stopped the link.
-        self.failures = max(1, self.failures)
+        self.retries.failures = max(1, self.retries.failures)
         self.note(why)
 
     def state(self, to: LinkState) -> None:
@@ -340,10 +347,3 @@ class Runner:
         if not books.state(self.link.pk, self.epoch, to, **more):
             raise LinkTakenOver(str(self.link), self.epoch)
         self.stated = to
-
-
-def close(ends: Ends) -> None:
-    try:
-        ends.close()
-    except (BrokerError, DatabaseError) as error:
-        logger.warning("%s: closing: %s", ends.carrier.name, error)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from django.db.models import Q, QuerySet
 
+from broker.errors.bridges import Hold, SendRefused
 from broker.models import LinkState, LinkStatus
 
+WAITS = "The link waits, because its target is {}: "
 AT_WORK = (LinkState.STARTING, LinkState.STARTED)
 
 
@@ -16,6 +18,21 @@ def failed() -> QuerySet[LinkStatus]:
         unsolved, link__enabled=True, state=LinkState.STOPPED
     ).exclude(error="")
     return found.order_by("error_at", "pk")
+
+
+def error_of(refusal: SendRefused) -> str:
+    """The error of a link whose target refuses its first message."""
+    if refusal.hold is None:
+        return str(refusal)
+    return f"{WAITS.format(refusal.hold)}{refusal} It goes on by itself."
+
+
+def held_by(status: LinkStatus) -> Hold | None:
+    """What a link waits for at its target, if it does."""
+    if not is_troubled(status):
+        return None
+    found = (one for one in Hold if status.error.startswith(WAITS.format(one)))
+    return next(found, None)
 
 
 def has_failed(status: LinkStatus) -> bool:

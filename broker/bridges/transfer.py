@@ -65,7 +65,7 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
         if wait_s:  # nothing else is read meanwhile
             carrier.finish()
         return 0
-    batch = Batch(received, now or carrier.now())
+    batch = carrier.begun(received, now)
     failure: TransformerFailed | None = None
     for one in received:
         # 2. An expired message becomes a dead message.
@@ -119,7 +119,6 @@ def bury(
 ) -> None:
     """Turn a message into a dead message; it leaves its source."""
     reason = LOOPED if outcome is Outcome.LOOPED else outcome
-    logger.warning("%s: %s: %s: %s", carrier.name, one.message_id, reason, error)
     batch.dead.append(carrier.dead(one, reason, error, batch.now))
     batch.end(outcome)
 
@@ -195,7 +194,6 @@ def as_it_was(
 ) -> Sending:
     """As in Open MQ 4.4: send the message untransformed, and a notice to the dead
     message queues."""
-    logger.warning("%s: %s: %s", carrier.name, one.message_id, error)
     dead = carrier.dead(
         one,
         Outcome.TRANSFORMER_FAILURE,

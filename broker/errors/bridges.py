@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from enum import StrEnum
+
 from broker.errors import BrokerError
+from broker.errors.queues import PutInhibited, QueueFull
+
+# As Backout, ActiveMQ, Artemis and RabbitMQ say it.
+FULL_IN_WORDS = re.compile(
+    r"\bis full\b|\bfull:|limit (is |was )?(reached|exceeded)|limit-exceeded", re.I
+)
 
 
 class BridgeError(BrokerError):
@@ -102,10 +111,33 @@ class WrongFactory(ProviderError):
     code = "wrong-connection-factory"
 
 
+class Hold(StrEnum):
+    """Why a target accepts nothing for now; it ends without a change of the message."""
+
+    FULL = "full"
+    INHIBITED = "put-inhibited"
+
+    @classmethod
+    def of(cls, error: BaseException | None) -> Hold | None:
+        """The hold that one of this broker's errors tells."""
+        if isinstance(error, QueueFull):
+            return cls.FULL
+        return cls.INHIBITED if isinstance(error, PutInhibited) else None
+
+    @classmethod
+    def told(cls, text: str) -> Hold | None:
+        """The hold that a provider tells in words, where it has no codes for it."""
+        if "put-inhibited" in text:
+            return cls.INHIBITED
+        return cls.FULL if FULL_IN_WORDS.search(text) else None
+
+
 class SendRefused(ProviderError):
-    """A provider refuses one message. Others can still be sent."""
+    """A provider refuses one message. Others can still be sent, unless it holds."""
 
     code = "provider-send-refused"
+
+    hold: Hold | None = None
 
 
 class CommitInDoubt(ProviderError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
+from broker.bridges import standing
 from broker.bridges.books import Counts
 from broker.bridges.config.bridge_import import BridgeImportPreview
 from broker.bridges.config.edits import state_of
@@ -54,6 +55,7 @@ def told(link: Link) -> dict[str, Any]:
         "target_provider": link.target_factory.provider,
         "error": status.error,
         "error_at": status.error_at,
+        "waits_for": standing.held_by(status),
         "last_transfer_at": status.last_transfer_at,
         "waiting": status.waiting,
         "oldest_at": status.oldest_at,

@@ -119,6 +119,8 @@ def chip_of(status: LinkStatus) -> tuple[str, str]:
     """The chip and the label of a link's state."""
     if standing.has_failed(status):
         return "stopped", "failed"
+    if hold := standing.held_by(status):
+        return "redelivery", f"waits: target {hold}"
     if standing.is_troubled(status):
         return "redelivery", "tries again"
     if not status.link.enabled and status.state in (
@@ -135,6 +137,8 @@ def what_to_do(status: LinkStatus) -> str:
         return ""
     if standing.has_failed(status):
         return "Fix that, then start the link: it continues where it stopped."
+    if standing.held_by(status):
+        return "Nothing failed: make room at the target, or allow puts to it."
     if standing.is_troubled(status):
         times = f"{status.failures:,} time{'s'[: status.failures != 1]}"
         return f"It failed {times} in a row, and tries again by itself."

@@ -198,6 +198,7 @@ def row(one: dict[str, Any]) -> dict[str, Any]:
         **{name: one[name] for name in names},
         "sent": one["counts"]["sent"],
         "dead": one["counts"]["dead"],
+        "waits_for": one["waits_for"],
         "error": one["error"],
     }
 

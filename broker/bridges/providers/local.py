@@ -21,7 +21,7 @@ from broker.client import Consumer, Message, SessionMode
 from broker.client import connect as open_connection
 from broker.config.names import address_of
 from broker.errors import BrokerError, LockLost, NoSuchAddress, NoSuchQueue
-from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
+from broker.errors.bridges import Hold, ProviderLost, SendRefused, WrongFactory
 from broker.formats.mq.descriptor import made_id
 from broker.models import Queue
 from broker.monitoring import wait_times
@@ -172,7 +172,7 @@ def send(messages: Sequence[NewMessage]) -> list[Receipt]:
         else:
             receipts = put_as_given(messages)
     except BrokerError as error:
-        raise SendRefused("this broker", str(error)) from error
+        raise SendRefused("this broker", str(error), Hold.of(error)) from error
     for message, receipt in zip(messages, receipts, strict=True):
         if not receipt.queue_ids:
             raise SendRefused("this broker", UNTAKEN.format(repr(message.address)))

@@ -25,9 +25,9 @@ from broker.bridges.providers.interface import Capability, Destination, Factory
 from broker.bridges.providers.no_transactions import NoTransactions
 from broker.bridges.providers.rabbitmq_consuming import RabbitMQSubscription
 from broker.bridges.providers.rabbitmq_opening import opened, said_of
-from broker.bridges.providers.rabbitmq_publishing import Publisher, Route
+from broker.bridges.providers.rabbitmq_publishing import NOT_KEPT, Publisher, Route
 from broker.bridges.providers.rabbitmq_wire import Heart, Wire
-from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
+from broker.errors.bridges import Hold, ProviderLost, SendRefused, WrongFactory
 from broker.queueing.store import NewMessage
 
 NO_SELECTORS = (
@@ -130,7 +130,7 @@ class RabbitMQSession(NoTransactions):
         if not refused:
             return [None] * len(messages)
         return [
-            SendRefused(self.factory.name, refused[place]) if place in refused else None
+            refusal_of(self.factory.name, refused.get(place))
             for place in range(len(messages))
         ]
 
@@ -151,6 +151,12 @@ class RabbitMQSession(NoTransactions):
         self.heart.ended.set()
         for wire in self.wires:
             wire.close()
+
+
+def refusal_of(factory: str, why: str | None) -> SendRefused | None:
+    if why is None:
+        return None
+    return SendRefused(factory, why, Hold.FULL if why == NOT_KEPT else None)
 
 
 def connect(factory: Factory) -> RabbitMQSession:

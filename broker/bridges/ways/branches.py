@@ -26,7 +26,7 @@ from broker.bridges.carrier import Carrier, dead_entries
 from broker.bridges.providers.interface import Destination, ProviderSession, Received
 from broker.bridges.ways.here import source_entries
 from broker.errors import BrokerError
-from broker.errors.bridges import SendRefused
+from broker.errors.bridges import Hold, SendRefused
 from broker.errors.units_of_work import BackedOut, NoSuchXid
 from broker.models import Branch
 from broker.queueing.store import NewMessage, Receipt
@@ -82,7 +82,8 @@ def promise(
             )
     except BrokerError as error:
         if isinstance(error, BackedOut):
-            raise SendRefused("this broker", str(error)) from error
+            hold = Hold.of(error.__cause__)
+            raise SendRefused("this broker", str(error), hold) from error
         raise
     return xid
 

@@ -91,11 +91,13 @@ def after_refusal(carrier: Carrier, batch: Batch, refusal: SendRefused) -> None:
     """Handle a refusal of this broker for a link without transactions.
 
     Raises:
-        SendRefused: the link tries again; each try sends a notice.
+        SendRefused: the link tries again; each try sends a notice, unless the target
+            takes nothing for now.
     """
     if carrier.link.on_send_failure == RETRY:
-        first = [batch.sends[0].received]
-        carrier.notice(first, Outcome.SEND_FAILURE, refusal.why)
+        if refusal.hold is None:
+            first = [batch.sends[0].received]
+            carrier.notice(first, Outcome.SEND_FAILURE, refusal.why)
         raise refusal
     bury_refused(carrier, batch)
 
@@ -118,9 +120,10 @@ def bury_refused(carrier: Carrier, batch: Batch) -> None:
 
 
 def undo(work: UnitOfWork, batch: Batch, refusal: SendRefused) -> None:
-    """Back out a single message; this counts for its backout threshold. Release several
-    messages without counting, because it is unknown which one was refused."""
-    if len(batch.received) == 1:
+    """Back out a single message; this counts for its backout threshold, unless the
+    target takes none for now. Release several messages without counting, because it is
+    unknown which one was refused."""
+    if len(batch.received) == 1 and refusal.hold is None:
         local.back_out(work, refusal.why)
     else:
         local.give_back(work)

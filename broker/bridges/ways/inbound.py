@@ -48,8 +48,9 @@ class Inbound:
         try:
             self.carrier.bury_elsewhere(batch.dead)
             self.put_and_acknowledge(batch)
-        except SendRefused:
-            self.source.release(batch.taken, failed=len(batch.taken) == 1)
+        except SendRefused as refusal:
+            counts = len(batch.taken) == 1 and refusal.hold is None
+            self.source.release(batch.taken, failed=counts)
             raise
         except (BridgeError, DatabaseError) as error:
             if not isinstance(error, ProviderLost):

@@ -118,8 +118,9 @@ class Acknowledged(Outbound):
                 if refusal is None:
                     continue
                 if again:
-                    why = refusal.why
-                    self.carrier.notice([one.received], Outcome.SEND_FAILURE, why)
+                    if refusal.hold is None:
+                        why = refusal.why
+                        self.carrier.notice([one.received], Outcome.SEND_FAILURE, why)
                     raise refusal
                 dead = self.carrier.refused(one, refusal.why, batch.now)
                 batch.refuse(one, dead)
@@ -173,7 +174,8 @@ class Marked(Outbound):
             self.target.commit()
         except SendRefused as refusal:
             self.target.roll_back()
-            branches.break_promise(xid, refusal.why, counted=len(batch.received) == 1)
+            counted = len(batch.received) == 1 and refusal.hold is None
+            branches.break_promise(xid, refusal.why, counted=counted)
             self.marker.is_stale = True
             raise
         except CommitInDoubt as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from django.http import HttpRequest
 from ninja import Path, Router, Schema
@@ -52,6 +52,8 @@ class LinkStanding(Schema):
     target_provider: str
     error: str  # the last error, a sentence
     error_at: datetime | None
+    # full or put-inhibited: it waits for its target, and goes on by itself
+    waits_for: Literal["full", "put-inhibited"] | None
     last_transfer_at: datetime | None
     waiting: int | None  # messages at the source; null: unknown
     oldest_at: datetime | None  # when the oldest of the waiting messages was put

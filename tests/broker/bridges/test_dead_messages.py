@@ -78,6 +78,7 @@ def test_a_dead_message_has_its_original_and_where_it_was_going() -> None:
         "SOURCE_DESTINATION": "queue:orders",
         "SOURCE_PROVIDER": "here",
         "TARGET_DESTINATION": "queue:booked",
+        "TARGET_CURRENT_DESTINATION": "queue:booked",
         "TARGET_PROVIDER": "here",
         "DMQ_REASON": "MESSAGE_EXPIRED",
         "DMQ_BODY_TRUNCATED": False,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker.bridges import dead_messages, standing
+from broker.bridges import dead_messages, retries, standing
 from broker.bridges.providers.interface import Factory
 from broker.bridges.providers.local import LocalSession
 from broker.bridges.runner import Runner
@@ -38,7 +38,8 @@ STOPPED = LinkState.STOPPED
 
 
 @pytest.fixture(autouse=True)
-def _queues(transactional_db: None) -> None:
+def _queues(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "FIRST_S", 0.01)
     make_queues("orders", "booked", "first")
 
 
@@ -114,13 +115,17 @@ def test_a_dead_queue_has_a_transformer_whose_failure_costs_nothing() -> None:
 
 
 @pytest.mark.spec("BRIDGE-16")
-def test_a_refused_message_says_where_it_was_going_at_last() -> None:
-    put("orders", b"too long")
+def test_a_refused_message_says_where_it_was_going_at_last_and_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    put("orders", b"too long", message_id="ID:1")
     Queue.objects.filter(name="booked").update(max_message_bytes=3)
     carry(make_link(transacted=False))
     (one,) = dead()
     going = "JMS_SUN_JMSBRIDGE_TARGET_CURRENT_DESTINATION"
     assert one.properties[going] == "queue:booked"
+    (line,) = [one.message for one in caplog.records if "ID:1" in one.message]
+    assert line.startswith("shop/out: ID:1: SEND_FAILURE: ")
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, error: Exception) -> list[Factory]:

@@ -13,7 +13,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.db.transaction import atomic
 
-from broker.bridges import commands
+from broker.bridges import commands, retries
 from broker.bridges.process import BridgeRunner
 from broker.bridges.providers import local
 from broker.bridges.states import Command
@@ -51,7 +51,8 @@ STARTED, PAUSED, STOPPED = LinkState.STARTED, LinkState.PAUSED, LinkState.STOPPE
 
 
 @pytest.fixture(autouse=True)
-def _queues(transactional_db: None) -> None:
+def _queues(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "FIRST_S", 0.01)
     make_queues("orders", "booked")
 
 

@@ -33,6 +33,7 @@ from tests.console.until import until
 from tests.make import make_queue
 
 REASON = "JMS_SUN_JMSBRIDGE_DMQ_REASON"
+CURRENT = "JMS_SUN_JMSBRIDGE_TARGET_CURRENT_DESTINATION"
 LOST = ProviderLost("other", "the wire was cut")
 
 
@@ -160,7 +161,10 @@ def test_what_was_prepared_and_not_decided_is_rolled_back_at_the_next_start(
 
 @pytest.mark.spec("BRIDGE-13")
 def test_a_commit_that_failed_is_told_on_the_dead_message_queue(
-    link: Link, other: OtherBackout, monkeypatch: pytest.MonkeyPatch
+    link: Link,
+    other: OtherBackout,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     put("orders", b"one", message_id="ID:1")
     with turn(link) as one, monkeypatch.context() as context:
@@ -172,6 +176,7 @@ def test_a_commit_that_failed_is_told_on_the_dead_message_queue(
     assert notice.properties[REASON] == "COMMIT_FAILURE"
     assert "sent again" in notice.properties["JMS_SUN_JMSBRIDGE_DMQ_EXCEPTION"]
     assert notice.client_message_id == "ID:1"
+    assert f"{link}: ID:1: COMMIT_FAILURE: It has not confirmed" in caplog.text
 
 
 @pytest.mark.spec("BRIDGE-13")
@@ -223,7 +228,10 @@ def test_an_administrator_ends_what_is_in_doubt(
 
 @pytest.mark.spec("BRIDGE-11")
 def test_an_acknowledgement_that_failed_is_told_on_the_dead_message_queue(
-    transactional_db: None, other: OtherBackout, monkeypatch: pytest.MonkeyPatch
+    transactional_db: None,
+    other: OtherBackout,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Without transactions the target has it already, and may get it again."""
     make_queues("booked")
@@ -242,6 +250,8 @@ def test_an_acknowledgement_that_failed_is_told_on_the_dead_message_queue(
 
     (notice,) = dead()
     assert notice.properties[REASON] == "ACK_FAILURE"
+    assert f"{link}: ID:1: ACK_FAILURE: the wire was cut" in caplog.text
+    assert notice.properties[CURRENT] == "queue:booked"
     assert [found.body for found in taken("booked")] == [b"one"]
 
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import Error
-from broker.errors.bridges import ProviderError, ProviderLost, WrongFactory
+from broker.errors.bridges import (
+    Hold,
+    ProviderError,
+    ProviderLost,
+    SendRefused,
+    WrongFactory,
+)
 
 FINAL = frozenset(  # conditions for which a retry is useless
     {
@@ -45,6 +51,14 @@ def refusal(factory: str, what: str, error: Error | None) -> ProviderError:
         return ProviderLost(factory, why)
     more = WHAT_TO_DO.get(condition or "", "")
     return WrongFactory(factory, f"{why} {more}".rstrip())
+
+
+def not_accepted(
+    factory: str, state: p.DeliveryState | None, before: str = ""
+) -> SendRefused | None:
+    """The refusal of a message or a commit; None if it was accepted."""
+    why = unsent(state)
+    return None if why is None else SendRefused(factory, before + why, Hold.told(why))
 
 
 def unsent(state: p.DeliveryState | None) -> str | None:

@@ -14,7 +14,7 @@ from broker.amqp.protocol.types.types import Described, Symbol, ULong
 from broker.bridges.providers.amqp.messages import outbound
 from broker.bridges.providers.amqp.options import options
 from broker.bridges.providers.amqp.outbox import OUTCOMES, Outbox
-from broker.bridges.providers.amqp.refusals import unsent
+from broker.bridges.providers.amqp.refusals import not_accepted
 from broker.bridges.providers.amqp.returning import stop
 from broker.bridges.providers.amqp.subscription import AmqpSubscription
 from broker.bridges.providers.amqp.transactions import Transactions
@@ -158,8 +158,8 @@ class AmqpSession:
 
         states = outbox.send(payloads(), self.transactions.state())
         for number, state in states.items():
-            if (why := unsent(state)) is not None:
-                answers[number] = SendRefused(self.name, why)
+            if (refused := not_accepted(self.name, state)) is not None:
+                answers[number] = refused
         return answers
 
     def outbox(self, destination: Destination) -> Outbox:

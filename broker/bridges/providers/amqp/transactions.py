@@ -10,10 +10,11 @@ from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import TRANSACTION_ROLLBACK
 from broker.amqp.protocol.sections import VALUE, encode_section
 from broker.bridges.providers.amqp.outbox import Outbox
-from broker.bridges.providers.amqp.refusals import unsent, words
+from broker.bridges.providers.amqp.refusals import not_accepted, words
 from broker.bridges.providers.amqp.wire import Wire
 from broker.errors.bridges import (
     CommitInDoubt,
+    Hold,
     ProviderError,
     ProviderLost,
     SendRefused,
@@ -95,8 +96,9 @@ class Transactions:
             state = self.ask(outbox, discharge)
         except ProviderError as error:
             raise self.unanswered(outbox, error) from error
-        if (why := unsent(state)) is not None:
-            raise SendRefused(self.name, f"The provider did not commit. {why}")
+        refused = not_accepted(self.name, state, "The provider did not commit. ")
+        if refused is not None:
+            raise refused
 
     def roll_back(self) -> None:
         """Roll back; no effect if no transaction is open."""
@@ -123,7 +125,8 @@ class Transactions:
         end = outbox.attachment.end
         said = end.error if end is not None else self.wire.error
         if said is not None and said.condition == TRANSACTION_ROLLBACK:
-            return SendRefused(self.name, f"The provider rolled back: {words(said)}.")
+            why = f"The provider rolled back: {words(said)}."
+            return SendRefused(self.name, why, Hold.told(why))
         if isinstance(error, ProviderLost) or end is not None:
             why = f"It did not answer the commit. {error.why}"
             return CommitInDoubt(self.name, why)

@@ -21,6 +21,7 @@ from broker.amqp.messages.batches import CONTENT_TYPE
 from broker.bridges.providers.interface import Factory
 from broker.errors.bridges import (
     AccessRefused,
+    Hold,
     ProviderError,
     ProviderLost,
     SendRefused,
@@ -170,7 +171,7 @@ class Answered(ProviderError):
         self.refused = refused
 
     def as_send_refused(self) -> SendRefused:
-        return SendRefused(self.factory, self.why)
+        return SendRefused(self.factory, self.why, Hold.told(self.why))
 
     def as_wrong(self) -> WrongFactory:
         return WrongFactory(self.factory, self.why)

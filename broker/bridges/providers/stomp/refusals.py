@@ -11,6 +11,7 @@ from stomp.utils import Frame
 from broker.bridges.providers.stomp.options import Options
 from broker.errors.bridges import (
     AccessRefused,
+    Hold,
     ProviderError,
     ProviderLost,
     SendRefused,
@@ -73,4 +74,5 @@ def at_send(
         return WrongFactory(
             options.name, f"It refused a message for {destination}: {said}"
         )
-    return SendRefused(options.name, f"{destination} refused the message: {said}")
+    why = f"{destination} refused the message: {said}"
+    return SendRefused(options.name, why, Hold.told(said))

@@ -8,7 +8,7 @@ from stomp.utils import Frame
 
 from broker.bridges.providers.stomp import refusals
 from broker.bridges.providers.stomp.connection import StompConnection
-from broker.errors.bridges import CommitInDoubt, ProviderLost, SendRefused
+from broker.errors.bridges import CommitInDoubt, Hold, ProviderLost, SendRefused
 
 
 class Transaction:
@@ -69,7 +69,7 @@ class Transaction:
         said = refusals.said_by(error)
         self.connection.drop("a transaction was not committed")
         why = f"{options.place} did not commit the transaction: {said}"
-        return SendRefused(options.name, why)
+        return SendRefused(options.name, why, Hold.told(said))
 
     def roll_back(self) -> None:
         """Roll back the transaction.
