@@ -22,7 +22,6 @@ from broker.formats.inventory import Inventory, Path
 
 TEXT = "text()"
 DEEPEST = 100  # levels of elements
-LONGEST = 300  # characters of an element's content in a sentence
 WHOLE = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 TRUTHS = {"true": True, "1": True, "false": False, "0": False}  # booleans of XML schema
@@ -105,10 +104,6 @@ def shown(name: str, text: str) -> str:
     return LOGIN.sub(r"\1…@", IN_URL.sub(r"\1…", " ".join(text.split())))
 
 
-def short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-
-
 def inventory(root: Element) -> Inventory:
     """The parts of a document; its places name the line, element and content."""
     every = list(root.everything())
@@ -117,10 +112,10 @@ def inventory(root: Element) -> Inventory:
     def place(path: Path) -> str:
         element = by_path.get(path) or by_path[path[:-1]]
         if path in by_path or path[-1] == TEXT:
-            return short(f"{element.where} {element.said()}".rstrip())
+            return f"{element.where} {element.said()}".rstrip()
         name = str(path[-1]).lstrip("@")
         value = element.attributes.get(name, "")
-        return f'{element.where} {name}="{short(shown(name, value))}"'
+        return f'{element.where} {name}="{shown(name, value)}"'
 
     return Inventory((path for one in every for path in one.parts()), place=place)
 

@@ -79,7 +79,7 @@ def convert_jms(jms: Element, _: Syntax, found: Converted) -> None:
         if one.name in JMS:
             prefix = prefixes[one.name == "topic"]
             JMS[one.name](one, prefix, found)
-            if prefix:
+            if prefix and "name" in one.attributes:
                 found.parts.name(SHORT, one.at("name"))
 
 
