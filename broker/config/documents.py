@@ -31,10 +31,12 @@ class LeftOut:
     match: str
     what: str  # an element's name
     why: str  # with what to do, as a sentence
+    said: str = ""  # its content
 
     def __str__(self) -> str:
         whose = f" of {self.match}" if self.match else ""
-        return f"<{self.what}>{whose} ({self.where}): {self.why}"
+        said = f" {self.said}" if self.said else ""
+        return f"<{self.what}>{said}{whose} ({self.where}): {self.why}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ TEXT = "text()"
 DEEPEST = 100  # levels of elements
 WHOLE = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
-TRUTHS = {"true": True, "1": True, "false": False, "0": False}  # booleans of XML schema
 SECRET = re.compile(r"passw|secret|token|credential|passphrase", re.I)
 IN_URL = re.compile(r"(?i)((?:\w*(?:passw|secret|token|passphrase)\w*)=)[^&;,\s)\"']+")
 LOGIN = re.compile(r"(://[^/@:\s]*:)[^/@\s]+@")  # user:password@ of a URL

@@ -66,7 +66,7 @@ def test_an_import_is_looked_at_before_it_is_applied(ada: Client) -> None:
     assert "0 added, 1 changed, 0 removed, 0 unchanged. Nothing is done yet." in said
     assert "max delivery attempts 3 5" in said
     assert "expiry address not defined none" in said
-    assert "max-size-bytes of orders.#, line 5" in said
+    assert "max-size-bytes 7 of orders.#, line 5" in said
     again = shown.context["again"].initial
     done = ada.post(IMPORT, {**again, "apply": "Apply"}, follow=True)
     assert "Imported: 1 changed." in done.content.decode()

@@ -20,7 +20,7 @@ from broker.bridges.config.jmsbridge_table import (
     WITHOUT_DESCRIPTION,
     column_of,
 )
-from broker.config.xml_tree import DECIMAL, TRUTHS, WHOLE, Element
+from broker.config.xml_tree import DECIMAL, WHOLE, Element
 from broker.errors.settings import WrongSettings
 
 
@@ -97,8 +97,8 @@ def value(element: Element, name: str, column: str, text: str) -> Any:
     """
     kind = column_of(element.name, column)
     if isinstance(kind, models.BooleanField):
-        if text in TRUTHS:
-            return TRUTHS[text]
+        if text in ("true", "false"):  # as its document type says
+            return text == "true"
         words = "true or false"
     elif isinstance(kind, models.IntegerField):
         if WHOLE.fullmatch(text.strip()):

@@ -77,6 +77,7 @@ def read(text: str | bytes) -> Document:
         bridge.description = described(root)
     checked(bridge, root)
     reading = Reading(Document(bridge))
+    tell_instructions(reading, root)
     for one in named(root, "connection-factory"):
         add(reading.factories, factory(reading, one), one)
     for one in named(root, "destination"):
@@ -94,11 +95,20 @@ def read(text: str | bytes) -> Document:
     return found
 
 
+def tell_instructions(reading: Reading, root: Element) -> None:
+    """Name the processing instructions that are for other programs."""
+    for element in root.everything():
+        for target in element.instructions:
+            if element is not root or target != DESCRIPTION_OF_BRIDGE:
+                reading.open(element, f"<?{target}?> is left out: it is not for us.")
+
+
 def factory(reading: Reading, element: Element) -> ConnectionFactory:
     made = ConnectionFactory(bridge=reading.document.bridge, **values(element))
     given = properties(element)
     made.properties = others(element)
     username, password = (made.properties.pop(name, "") for name in LOGIN)
+    tell_login(reading, element, username, password)
     made.username = made.username or username
     password = element.attributes.get("password") or password
     made.secret = sealed(element, given.get(SEALED, "")) or secrets.encrypt(password)
@@ -119,6 +129,18 @@ def factory(reading: Reading, element: Element) -> ConnectionFactory:
         )
     checked(made, element)
     return made
+
+
+def tell_login(
+    reading: Reading, element: Element, username: str, password: str
+) -> None:
+    """Name a login in the properties that is not that of the attributes, which count
+    in Open MQ."""
+    rows = zip(LOGIN, ("username", "password"), (username, password), strict=True)
+    for name, attribute, other in rows:
+        if other and element.attributes.get(attribute, other) not in ("", other):
+            why = f"{name} is left out: the attribute {attribute} says another."
+            reading.open(element, why)
 
 
 def sealed(element: Element, secret: str) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import re
 from typing import Any
+from xml.etree import ElementTree as Xml
 
 import pytest
 
@@ -11,6 +14,7 @@ from broker.config.artemis_xml import read, unknown, write
 from broker.config.documents import defined
 from broker.errors.settings import WrongSettings
 from broker.models import AddressSetting
+from tests.broker.declarations.xml_walk import shortened
 
 BROKER_XML = b"""<?xml version="1.0" encoding="UTF-8" standalone="no"?>
 <configuration xmlns="urn:activemq" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
@@ -230,3 +234,45 @@ def test_what_is_written_has_the_elements_of_artemis_and_says_what_it_lacks() ->
     assert "<no-expiry>true</no-expiry>" in text
     assert "<!-- Backout only: poison_policy = both -->" in text
     assert unknown([setting]) == [("a&b.#", "poison_policy")]
+
+
+EVERYTHING = BROKER_XML.replace(
+    b"</address-settings>",
+    b"""<address-setting match="odd#"><expiry-delay>1</expiry-delay></address-setting>
+      <address-setting match="a.b">
+        <expiry-delay>${delay:5}</expiry-delay><min-expiry-delay>many</min-expiry-delay>
+        <page-size-bytes>10M</page-size-bytes><unheard-of a="1"><b/></unheard-of>
+        <no-expiry>true</no-expiry><no-expiry>false</no-expiry>
+      </address-setting>
+      <address-setting match="a.b"><no-expiry>true</no-expiry></address-setting>
+      <stray/>
+    </address-settings>""",
+)
+
+
+def said_of(root: Xml.Element) -> str:
+    """What is read of a document, and what is said of it, without its lines."""
+    try:
+        document = read(Xml.tostring(root, encoding="unicode"))
+    except WrongSettings as refused:
+        return str(refused)
+    kept = [(one.match, defined(one)) for one in document.settings]
+    left = [str(one).replace(one.where, "") for one in document.left_out]
+    return repr((kept, left))
+
+
+def test_no_part_of_a_setting_vanishes_without_a_word() -> None:
+    whole = Xml.fromstring(EVERYTHING)
+    group = next(one for one in whole.iter() if one.tag.endswith("address-settings"))
+    before = said_of(whole)
+
+    silent = []
+    for what, less in shortened(group):
+        copied = copy.deepcopy(whole)
+        parent = next(one for one in copied.iter() if group.tag in [c.tag for c in one])
+        places = [number for number, one in enumerate(parent) if one.tag == group.tag]
+        parent[places[0]] = less
+        if said_of(copied) == before:
+            silent.append(re.sub(r"\{.*?\}|\s+", "", what))
+
+    assert silent == ["max-size-bytes-1", "address-full-policyPAGE"]

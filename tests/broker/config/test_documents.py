@@ -266,7 +266,7 @@ def test_the_command_refuses_what_it_cannot_read_and_says_what_it_leaves_out(
         run("import", str(tmp_path / "missing"))
     _, warned = run("import", str(strange))
 
-    assert "<max-size-bytes> of a (line 1): All messages are on the disk" in warned
+    assert "<max-size-bytes> 1 of a (line 1): All messages are on the disk" in warned
 
 
 def test_every_field_has_a_place_in_a_document() -> None:
