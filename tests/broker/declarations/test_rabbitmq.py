@@ -305,3 +305,26 @@ def test_a_queue_without_a_binding_is_apart_from_the_exchange_of_its_name() -> N
 
     assert found.objects[QUEUE, ("orders",)]["address"] == "orders.queue"
     assert "let its producers send to that" in comments(found)
+
+
+def test_dead_letters_that_no_queue_takes_are_told() -> None:
+    found = converted(
+        queues=[queue("orders", dead_letter_exchange="dlx")],
+        exchanges=[exchange("dlx", "fanout")],
+    )
+
+    assert "Dead letters of orders go to dlx, of which no queue" in comments(found)
+
+
+def test_what_is_as_by_default_draws_no_comment() -> None:
+    may = {"user": "shop", "vhost": "/", "configure": "", "write": "", "read": "^$"}
+    found = converted(
+        queues=[queue("orders", queue_type="quorum", queue_mode="lazy")],
+        exchanges=[exchange("amq.topic", "topic") | {"internal": False}],
+        vhosts=[{"name": "/", "limits": [], "metadata": {"description": "x"}}],
+        permissions=[may],
+        global_parameters=[{"name": "cluster_name", "value": "rabbit@here"}],
+        topic_permissions=[],
+    )
+
+    assert found.comments == []

@@ -142,7 +142,9 @@ def name_others(
         (found.parts.take if is_prefix else found.parts.default)(*named)
         found.parts.default(*one.parts("default_queue_type", "metadata", "tracing"))
         found.parts.default(*(p for p in one.parts() if place.value(p) == ""))
-        found.parts.name(OF_HOST, one.path)
+        settled = found.parts.taken | found.parts.defaults
+        if left := [path for path in one.parts() if path not in settled]:
+            found.parts.name(OF_HOST, *left)
     for one in given.rows("users"):
         found.parts.name(
             "Create the user, and a credential (docs/rights.md): passwords and tags are"

@@ -70,7 +70,19 @@ def convert_endings(queues: RabbitQueues, found: Converted) -> DeadLetters:
                 name_sign(name, endings, found)
             else:
                 settle(name, address, endings, letters, found)
+    note_lost(queues, letters, found)
     return letters
+
+
+def note_lost(queues: RabbitQueues, letters: DeadLetters, found: Converted) -> None:
+    """Tell of dead letters for an address that has no queue in the file."""
+    for address, keys in letters.keys.items():
+        if not queues.of_address.get(address):
+            found.notes.append(
+                f"Dead letters of {', '.join(keys)} go to {address}, of which no queue"
+                " in this file is: they are discarded. Create a queue on it, or name"
+                " another dead letter address."
+            )
 
 
 def settle(

@@ -26,21 +26,22 @@ def convert_rights(given: RabbitDefinitions, found: Converted) -> None:
 def convert_permission(
     row: DefinitionRow, given: RabbitDefinitions, found: Converted
 ) -> None:
-    user, whose = row.text("user"), list(row.parts("user", "vhost"))
+    user = row.text("user")
     for right, granted in RIGHTS.items():
         expression = row.text(right, "")
         patterns = patterns_of(expression)
         for pattern in patterns or ():
-            name, sources = given.name(row, pattern), row.parts(right)
-            found.grant(f"user:{user}", name, granted, *whose, *sources)
+            found.grant(f"user:{user}", given.name(row, pattern), granted, row.path)
         if patterns is None:
             found.parts.name(
                 f"The user may {right} what matches {expression!r}, which no pattern"
                 " here can say. Grant it for each address and queue.",
                 *row.parts(right),
             )
-    found.parts.default(*(p for key in RIGHTS for p in row.parts(key)))
-    found.parts.default(*whose)
+        if patterns == []:
+            found.parts.default(*row.parts(right))
+    if not any(patterns_of(row.text(right, "")) for right in RIGHTS):
+        found.parts.default(*row.parts("user", "vhost"))
     if row.text("configure", "") in ("", "^$"):
         found.parts.default(*row.parts("configure"))
     else:
