@@ -3,6 +3,7 @@ from types import ModuleType
 
 from django.apps import AppConfig
 from django.conf import settings
+from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate, pre_migrate
 
 from broker.config import django_settings
@@ -30,13 +31,15 @@ class BrokerConfig(AppConfig):
         from broker.bridges import checks as of_bridges  # noqa: F401, PLC0415
         from broker.bridges.config import moves as of_links  # noqa: PLC0415
         from broker.config import system_queues, transfers  # noqa: PLC0415
-        from broker.management import celery_scheme, migrate  # noqa: PLC0415
+        from broker.management import celery_scheme, first_rows, migrate  # noqa: PLC0415
         from broker.operations.rules import moves as of_rules  # noqa: PLC0415
         from broker.queueing import processes  # noqa: PLC0415
         from broker.settlement import hardening  # noqa: PLC0415
 
         pre_migrate.connect(migrate.refuse_half_way)
+        pre_migrate.connect(first_rows.refuse_left_out, sender=self)
         post_migrate.connect(migrate.prepare, sender=self)
+        connection_created.connect(processes.resign_for_databases)
         celery_scheme.register()
         processes.AT_START += [system_queues.make_missing, hardening.forget_counts]
         transfers.SOURCES[:] = [of_links.stored, of_rules.stored]

@@ -12,27 +12,53 @@ from pkgutil import iter_modules
 from typing import Any
 
 from django.apps import apps
-from django.core import mail
+from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
+from django.core.management.color import no_style
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.backends.base.creation import TEST_DATABASE_PREFIX
 from django.db.migrations import RunPython
+from django.db.migrations.loader import MigrationLoader
 
 from broker import migrations, sql
+from broker.config.test_databases import is_of_tests
 from broker.models import AuditRecord, Watermark
 
 LEFT_OUT = (
-    "The database {} has no tables of the broker, as MIGRATION_MODULES leaves its"
-    " migrations out. Take 'broker' out of MIGRATION_MODULES, or run"
-    " `manage.py migrate --run-syncdb`."
+    "MIGRATION_MODULES leaves out the migrations of the broker, so its tables are"
+    " missing. Take 'broker' out of MIGRATION_MODULES. In tests, leave out those of all"
+    " applications, by TEST = {'MIGRATE': False} or pytest --no-migrations: alone, the"
+    " tables would be created before those that they refer to."
 )
 IS_THERE = "SELECT to_regclass(%s) IS NOT NULL"
 IS_GUARDED = """
     SELECT FROM pg_trigger WHERE tgrelid = 'broker_audit'::regclass
     AND tgname = 'audit_is_not_emptied' AND tgenabled <> 'D'
 """
+SET_APART = """
+    UPDATE broker_modelqueue SET id = -id WHERE name LIKE 'SYSTEM.%' AND id > 0;
+    WITH apart AS (
+        UPDATE broker_address SET id = -id WHERE name LIKE 'SYSTEM.%' AND id > 0
+        RETURNING id
+    )
+    UPDATE broker_queue SET id = -broker_queue.id, address_id = apart.id FROM apart
+    WHERE address_id = -apart.id AND name LIKE 'SYSTEM.%'
+"""
 UNGUARD = "ALTER TABLE broker_audit DISABLE TRIGGER audit_is_not_emptied"
+
+
+def refuse_left_out(*, using: str, **_: object) -> None:
+    """Refuse to leave out the migrations of the broker, and not those of users, to whom
+    its tables refer; for ``pre_migrate``.
+
+    Raises:
+        CommandError: the sentence says what to do.
+    """
+    of = MigrationLoader.migrations_module
+    users = get_user_model()._meta.app_label
+    is_alone = of("broker")[0] is None and of(users)[0] is not None
+    if is_alone and not holds(connections[using], IS_THERE, "broker_queue"):
+        raise CommandError(LEFT_OUT)
 
 
 def complete(using: str) -> None:
@@ -44,6 +70,7 @@ def complete(using: str) -> None:
     database = connections[using]
     if not holds(database, IS_THERE, "broker_message"):
         create_unmanaged(database)
+    # A test shall not see the records of another.
     if is_of_tests(database) and holds(database, IS_GUARDED):
         holds(database, UNGUARD)
     if not Watermark.objects.using(using).filter(reader="tally").exists():
@@ -53,30 +80,45 @@ def complete(using: str) -> None:
 def create_unmanaged(database: BaseDatabaseWrapper) -> None:
     """Create the tables that migrations leave to SQL."""
     if not holds(database, IS_THERE, "broker_queue"):
-        raise CommandError(LEFT_OUT.format(database.settings_dict["NAME"]))
+        raise CommandError(LEFT_OUT)
     with database.schema_editor() as editor:
         editor.create_model(AuditRecord)
     with database.cursor() as cursor:
         cursor.execute((sql.FOLDER / "schema.sql").read_text())
 
 
-def is_of_tests(database: BaseDatabaseWrapper) -> bool:
-    """Whether it is a database that Django made for the tests that run now. There, a
-    flush empties the audit, too: a test shall not see the records of another."""
-    name, given = database.settings_dict["NAME"], database.settings_dict["TEST"]["NAME"]
-    runs = hasattr(mail, "outbox")  # Django's setup_test_environment
-    return runs and (name == given or name.startswith(TEST_DATABASE_PREFIX))
+def set_apart(using: str) -> None:
+    """In a database of tests, give the system's queues ids that no sequence gives, as
+    tests restart sequences after these rows are made (``reset_sequences``)."""
+    database = connections[using]
+    if is_of_tests(database):
+        with database.cursor() as cursor:
+            cursor.execute(SET_APART)
 
 
 def fill(database: BaseDatabaseWrapper) -> None:
     """Make the rows that migrations make, in empty tables."""
     models: Any = apps  # in place of a migration's own
+    restart_ids(database)
     with database.schema_editor() as editor:
         for _, name, _ in sorted(iter_modules(migrations.__path__)):
             module = import_module(f"{migrations.__name__}.{name}")
             for operation in module.Migration.operations:
                 if isinstance(operation, RunPython):
                     operation.code(models, editor)
+
+
+def restart_ids(database: BaseDatabaseWrapper) -> None:
+    """Let rows have the ids that they have after a migration, as tests may write those
+    again (``serialized_rollback``)."""
+    models = apps.get_app_config("broker").get_models()
+    keys = [one._meta.auto_field for one in models if one._meta.managed]
+    sequences = [
+        {"table": key.model._meta.db_table, "column": key.column} for key in keys if key
+    ]
+    with database.cursor() as cursor:
+        for one in database.ops.sequence_reset_by_name_sql(no_style(), sequences):
+            cursor.execute(one)
 
 
 def holds(database: BaseDatabaseWrapper, statement: str, *parameters: str) -> bool:

@@ -92,6 +92,7 @@ def prepare(*, using: str, apps: Apps = applications, **_: Any) -> None:
     if using == DEFAULT_DB_ALIAS:
         partitions.make_ahead()
         system_queues.make_missing(apps)
+    first_rows.set_apart(using)
     if has_model(apps, "django_celery_beat", "PeriodicTask", using=using):
         periodic = apps.get_model("django_celery_beat", "PeriodicTask").objects
         periodic.using(using).filter(name__in=FORMER).delete()

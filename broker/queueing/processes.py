@@ -12,6 +12,7 @@ that do not.
 
 from __future__ import annotations
 
+import atexit
 import os
 import socket
 import threading
@@ -26,6 +27,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import Error as DatabaseError
 from django.db import connection
+from django.db.backends.base.base import NO_DB_ALIAS
 
 from broker.errors import PoolerHasLocks
 from broker.models import ClientConnection, ClientEndpoint, ConnectionConsumer
@@ -150,6 +152,14 @@ def resign() -> None:
         _current = None
 
 
+def resign_for_databases(*, connection: Any, **_: object) -> None:
+    """Unregister before a database is copied or dropped, for which nobody may be
+    connected to it. Whoever does that connects to no database, as Django does for the
+    databases of tests; a receiver of ``connection_created``."""
+    if connection.alias == NO_DB_ALIAS:
+        resign()
+
+
 def register(kind: str, *, starts: bool = False) -> Owner:
     """Take the lock, then insert the row: a row without a lock means a dead process.
 
@@ -261,5 +271,11 @@ def leave_to_parent() -> None:
         of_parents.append(_current)
 
 
+def close_at_exit() -> None:
+    """The server sees the end at once, and Python does not warn of what is open."""
+    close(_current)
+
+
 of_parents: list[Owner] = []  # kept, so that nobody closes their sessions
 os.register_at_fork(after_in_child=leave_to_parent)
+atexit.register(close_at_exit)

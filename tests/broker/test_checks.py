@@ -25,11 +25,12 @@ HERE = ["default"]
 
 
 @pytest.fixture
-def unsafe_server() -> None:
-    """A server that says of itself that it forgets.
+def unsafe_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that says of itself that it forgets, with a database that is in use.
 
     The settings cannot be changed for one session, but what answers for them can.
     """
+    monkeypatch.setitem(connection.settings_dict, "NAME", "shop")
     with connection.cursor() as cursor:
         cursor.execute(
             "CREATE SCHEMA unsafe;"
@@ -49,6 +50,13 @@ def test_a_server_that_forgets_is_an_error(unsafe_server: None) -> None:
     assert [one.id for one in found] == ["broker.E001", "broker.E001"]
     assert found[0].msg.startswith("PostgreSQL runs with fsync = off")
     assert "full_page_writes = on" in found[1].msg
+
+
+def test_a_server_of_tests_may_forget(
+    unsafe_server: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(connection.settings_dict, "NAME", "test_shop")
+    assert checks.server_keeps_what_it_confirms(databases=HERE) == []
 
 
 def test_another_database_than_postgresql_is_an_error(
