@@ -83,13 +83,22 @@ def build(place: Path) -> Path:
     return packed
 
 
-def environment(place: Path, wheel: Path, extras: Iterable[str] = ()) -> Path:
-    """The Python of a new environment, in which a wheel is installed."""
+def environment(
+    place: Path, wheel: Path, extras: Iterable[str] = (), *, beside: Iterable[str] = ()
+) -> Path:
+    """The Python of a new environment, in which a wheel is installed.
+
+    Args:
+        place: the folder of the environment.
+        wheel: the wheel.
+        extras: its extras.
+        beside: other packages that the project has.
+    """
     venv.create(place, symlinks=True, with_pip=False)
     (packages,) = place.glob("lib/python*/site-packages")
     with ZipFile(wheel) as opened:
         opened.extractall(packages)
-    for name in dependencies(extras):
+    for name in dependencies(extras) | with_theirs(beside):
         for top in {one.parts[0] for one in distribution(name).files or ()} - {".."}:
             link = packages / top
             if not link.exists():

@@ -13,7 +13,7 @@ TREE = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*TREE.glob("*.md"), *TREE.glob("docs/**/*.md")])
 DJANGOS = {  # commands
     *("check", "collectstatic", "createsuperuser", "makemigrations", "migrate"),
-    *("flush", "shell", "sqlflush", "startapp", "test"),
+    *("dumpdata", "flush", "shell", "startapp"),
 }
 FOLDERS = "broker|console|dashboards|deploy|docs|static|templates|tests"
 

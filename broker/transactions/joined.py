@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from psycopg.pq import TransactionStatus
 
 from broker.errors import LockLost
+from broker.queueing import delayed
 from broker.queueing.get import Delivery
 from broker.queueing.low_watermarks import FLOORS
 from broker.settlement import settle
@@ -49,6 +50,7 @@ class JoinedUnitOfWork(UnitOfWork):
         self.session = Lent.now()
         self.transaction: transaction.Atomic | None = None
         self.later: list[Delivery] = []  # deliveries that only the transaction holds
+        self.later_from: set[str] = set()  # names of their queues
 
     def begin(self) -> None:
         """Begin the transaction; psycopg sends this with the first statement."""
@@ -69,6 +71,7 @@ class JoinedUnitOfWork(UnitOfWork):
         if not self.is_untouched():
             deliveries = super().get(queue, limit, **rest)
             self.later += deliveries
+            self.later_from.add(queue)
             return deliveries
         self.end()
         try:
@@ -106,6 +109,8 @@ class JoinedUnitOfWork(UnitOfWork):
                 insist(partial(settle.end, self.id, outcome, **self.about))
         if self.later:  # their entries are ready again, and not counted yet
             FLOORS.forget()
+            for queue in self.later_from:  # or delayed, if the get had woken them
+                delayed.wake_due_on(queue, limit=len(self.later), now=self.now)
         for queue_id in {delivery.queue_id for delivery in self.later}:
             ids = [d.message_id for d in self.later if d.queue_id == queue_id]
             settle.end_ready(queue_id, ids, outcome, **self.about)

@@ -16,6 +16,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -147,6 +148,9 @@ class ServerSession:
             the statement that accepts a message gets the next one.
     """
 
+    now: datetime | None = None  # for tests; the database's clock when not given
+    got = NOTHING  # in this round
+
     def __init__(
         self, consumer: ConnectionConsumer, goes_on: Callable[[], bool] = bool
     ) -> None:
@@ -180,17 +184,9 @@ class ServerSession:
             return self.serve_round()
 
     def serve_round(self) -> int:
-        count = 0
         refused: NotAuthorized | None = None
         try:
-            with (
-                self.spans,
-                unit_of_work(join=self.handler.join, actor=self.handler.name) as work,
-            ):
-                got = self.get(work)
-                count = len(got.deliveries)
-                refused = self.hand_out(got, work)
-            self.following = work.following
+            refused = self.work_round()
         except DatabaseError as error:
             if not connection.is_usable():
                 raise
@@ -205,7 +201,18 @@ class ServerSession:
             self.note_backout(error)
         if refused is not None:
             raise refused
-        return count
+        return len(self.got.deliveries)
+
+    def work_round(self) -> NotAuthorized | None:
+        """Get, and run the handler, in one unit of work; return an error of authority.
+        Each exception has backed the unit of work out."""
+        self.got = NOTHING
+        join, actor = self.handler.join, self.handler.name
+        with self.spans, unit_of_work(join=join, actor=actor, now=self.now) as work:
+            self.got = self.get(work)
+            refused = self.hand_out(self.got, work)
+        self.following = work.following
+        return refused
 
     def note_backout(self, error: BaseException) -> None:
         """Log a line for people. It is expected that deliveries fail: the stack trace
@@ -314,9 +321,8 @@ class ServerSession:
             if removing is None or stopped:
                 work.release(delivery)
                 continue
-            outcome = dispose(
-                removing, user=self.consumer.user, actor=self.handler.name
-            )
+            about: dict[str, Any] = {"actor": self.handler.name, "now": self.now}
+            outcome = dispose(removing, user=self.consumer.user, **about)
             if isinstance(outcome, Blocked):
                 with transaction.atomic():
                     work.release(delivery)
