@@ -60,8 +60,9 @@ def new_message(
         zero_first: whether priority 0 is the highest, as with Redis.
 
     A header ``eta`` is the time before which it is not delivered; an expiration is by
-    the database's clock. A property that JSON does not have is left out, as RabbitMQ
-    leaves out what AMQP does not have.
+    the database's clock. A task that has expired is delivered: its worker revokes it,
+    so that whoever waits for its result is told. A property that JSON does not have is
+    left out, as RabbitMQ leaves out what AMQP does not have.
     """
     body, headers = message["body"], message["headers"]
     properties = message["properties"]
@@ -73,7 +74,7 @@ def new_message(
         "exchange": exchange,
         "routing_key": routing_key,
     }
-    ends = properties.get("expiration")
+    ends = None if headers.get("expires") else properties.get("expiration")
     return NewMessage(
         address,
         body.encode() if isinstance(body, str) else bytes(body),
@@ -93,7 +94,7 @@ def received(
     delivery: Delivery, *, channel: Any, consumer_tag: str, tag: str, zero_first: bool
 ) -> TaskMessage:
     """The message of a delivery, for kombu's consumers."""
-    rest = rest_of(delivery)
+    rest = json_of(delivery.properties.get(REST))
     headers = dict(rest.get("headers", {}))
     for name, value in delivery.properties.items():
         if name != REST and not name.startswith(OURS):
@@ -130,10 +131,10 @@ def received(
     return message
 
 
-def rest_of(delivery: Delivery) -> dict[str, Any]:
+def json_of(text: Any) -> dict[str, Any]:
     """What else kombu needs; nothing if the message is not of kombu."""
     try:
-        rest = loads(delivery.properties.get(REST) or "{}")
+        rest = loads(text or "{}")
     except (TypeError, ValueError):
         return {}
     if not isinstance(rest, dict):

@@ -13,13 +13,13 @@ from kombu.exceptions import ChannelError
 from kombu.transport.base import Transport as KombuTransport
 
 import broker
-from broker.client.celery_transport import queues
+from broker.client.celery_transport import ends, queues
 from broker.client.celery_transport.channel import Channel
 from broker.client.celery_transport.fetching import Fetcher
 from broker.client.celery_transport.settling import Settler
 from broker.models import Queue
 
-NAME = "backout"
+NAME = ends.TRANSPORT
 # Steps of a worker that it takes with transports that it knows.
 STEPS = {
     "celery.worker.consumer.mingle": "Mingle",

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from celery.exceptions import TaskError
 
-from broker.models import DeadLetter, Message, Owner
+from broker.models import AddressSetting, DeadLetter, Message, Owner
 from broker.settlement import settle
 from tests.broker.celery.conftest import WITHIN_S, worker
 from tests.celery_peer import app as peer
@@ -35,7 +36,7 @@ def test_a_pool_without_processes_runs_tasks_and_keeps_failures(
         for name in ("NoText", "TextHasNul", "NotPickled"):
             odd = peer.odd_late.apply_async([name], queue=pool).id
             until(lambda odd=odd: letters(odd))  # type: ignore[misc]
-            assert str(letters(odd)).startswith(f"['{name}: ")
+            assert str(letters(odd)[0]).startswith(f"{name}: ")
     finally:
         process.terminate()
         process.wait(WITHIN_S)
@@ -45,6 +46,27 @@ def letters(task_id: str) -> list[str | None]:
     ids = Message.objects.filter(correlation_id=task_id).values("id")
     found = DeadLetter.objects.filter(message_id__in=ids)
     return list(found.values_list("error", flat=True))
+
+
+def test_who_waits_is_told_of_a_task_that_killed_its_worker(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    first = worker(tmp_path / "log", "--queues=killed", "--pool=solo")
+    AddressSetting.objects.update_or_create(
+        match="killed",
+        defaults={"max_delivery_attempts": 1, "dead_letter_address": "DLQ"},
+    )
+    result = peer.note.apply_async([str(notes), "one", 600], queue="killed")
+    until(notes.exists)
+    first.kill()
+    first.wait()
+    second = worker(tmp_path / "log2", "--queues=killed", "--pool=solo")
+    try:
+        with pytest.raises(TaskError, match="process ended before"):
+            result.get(timeout=WITHIN_S)
+        assert notes.read_text().count("one") == 1
+    finally:
+        second.kill()
+        second.wait()
 
 
 def is_back(notes: Path) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from billiard.exceptions import TimeLimitExceeded
 from celery import Task
+from celery.exceptions import TaskError, TaskRevokedError
 from celery.result import AsyncResult
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -184,6 +185,18 @@ def test_a_task_that_kills_its_process_ends_as_a_dead_letter() -> None:
     AddressSetting.objects.filter(match="peer").update(max_delivery_attempts=2)
     result = peer.die.delay()
     assert "WorkerLostError" in letter_of(result).error
+    with pytest.raises(TaskError, match="delivery attempts used up: WorkerLostError"):
+        result.get(timeout=WITHIN_S)
+
+
+def test_who_waits_is_told_of_a_task_that_was_purged_or_has_expired() -> None:
+    purged = peer.add.apply_async([1, 1], countdown=600)
+    with peer.app.connection_for_write() as line:
+        assert line.default_channel.queue_purge("peer") >= 1
+    with pytest.raises(TaskError, match="discarded: "):
+        purged.get(timeout=WITHIN_S)
+    with pytest.raises(TaskRevokedError):
+        peer.add.apply_async([1, 1], expires=-1).get(timeout=WITHIN_S)
 
 
 def test_a_dead_letter_with_other_arguments_runs_when_it_is_resubmitted(
