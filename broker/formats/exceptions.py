@@ -84,14 +84,18 @@ def cause_of(error: BaseException) -> BaseException | None:
     return cause
 
 
+def context_of(error: BaseException) -> BaseException | None:
+    """The exception that was being handled when this one was raised."""
+    context: BaseException | None = CONTEXT.__get__(error)
+    return context
+
+
 def origin_of(error: BaseException) -> BaseException | None:
     """The exception that led to this one, as tracebacks show it: its cause, or else
     what was being handled when it was raised."""
     cause = cause_of(error)
-    if cause is not None or HIDES_CONTEXT.__get__(error):
-        return cause
-    context: BaseException | None = CONTEXT.__get__(error)
-    return context
+    is_hidden = cause is not None or HIDES_CONTEXT.__get__(error)
+    return cause if is_hidden else context_of(error)
 
 
 def traceback_of(error: BaseException) -> TracebackType | None:

@@ -54,6 +54,7 @@ from broker.errors.bridges import (
     SendRefused,
     WrongFactory,
 )
+from broker.formats.exceptions import cause_of, context_of, text_of
 from broker.queueing.store import NewMessage
 
 PRIORITY = f"{OURS}priority"  # name of a header
@@ -264,8 +265,8 @@ def connect(factory: Factory) -> KombuSession:
         troubles = troubles_of(connection)
     except (ImportError, KeyError, ValueError) as wrong:
         why = (
-            f"kombu cannot use {factory.url!r}: {wrong}. Correct the URL, or install"
-            " the package."
+            f"kombu cannot use {factory.url!r}: {text_of(wrong)}. Correct the URL, or"
+            " install the package."
         )
         raise WrongFactory(factory.name, why) from wrong
     try:
@@ -292,12 +293,12 @@ def troubles_of(connection: kombu.Connection) -> tuple[type[Exception], ...]:
 
 def said_of(factory: Factory, error: Exception) -> ProviderError:
     """The link's provider error for an error of a transport."""
-    causes = (error, error.__cause__, error.__context__)
+    causes = (error, cause_of(error), context_of(error))
     if any(isinstance(cause, DENIED) for cause in causes):
-        why = f"The transport refuses this name and password: {error}."
+        why = f"The transport refuses this name and password: {text_of(error)}."
         return AccessRefused(factory.name, f"{why} Correct them.")
     return ProviderLost(
-        factory.name, f"The connection of the transport is lost: {error}."
+        factory.name, f"The connection of the transport is lost: {text_of(error)}."
     )
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -91,6 +93,22 @@ def test_what_is_said_of_an_exception_can_be_stored(name: str) -> None:
             assert "\0" not in text
             assert len(text.encode()) < 20_000
     assert described(error).startswith(name)
+
+
+@pytest.mark.parametrize("delay", [5, "soon", timedelta(-1), timedelta.max])
+def test_a_delay_that_no_message_can_wait_is_refused_where_it_is_raised(
+    delay: Any,
+) -> None:
+    with pytest.raises((TypeError, ValueError), match="RedeliverIn"):
+        RedeliverIn(delay)
+
+
+def test_what_is_called_need_not_be_a_function() -> None:
+    class Called:
+        def __call__(self, *_: object) -> None: ...
+
+    assert handler(partial(raise_odd)).name == "functools.partial"
+    assert handler(Called()).name.endswith("<locals>.Called")
 
 
 @JOINED_OR_NOT
