@@ -12,6 +12,7 @@ from broker.declarations.converters.recognizing import require_form, text_of
 from broker.declarations.documents import write
 from broker.errors.settings import WrongSettings
 
+WIDTH = 200  # characters of a comment in one line
 LARGEST_BYTES = 2**24  # of a file; what is made of it is far smaller
 FORMS: Mapping[str, Callable[[str], Converted]] = {
     "rabbitmq": rabbitmq.convert,
@@ -47,7 +48,14 @@ def in_toml(found: Converted, form: str, *, source: str) -> str:
     comments = found.comments
     if comments:
         head += "\nWhat has no equal here:"
-    return write(found.declarations, notes=[head, *(f"- {one}" for one in comments)])
+    return write(found.declarations, notes=[head, *map(laid_out, comments)])
+
+
+def laid_out(comment: str) -> str:
+    """A comment with each of its places in a line, where they are long together."""
+    if len(comment) > WIDTH:
+        comment = comment.replace("; line ", ";\n  line ")
+    return f"- {comment}"
 
 
 def convert(form: str, content: bytes, *, source: str) -> str:

@@ -50,7 +50,8 @@ def convert_rights(group: Element, syntax: Syntax, found: Converted) -> None:
         if one.name == "security-setting-plugin":
             found.parts.name(PLUGIN, one.path)
     if len(settings) > 1:
-        found.parts.name(ALL_COUNT, *(one.path for one in settings))
+        matches = [one.at("match") for one in settings if "match" in one.attributes]
+        found.parts.name(ALL_COUNT, *matches)
 
 
 def convert_setting(

@@ -197,7 +197,7 @@ def test_what_is_made_is_in_the_file_and_nothing_else() -> None:
         "Set BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S = 5.0 ",
         '<divert> name="audit", address (orders), forwarding-address (audit)',
         '<bridge> name="out", queue-name (orders)',
-        '<sender> address-match="out.#"; ',
+        '<sender> address-match="out.#";',
         "There is no header AMQSize here.",
         '<include> href="rights.xml": A file is included here',
         '[authorities."group:cn=shop"]',
