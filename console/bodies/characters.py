@@ -6,34 +6,51 @@ import codecs
 import re
 from dataclasses import replace
 
-from broker.formats.text import CHARSET, is_textual
+from broker.formats.text import CHARSET, codec_of, is_textual
 from console.bodies.unwrap import Opened
 
+SAYS_ENCODING = ("<?xml", "MSH", "BHS", "FHS")  # XML, and HL7
 NO_CHARACTERS = ("idna", "punycode", "raw", "undefined", "unicode")
 
 
 def in_unicode(body: Opened) -> Opened:
     """The content in UTF-8, if IBM MQ's descriptor or headers name another character
-    set, and its type names none.
+    set, and its type names none that fits.
 
     Raises:
-        ValueError: it is no text in that character set, or nobody here knows this.
+        ValueError: it is declared as text, and is none in that character set, or nobody
+            here knows this.
     """
     head, coding = body.head, body.coding
-    if coding is None or CHARSET.search(body.content_type):
+    if coding is None or fits_its_type(body):
         return body
     is_declared = is_textual(body.content_type, coding)
     try:
+        if coding.codec == "utf-8":
+            return body
         text = coding.beginning(head, is_whole=body.is_kept)
     except ValueError:
-        if is_declared or not is_text(head):
+        if is_declared:
             raise
         return body
     if not is_declared and not is_legible(text):
         return body
-    # The mark tells a parser that the encoding in an XML declaration is not true here.
-    mark = codecs.BOM_UTF8 if text.startswith("<?xml") else b""
-    return replace(body, head=mark + text.encode(errors="replace"))
+    # The mark tells viewers that what the text itself says of its encoding is not true.
+    mark = codecs.BOM_UTF8 if text.lstrip("\x0b").startswith(SAYS_ENCODING) else b""
+    head = mark + text.encode(errors="replace")
+    return replace(body, head=head, content_type=body.content_type.partition(";")[0])
+
+
+def fits_its_type(body: Opened) -> bool:
+    """Whether the type names a character set that the content is in."""
+    if not CHARSET.search(body.content_type):
+        return False
+    try:
+        codec = codec_of(body.content_type)
+        codecs.getincrementaldecoder(codec)().decode(body.head, body.is_kept)
+    except ValueError:
+        return False
+    return True
 
 
 def is_legible(text: str) -> bool:
@@ -54,13 +71,16 @@ def in_utf8(body: bytes, content_type: str) -> bytes:
     """A body converted to UTF-8 from the character set of its type.
 
     Raises:
-        LookupError: unknown, or a codec that does not decode characters and
-            takes unbounded time.
+        LookupError: a codec that does not decode characters and takes unbounded time.
+        ValueError: unknown, or the body is not in it.
     """
     named = re.search(r";\s*charset=\"?([\w.:-]+)", content_type, re.ASCII | re.I)
     if named is None:
         return body
-    known = codecs.lookup(named[1])
-    if known.name.startswith(NO_CHARACTERS):
+    try:
+        known = codecs.lookup(named[1]).name
+    except LookupError:
+        known = codec_of(content_type)
+    if known.startswith(NO_CHARACTERS):
         raise LookupError(f"{named[1]} is no character set")
-    return body.decode(known.name).encode()
+    return body.decode(known).encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 
 LINE_ENDS = re.compile("\r\n|\r|\n")
@@ -76,7 +77,10 @@ def named_segments(body: bytes) -> str:
 
 
 def character_set(body: bytes) -> str:
-    """The ISO 8859 character set named by MSH-18; otherwise UTF-8."""
+    """The ISO 8859 character set named by MSH-18; otherwise UTF-8, also if a mark says
+    so."""
+    if body.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
     first = re.split(b"[\r\n]", body.lstrip(b"\x0b"), maxsplit=1)[0]
     fields = first.split(first[3:4] or b"|")
     named = fields[CHARACTER_SET] if len(fields) > CHARACTER_SET else b""

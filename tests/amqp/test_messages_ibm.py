@@ -262,3 +262,23 @@ def test_columns_are_no_annotations() -> None:
 
     assert split(sent(message)).annotations == b""
     assert COLUMNS.isdisjoint(message.descriptor or {})
+
+
+@pytest.mark.parametrize(
+    ("name", "ccsid"),
+    [
+        ("Cp1047", 1047),
+        ("IBM037", 37),
+        ("windows-1252", 1252),
+        ("ISO-8859-15", 923),
+        ("Shift_JIS", None),
+        ("klingon", None),
+    ],
+)
+def test_a_character_set_has_a_name_of_java(name: str, ccsid: int | None) -> None:
+    payload = application({"JMS_IBM_Character_Set": name}) + data()
+    if ccsid is None:
+        with pytest.raises(AmqpError, match="no known character set"):
+            came(payload)
+    else:
+        assert came(payload).descriptor == {"coded_char_set_id": ccsid}

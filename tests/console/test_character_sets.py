@@ -206,6 +206,32 @@ def test_an_unknown_character_set_is_a_dump_with_a_sentence(
         _ = Received(delivery).text
 
 
+def test_a_character_set_of_the_type_that_does_not_fit_gives_way(
+    orders: Queue, omar: Client
+) -> None:
+    fields = sent_in(500, content_type="text/plain; charset=utf-8")
+    named = {"body": encoded(TEXT, 1047), "content_type": "text/plain; charset=IBM1047"}
+
+    for one in (fields, named):
+        message_id = put("orders", **one).message_id
+        assert TEXT in words(page(omar, message_id))
+        assert omar.get(f"{ROOT}/messages/{message_id}").json()["body"] == TEXT
+    for delivery in UnitOfWork().get("orders", 2):
+        assert Received(delivery).text == TEXT
+
+
+def test_hl7_of_a_mainframe_is_in_the_set_of_its_message(
+    orders: Queue, omar: Client
+) -> None:
+    hl7 = f"MSH|^~\\&|A|B|C|D|1||ADT^A01|1|P|2.5||||||8859/1\rPID|1||7||{TEXT}"
+    fields = sent_in(1047, hl7, content_type="application/hl7-v2")
+
+    said = words(page(omar, put("orders", **fields).message_id))
+
+    assert "HL7 v2" in said
+    assert TEXT in said
+
+
 def test_xml_and_json_of_a_mainframe_are_laid_out(orders: Queue, omar: Client) -> None:
     xml = '<?xml version="1.0" encoding="IBM-1047"?><a><b>Größe</b></a>'
     kinds = [("application/json", JSON_TEXT), ("text/xml", xml)]

@@ -8,13 +8,16 @@ as ``JMS_IBM_MsgType`` and ``JMS_IBM_MQMD_ApplIdentityData``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from broker.amqp.protocol.conditions import INVALID_FIELD, AmqpError
 from broker.amqp.protocol.types.types import Int, Symbol
 from broker.errors.mq_codes import Ccsid, MsgFlags
+from broker.formats.mq import ccsids
 from broker.formats.mq.descriptor import NAMES, OCTETS, TEXTS, legible
 from broker.formats.mq.jms_properties import JMS, LAST_IN_GROUP, MQMD, PLAIN, REPORTS
+from broker.formats.text import OF_IBM
 from broker.queueing.get import Delivery
 
 PREFIX = "x-opt-ibm-"
@@ -114,9 +117,14 @@ def character_set(name: str, value: str) -> int:
     """The CCSID of a character set: by its name in Java, or a number as text."""
     if value.isascii() and value.isdigit() and len(value) < 10:
         return int(value)
-    if (number := CHARACTERS.get(value.upper())) is None:
-        raise refused(name, "is no known character set; give its number")
-    return int(number)
+    if (number := CHARACTERS.get(value.upper())) is not None:
+        return int(number)
+    if of_ibm := OF_IBM.fullmatch(value):
+        return int(of_ibm[1])
+    with suppress(LookupError):
+        if (found := ccsids.ccsid_of(value)) is not None:
+            return found
+    raise refused(name, "is no known character set; give its number")
 
 
 def refused(name: str, why: str) -> AmqpError:

@@ -186,8 +186,11 @@ class Message:
                 raise ValueError(f"The body is no text: {error}.") from error
         try:
             return self.body.decode(charset_of(self.content_type))
-        except LookupError as error:
-            raise ValueError(f"The character set is unknown: {error}.") from error
+        except LookupError:
+            try:
+                return text.read(self.body, self.content_type, None)
+            except ValueError as error:
+                raise ValueError(f"The character set is unknown: {error}.") from error
 
     def body_as(self, kind: type[Body]) -> Body:
         """The body as ``bytes``, as ``str``, or as a type of its JSON value.
