@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from broker.bridges.books import Counts
+from broker.formats.selectors.documents import made_prefix
 from broker.models import Queue
 from broker.queueing import processes
 from broker.queueing.get import HIGHEST, HIGHS, LOWEST, NEW, PRIORITIES
@@ -232,6 +233,7 @@ def common_of(queue: Queue) -> dict[str, Any]:
         "origin_queue": None,
         "only_queue": None,
         "path": "(1 == 1)",
+        "made_prefix": made_prefix(),
         "scan": 100,
         "reason": None,
         "why": "",
