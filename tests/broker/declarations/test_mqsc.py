@@ -33,6 +33,13 @@ DELETE CHANNEL(C)"""
     assert "line 7, DELETE TOPIC(T): delete the address of its string" in named(script)
 
 
+def test_the_destination_of_a_subscription_is_there_though_it_was_deleted() -> None:
+    script = "DELETE QLOCAL(X)\nDEFINE SUB(S) TOPICSTR('news') DEST(X)"
+
+    assert made(script) == {"queue X": {"address": "news", "routing_type": "multicast"}}
+    assert "line 1, DELETE QLOCAL(X): it is defined again" in named(script)
+
+
 def test_what_is_defined_again_after_its_delete_is_there() -> None:
     script = "DELETE QLOCAL(X)\nDEFINE QLOCAL(X) MAXDEPTH(7)"
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from django.db import transaction
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker.declarations import apply, plan
 from broker.declarations import read as read_document
-from broker.declarations.converters import in_toml
+from broker.declarations.converters import convert, in_toml
 from tests.broker.declarations.scripts import DEFAULTS, converted, made, named
 
 HEAD = """***************************************************************************
@@ -178,16 +180,19 @@ heads = st.tuples(
 commands = st.lists(st.tuples(heads, st.dictionaries(words, values)), min_size=1)
 
 
+def written(script: list[tuple[tuple[str, str, str], dict[str, str | None]]]) -> str:
+    return "\n".join(
+        f"{verb} {kind}({name}) "
+        + " ".join(k if v is None else f"{k}({v})" for k, v in keywords.items())
+        for (verb, kind, name), keywords in script
+    )
+
+
 @given(commands)
 def test_every_keyword_is_counted_and_nothing_is_made_of_other_names(
     script: list[tuple[tuple[str, str, str], dict[str, str | None]]],
 ) -> None:
-    lines = [
-        f"{verb} {kind}({name}) "
-        + " ".join(k if v is None else f"{k}({v})" for k, v in keywords.items())
-        for (verb, kind, name), keywords in script
-    ]
-    text = "\n".join(lines)
+    text = written(script)
 
     objects, _, found = converted(text)
 
@@ -196,3 +201,20 @@ def test_every_keyword_is_counted_and_nothing_is_made_of_other_names(
         string = name.partition(" ")[2]
         assert all(one.upper() in text.upper() for one in string.split("/"))
     assert read_document(in_toml(found, "mqsc", source="file"))
+
+
+@pytest.mark.django_db
+@settings(max_examples=20)
+@given(commands)
+def test_what_is_made_can_be_applied_and_changes_nothing_then(
+    script: list[tuple[tuple[str, str, str], dict[str, str | None]]],
+) -> None:
+    text = convert("mqsc", written(script).encode(), source="file")
+    declared, _ = read_document(text)
+
+    with transaction.atomic():
+        apply(plan(declared))
+        again = plan(declared).changes
+        transaction.set_rollback(True)
+
+    assert again == []

@@ -77,6 +77,9 @@ def delete(found: Converted, command: Command) -> None:
     if kind is None:
         found.parts.name(words.delete_by_hand(command.kind), (command.number,))
         return
+    if (kind, key) in found.objects:  # a subscription has it as its destination
+        found.parts.name(words.DEFINED_AGAIN, (command.number,))
+        return
     found.parts.take(command.head)
     if "PURGE" in command.keywords:
         found.parts.take(command.path("PURGE"))

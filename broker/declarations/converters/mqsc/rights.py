@@ -47,7 +47,7 @@ def note(found: Converted, command: Command) -> None:
         parts.name(TOPICS, whole, *command.having("PROFILE"))
     elif command.value("OBJTYPE") != "QUEUE":
         parts.name(CONNECTING, whole)
-    elif is_of_the_manager(profile):
+    elif is_of_the_manager("QLOCAL", profile):
         parts.name(OF_THE_MANAGER, whole, *command.having("PROFILE"))
     elif not pattern_of(profile):
         parts.name(GENERIC, whole, *command.having("PROFILE"))

@@ -126,7 +126,7 @@ def define(script: Script, command: Command) -> None:
     before = script.objects.get(key)
     if DEFAULT_OBJECTS.get(name) == kind:
         change_default(script, command, {}, own)
-    elif is_of_the_manager(name):
+    elif is_of_the_manager(kind, name):
         script.parts.name(words.OF_THE_MANAGER, (command.number,))
     elif before and (before.kind != kind or "REPLACE" not in command.keywords):
         script.parts.name(words.defined_before(before.kind), (command.number,))
@@ -175,8 +175,9 @@ def set_aside(script: Script, command: Command) -> None:
     script.parts.default(*map(command.path, words_of_it))
 
 
-def is_of_the_manager(name: str) -> bool:
-    return name.startswith("SYSTEM.") and name not in ALSO_HERE
+def is_of_the_manager(kind: str, name: str) -> bool:
+    """Whether an object is one of the queue manager's own, and not here as well."""
+    return name.startswith("SYSTEM.") and ALSO_HERE.get(name) != kind
 
 
 def alter(script: Script, command: Command) -> None:
@@ -189,7 +190,7 @@ def alter(script: Script, command: Command) -> None:
         one.attributes |= script.attributes(command)
         one.sources.append(command.head)
         set_aside(script, command)
-    elif is_of_the_manager(name):
+    elif is_of_the_manager(kind, name):
         script.parts.name(words.OF_THE_MANAGER, (command.number,))
     elif {(SPACES[kind], name)} & (script.objects.keys() | script.deleted.keys()):
         script.parts.name(words.not_there(kind), (command.number,))
@@ -200,7 +201,7 @@ def alter(script: Script, command: Command) -> None:
 def delete(script: Script, command: Command) -> None:
     key = (SPACES[command.kind], command.name)
     before = script.objects.get(key)
-    if is_of_the_manager(command.name):
+    if is_of_the_manager(command.kind, command.name):
         script.parts.name(words.OF_THE_MANAGER, (command.number,))
     elif before is not None and before.kind != command.kind:
         script.parts.name(words.not_there(command.kind), (command.number,))
