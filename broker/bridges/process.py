@@ -224,7 +224,7 @@ def take_back(link: Link, owner_id: int) -> None:
     ours = UnitOfWork.objects.filter(owner_id=owner_id, xid=None).values("id")
     for uow in set(Claim.objects.filter(uow__in=ours).values_list("uow", flat=True)):
         with suppressed():
-            settle.end_lost(uow, LEFT)
+            settle.end_lost(uow, LEFT, at_once=True)
 
 
 @contextmanager

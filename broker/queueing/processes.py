@@ -30,7 +30,12 @@ from django.db import connection
 from django.db.backends.base.base import NO_DB_ALIAS
 
 from broker.errors import PoolerHasLocks
-from broker.models import ClientConnection, ClientEndpoint, ConnectionConsumer
+from broker.models import (
+    ClientConnection,
+    ClientEndpoint,
+    ConnectionConsumer,
+    UnitOfWork,
+)
 from broker.models import Owner as OwnerRow
 from broker.sql.fencing import OWNERS
 
@@ -251,6 +256,13 @@ def is_pooled(session: psycopg.Connection) -> bool:
 def close(owner: Owner | None) -> None:
     if owner is not None and owner.pid == os.getpid():
         owner.session.close()
+
+
+def units_of(owner_ids: Sequence[int], kind: str) -> set[int]:
+    """The units of work of those owners that are of a kind."""
+    owners = OwnerRow.objects.filter(pk__in=owner_ids, kind=kind).values("pk")
+    found = UnitOfWork.objects.filter(owner_id__in=owners)
+    return set(found.values_list("pk", flat=True))
 
 
 def forget(owner_ids: Sequence[int]) -> None:

@@ -237,6 +237,7 @@ def end_lost(
     error: str,
     *,
     first: int | None = None,
+    at_once: bool = False,
     actor: str = "",
     now: datetime | None = None,
 ) -> None:
@@ -249,8 +250,9 @@ def end_lost(
     Args:
         uow: the unit of work.
         error: the error text, for the operator.
-        first: id of the message that was delivered first, for queues that count the
-            oldest. If it is None or not held, the lowest id is used.
+        first: the message delivered first, for queues that count the oldest; by
+            default the lowest id.
+        at_once: without a redelivery delay.
         actor: name that the journal records.
         now: the current time; the database's clock when not given.
     """
@@ -258,7 +260,7 @@ def end_lost(
     counted, spared = parted(held, first)
     record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, now=now)
     if counted:
-        settle_as(BackOut(error), counted, record)
+        settle_as(BackOut(error, at_once=at_once), counted, record)
     settle_as(Release(why=error), spared, record)
 
 
@@ -324,14 +326,14 @@ def back_out_overdue(*, limit: int, now: datetime | None = None) -> int:
     """
     with short_transaction():
         dead = sql.fetch("dead_owners", int, lock_class=processes.LOCK_CLASS)
-        overdue = sql.fetch(
-            "overdue", id_and_reason, dead_owners=dead, limit=limit, now=now
-        )
+        asked = {"dead_owners": dead, "limit": limit, "now": now}
+        overdue = sql.run("overdue", asked)
+        ordered = processes.units_of(dead, "bridge")  # links keep the order
         for uow, is_late in overdue:
             if is_late:
                 end_if_held(uow, BackOut(OVERDUE), now=now)
             else:
-                end_lost(uow, DIED, now=now)
+                end_lost(uow, DIED, at_once=uow in ordered, now=now)
         if len(overdue) < limit:
             processes.forget(dead)
     return len(overdue)
@@ -343,7 +345,3 @@ def is_any_overdue() -> bool:
     if dead:
         return True
     return bool(sql.run("overdue", {"dead_owners": [], "limit": 1, "now": None}))
-
-
-def id_and_reason(uow: int, is_late: bool) -> tuple[int, bool]:  # noqa: FBT001
-    return uow, is_late

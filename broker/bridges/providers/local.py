@@ -29,7 +29,7 @@ from broker.queueing import delayed, journal, notifications
 from broker.queueing.put import CHUNK, NewMessage, put_as_given, put_to
 from broker.queueing.store import Receipt
 from broker.settlement import settle
-from broker.settlement.outcomes import Release
+from broker.settlement.outcomes import BackOut, Release
 from broker.transactions.scope import UnitOfWork
 
 UNTAKEN = "No queue of the address {} takes the message. Give it one under Settings."
@@ -151,9 +151,10 @@ def give_back(work: UnitOfWork) -> None:
 
 def back_out(work: UnitOfWork, error: str) -> None:
     """Back out a unit of work; the backouts count for the source queue's backout
-    threshold."""
+    threshold. The messages return to their places at once, whatever redelivery delay
+    the queue has: later ones would overtake them, and the link itself waits."""
     try:
-        work.back_out(error, by_system=True)
+        work.back_out(BackOut(error, at_once=True), by_system=True)
     except LockLost:
         return  # the unit of work was backed out before
 

@@ -30,6 +30,7 @@ from broker.errors.bridges import Hold, SendRefused
 from broker.errors.units_of_work import BackedOut, NoSuchXid
 from broker.models import Branch
 from broker.queueing.store import NewMessage, Receipt
+from broker.settlement.outcomes import BackOut
 from broker.sql import database_now
 from broker.transactions import prepared
 from broker.transactions.scope import UnitOfWork
@@ -183,7 +184,7 @@ def break_promise(xid: str, why: str, *, counted: bool) -> None:
     """
     try:
         if counted:
-            prepared.back_out_prepared(xid, error=why)
+            prepared.back_out_prepared(xid, error=BackOut(why, at_once=True))
         else:
             prepared.release_prepared(xid)
     except NoSuchXid:
