@@ -127,7 +127,7 @@ def test_what_is_wrong_is_told_and_not_saved(ada: Client) -> None:
     assert answer.json()["code"] == "wrong-bridge"
     what = [one["what"] for one in answer.json()["errors"]]
     assert "has no transactions." in what[0]
-    assert what[1].startswith("The selector is wrong at character 1")
+    assert what[1].startswith("Link 'out': The selector is wrong at character 1")
     assert Link.objects.get().target_factory.name == "to"
 
 

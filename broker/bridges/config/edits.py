@@ -41,7 +41,7 @@ def save(part: Part, *, password: str | None = None) -> None:
     lock(part)
     if isinstance(part, ConnectionFactory) and password is not None:
         part.secret = secrets.encrypt(password)
-    found = [one.sentence for one in faults_of(part)]
+    found = [f"{noun(part)}: {one.sentence}" for one in faults_of(part)]
     if not found:
         found = [*taken(part), *consequences(part)]
     if found:
@@ -117,7 +117,8 @@ def of_link(link: Link) -> Iterator[str]:
 
 
 def of_dead_queue(queue: DeadMessageQueue) -> Iterator[str]:
-    yield from (one.sentence for one in feeding(queue, links_of(queue.bridge)))
+    found = feeding(queue, links_of(queue.bridge))
+    yield from (f"{noun(queue)}: {one.sentence}" for one in found)
 
 
 CONSEQUENCES: dict[type, Callable[..., Iterator[str]]] = {
