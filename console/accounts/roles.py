@@ -21,6 +21,7 @@ from django.apps import apps as applications
 from django.apps.registry import Apps
 from django.conf import settings
 from django.contrib.auth.management import create_permissions
+from django.db import router
 from django.db.migrations import AddField, CreateModel, Migration
 from django.db.migrations.operations.base import Operation
 from django.db.models import Q
@@ -124,6 +125,8 @@ def grant(
         permissions = apps.get_model("auth", "Permission").objects.using(using)
     except LookupError:  # the migrations have not reached these models yet
         return
+    if not router.allow_migrate_model(using, groups.model):  # another database has them
+        return
     create_permissions(app_config, 0, using=using, apps=apps, **rest)
     for name, role in ROLES.items():
         wanted = Q(pk__in=[])
@@ -156,6 +159,8 @@ def authorize(
     try:
         rows = apps.get_model("broker", "Authority").objects.using(using)
     except LookupError:  # a later migration creates the table of authorities
+        return
+    if not router.allow_migrate_model(using, rows.model):
         return
     columns = {one.name for one in rows.model._meta.get_fields()}
     granted = {authorities.FIELDS[one] for one in role} & columns

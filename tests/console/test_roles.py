@@ -15,6 +15,8 @@ from django.core.management.sql import emit_post_migrate_signal
 from django.db import models
 from django.db.migrations import AddField, CreateModel, Migration
 from django.db.migrations.operations.base import Operation
+from django.test import override_settings
+from django_celery_beat.models import PeriodicTask
 
 from broker.models import Authority
 from broker.security import authorities
@@ -44,6 +46,24 @@ def migrated(*operations: Operation, undone: bool = False) -> None:
         apps=apps,
         plan=[(migration, undone)],
     )
+
+
+class Elsewhere:
+    """A router of a project whose default database has none of these applications."""
+
+    def allow_migrate(self, *_: object, **__: object) -> bool:
+        return False
+
+
+@override_settings(DATABASE_ROUTERS=[Elsewhere()])
+def test_a_database_that_is_to_have_no_groups_gets_none_nor_schedules() -> None:
+    Group.objects.all().delete()
+    PeriodicTask.objects.all().delete()
+
+    migrated()
+
+    assert not Group.objects.exists()
+    assert not PeriodicTask.objects.exists()
 
 
 @pytest.mark.spec("POISON-12")
