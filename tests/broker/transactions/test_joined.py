@@ -17,7 +17,7 @@ from broker.queueing.browse import browse
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import unit_of_work
 from tests.broker.elsewhere import Elsewhere
-from tests.make import make_messages, make_queue
+from tests.make import NOON, make_messages, make_queue, minutes
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
@@ -114,6 +114,20 @@ def test_an_entry_that_is_got_after_rows_were_written_is_got_with_them(
 
     assert not User.objects.exists()
     assert [one.backout_count for one in Ready.objects.all()] == [1, 1]
+    assert fsck.violations() == []
+
+
+def test_one_that_was_delayed_and_is_got_after_rows_were_written_is_counted(
+    orders: Queue,
+) -> None:
+    put("orders", deliver_at=NOON + minutes(1))
+    later = NOON + minutes(2)
+    with pytest.raises(RuntimeError), unit_of_work(join=True, now=later) as work:
+        User.objects.create(username="customer")
+        assert len(work.get("orders")) == 1
+        raise RuntimeError
+
+    assert [one.backout_count for one in Ready.objects.all()] == [1]
     assert fsck.violations() == []
 
 
