@@ -13,6 +13,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from typing import Any
+
+from broker.formats.stack_trace import stack_trace
 
 Id = int | str | None
 
@@ -64,3 +67,11 @@ class JsonFormatter(logging.Formatter):
         if record.stack_info:
             line["stack"] = self.formatStack(record.stack_info)
         return json.dumps(line, ensure_ascii=False, default=str)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802  # as logging calls it
+        """As usual; the line is not lost if the exception fails when it is looked
+        at."""
+        try:
+            return super().formatException(ei)
+        except BaseException:  # noqa: BLE001  # of foreign code
+            return stack_trace(ei[1])

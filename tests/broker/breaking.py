@@ -7,7 +7,11 @@ from contextlib import suppress
 
 from django.db import DatabaseError, connection, transaction
 
-from broker.models import Address
+
+def write(name: str) -> None:
+    from broker.models import Address  # noqa: PLC0415  # Celery loads Django later
+
+    Address.objects.create(name=name)
 
 
 def run(statement: str) -> None:
@@ -26,17 +30,17 @@ def terminate_in_silence() -> None:
 
 def leave_autocommit_off() -> None:
     connection.set_autocommit(False)
-    Address.objects.create(name="leave autocommit off")
+    write("leave autocommit off")
 
 
 def leave_a_block_open() -> None:
     transaction.atomic().__enter__()
-    Address.objects.create(name="leave a block open")
+    write("leave a block open")
 
 
 def begin() -> None:
     run("BEGIN")
-    Address.objects.create(name="begin")
+    write("begin")
 
 
 def close_in_a_block() -> None:

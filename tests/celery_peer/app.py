@@ -11,9 +11,11 @@ from typing import Any
 from celery import Celery, Task
 from celery.exceptions import Reject
 
+from tests.broker.breaking import BROKEN, SET
 from tests.broker.odd_exceptions import MAKERS
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+WAYS = BROKEN | SET
 BROKER = os.environ.get("PEER_BROKER", "backout://")
 app = Celery("peer", broker=BROKER, set_as_current=False)
 app.conf.update(
@@ -47,6 +49,12 @@ def odd(name: str) -> None:
 @app.task(name="peer.odd_late", acks_late=True)
 def odd_late(name: str) -> None:
     raise MAKERS[name]()
+
+
+@app.task(name="peer.break_session", acks_late=True)
+def break_session(way: str) -> None:
+    WAYS[way]()
+    raise ValueError(way)
 
 
 @app.task(name="peer.slow", time_limit=1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
@@ -26,6 +27,7 @@ from broker.queueing.put import put_as_given
 from broker.queueing.store import NewMessage
 from broker.settlement.outcomes import Reject
 from broker.settlement.settle import end_ready
+from broker.transactions.session import Lent
 
 HAS_CELERY = "celery" in sys.modules or find_spec("celery") is not None
 if HAS_CELERY:
@@ -36,6 +38,7 @@ if HAS_CELERY:
 
 logger = logging.getLogger(__name__)
 
+LENT = threading.local()  # sessions of the tasks that run in this thread, by id
 UNKNOWN = "The task failed; why could not be read."
 NOT_NOTED = "A task of the type %s failed; why could not be read: %s"
 
@@ -155,5 +158,22 @@ def dead_letter(delivery: Delivery, failure: Reject) -> None:
         end_ready(queue_id, [receipt.message_id], failure)
 
 
+def lend_session(task_id: str = "", task: Any = None, **_: Any) -> None:
+    """Receive Celery's signal ``task_prerun``. The session of an eager task is its
+    caller's."""
+    if not task.request.is_eager:
+        vars(LENT)[task_id] = Lent.now()
+
+
+def take_session_back(task_id: str = "", state: str | None = None, **_: Any) -> None:
+    """Receive Celery's signal ``task_postrun``. In a pool without processes, the worker
+    goes on with the session of the task."""
+    lent = vars(LENT).pop(task_id, None)
+    if lent is not None:
+        (lent.take_back if state == "SUCCESS" else lent.drop)()
+
+
 if HAS_CELERY:
+    signals.task_prerun.connect(lend_session, dispatch_uid="backout")
+    signals.task_postrun.connect(take_session_back, dispatch_uid="backout")
     signals.task_received.connect(watch, dispatch_uid="backout")

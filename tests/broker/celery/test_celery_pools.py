@@ -13,6 +13,7 @@ from celery.exceptions import TaskError
 
 from broker.models import AddressSetting, DeadLetter, Message, Owner
 from broker.settlement import settle
+from tests.broker.breaking import BROKEN
 from tests.broker.celery.conftest import WITHIN_S, worker
 from tests.celery_peer import app as peer
 from tests.console.until import until
@@ -25,7 +26,8 @@ def test_a_pool_without_processes_runs_tasks_and_keeps_failures(
     pool: str, tmp_path: Path
 ) -> None:
     queue = f"--queues={pool}"
-    process = worker(tmp_path / "log", f"--pool={pool}", queue, "--concurrency=2")
+    options = f"--pool={pool}", queue, "--concurrency=2", "-E"
+    process = worker(tmp_path / "log", *options)
     try:
         result = peer.add.apply_async([2, 3], queue=pool)
         assert result.get(timeout=WITHIN_S) == 5
@@ -33,6 +35,14 @@ def test_a_pool_without_processes_runs_tasks_and_keeps_failures(
         with pytest.raises(ValueError, match="oh"):
             failed.get(timeout=WITHIN_S)
         until(lambda: letters(failed.id) == ["ValueError: oh"])
+        ways = [
+            peer.break_session.apply_async([way], queue=pool).id
+            for way in (*BROKEN, "search_path", "statement_timeout")
+        ]
+        for each in ways:
+            until(lambda each=each: letters(each))  # type: ignore[misc]
+        assert peer.add.apply_async([2, 3], queue=pool).get(timeout=WITHIN_S) == 5
+        assert peer.app.control.ping(timeout=WITHIN_S, limit=1)
         for name in ("NoText", "TextHasNul", "NotPickled"):
             odd = peer.odd_late.apply_async([name], queue=pool).id
             until(lambda odd=odd: letters(odd))  # type: ignore[misc]

@@ -5,6 +5,8 @@ Each test gives every odd exception to one way in, a message for each.
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
@@ -22,6 +24,7 @@ from broker.formats.exceptions import described
 from broker.formats.stack_trace import stack_trace
 from broker.models import Delayed, Event, Kind
 from broker.monitoring import fsck
+from broker.monitoring.logs import JsonFormatter
 from broker.queueing.get import Delivery
 from broker.queueing.put import put
 from broker.settlement.outcomes import failure
@@ -170,3 +173,11 @@ def test_a_transformer_may_raise_anything(monkeypatch: pytest.MonkeyPatch) -> No
 
     for name, why in zip(MAKERS, failures, strict=True):
         assert why.startswith(name)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_line_of_the_log_may_have_any_exception(name: str) -> None:
+    error = MAKERS[name]()
+    about = (type(error), error, None)
+    line = logging.LogRecord("x", logging.ERROR, "x.py", 1, "failed", (), about)
+    assert json.loads(JsonFormatter().format(line))["event"] == "failed"
