@@ -3,16 +3,19 @@ finds that it has lost what it held."""
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 from django.utils import timezone
 
 from broker import operations
+from broker.alerts import evaluation
 from broker.amqp.clients import registry_rows
 from broker.housekeeping.housekeeper import Housekeeper
 from broker.models import (
@@ -35,6 +38,7 @@ from tests.broker.elsewhere import process, said, tell
 from tests.console.until import until
 from tests.make import make_queue, make_recurring
 
+TREE = Path(__file__).resolve().parents[2]
 LONGEST_S = 5.0
 FROZEN_AT_COMMIT = """
 import signal, time
@@ -92,6 +96,7 @@ def works() -> dict[str, Work]:
     lost_id = lost.id
     UnitOfWork.objects.filter(pk=lost_id).update(deadline=ended)
     samples.memory().delete(publisher.PUBLISHED)
+    evaluated: list[bool] = []
     return {
         "recurring": Work(
             "from broker.operations import recurring; recurring.put_due(limit=1)",
@@ -118,6 +123,11 @@ def works() -> dict[str, Work]:
             "from broker.settlement import settle; settle.back_out_overdue(limit=5)",
             lambda: settle.back_out_overdue(limit=5),
             lambda: not UnitOfWork.objects.filter(pk=lost_id).exists(),
+        ),
+        "alerts": Work(
+            "from broker.alerts import evaluation; evaluation.evaluate()",
+            lambda: evaluated.append(evaluation.evaluate()),
+            lambda: any(evaluated),
         ),
         "pages": Work(
             "from dashboards.live import publisher; publisher.publish()",
@@ -212,3 +222,18 @@ def test_a_client_of_a_frozen_listener_is_taken_by_another_within_five_seconds(
         frozen.send_signal(signal.SIGCONT)
         tell(frozen)
         assert said(frozen) == "True"  # it is another owner when it wakes
+
+
+FENCES_ITSELF = "broker/bridges/process.py"  # it ends the sessions of the one before
+
+
+def test_whoever_leaves_work_to_others_does_its_own_in_a_short_transaction() -> None:
+    """Who skips the locks of a frozen process takes over nothing by itself."""
+    skips = re.compile(r"skip_locked=True|pg_try_advisory_xact")
+    found = [
+        str(path.relative_to(TREE))
+        for folder in ("broker", "dashboards", "console")
+        for path in sorted((TREE / folder).rglob("*.py"))
+        if skips.search(text := path.read_text()) and "short_transaction()" not in text
+    ]
+    assert found == [FENCES_ITSELF]

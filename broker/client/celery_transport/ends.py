@@ -18,13 +18,14 @@ from importlib.util import find_spec
 from typing import Any
 
 from django.db import Error as DatabaseError
-from django.db import connection, transaction
+from django.db import connection
 from kombu.utils.json import loads
 
 from broker.client.celery_transport.messages import REST, json_of
 from broker.formats.exceptions import described
 from broker.models import DeadLetter, Discarded, Message
 from broker.sql import database_now
+from broker.sql.fencing import short_transaction
 
 HAS_CELERY = "celery" in sys.modules or find_spec("celery") is not None
 if HAS_CELERY:
@@ -83,7 +84,7 @@ class Teller:
                 logger.exception("Ends of tasks could not be stored.")
         connection.close()
 
-    @transaction.atomic
+    @short_transaction()
     def look(self) -> None:
         """Tell what ended since the last look, unless another worker does."""
         with connection.cursor() as cursor:

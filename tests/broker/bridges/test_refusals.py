@@ -6,7 +6,9 @@ import pytest
 
 from broker.bridges import retries, standing
 from broker.bridges.retries import LONGEST_S, Retries, doubled_s
+from broker.errors import MessageTooLarge
 from broker.errors.bridges import Hold
+from broker.errors.queues import PutInhibited, QueueFull
 from broker.models import Link, LinkState, Queue
 from broker.queueing.put import put
 from console.bridge_pages.words import chip_of
@@ -94,3 +96,21 @@ def test_a_link_goes_on_when_its_target_accepts_again(
     bodies = [(one.body, one.backout_count) for one in taken("booked")]
     assert bodies == [(b"before", 0), (b"one", 0), (b"two", 0)]
     assert dead() == []
+
+
+@pytest.mark.spec("BRIDGE-10")
+@pytest.mark.parametrize(
+    ("text", "hold"),
+    [
+        (str(QueueFull("booked", 5)), Hold.FULL),
+        (str(PutInhibited("booked")), Hold.INHIBITED),
+        ("AMQ229102: Address booked is full. (amqp:resource-limit-exceeded)", "full"),
+        ("The provider rejected it: amqp:resource-limit-exceeded.", Hold.FULL),
+        ("Usage Manager Memory Limit reached. Stopping producer", Hold.FULL),
+        (str(MessageTooLarge(5, 3)), None),
+        ("The provider cannot accept the message now (released).", None),
+        ("A full stop is missing.", None),
+    ],
+)
+def test_what_providers_say_of_a_full_target(text: str, hold: Hold | None) -> None:
+    assert Hold.told(text) == hold
