@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -152,7 +153,8 @@ class Environment:
             *(self.python, "manage.py", "with_servers", "python", "-m", "pytest", "-q"),
             *("-p", "no:cacheprovider", "-m", CHOSEN, f"--junitxml={result}"),
         )
-        with (self.place / f"{suite}.log").open("wb") as log:
+        log_file = self.place / f"{suite}.log"
+        with log_file.open("wb") as log, suppress(subprocess.TimeoutExpired):
             subprocess.run(
                 [*command, *SUITES[suite]],
                 cwd=TREE,
@@ -168,7 +170,7 @@ class Environment:
 
 def figures(result: Path) -> str:
     if not result.exists():
-        return "did not begin"
+        return "did not end"
     (suite,) = ElementTree.parse(result).getroot().iter("testsuite")
     said = {name: int(suite.get(name, 0)) for name in ("failures", "errors", "skipped")}
     wrong = said["failures"] + said["errors"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -47,7 +48,7 @@ def repeat(  # noqa: PLR0913  # each is named where it is used
         TypeError: an argument is not JSON.
         ImproperlyConfigured: the task's backend is not this one.
     """
-    said = fields_of(task.using(run_after=None), args, dict(kwargs or {}))
+    said = fields_of(replace(task, run_after=None), args, dict(kwargs or {}))
     backend = task.get_backend()
     if not isinstance(backend, BackoutBackend):
         raise ImproperlyConfigured(

@@ -37,6 +37,12 @@ def test_a_periodic_task_runs_when_it_is_due() -> None:
     assert (result.status, result.return_value) == (TaskResultStatus.SUCCESSFUL, 5)
 
 
+def test_the_time_of_a_task_is_not_that_of_each_of_its_messages() -> None:
+    late = database_now() + timedelta(days=1)
+    one = repeat(tasks.noop.using(run_after=late), "nothing", every_s=60)
+    assert "run_after" not in one.properties
+
+
 def test_a_second_call_changes_only_what_is_other() -> None:
     first = repeat(tasks.noop, "nothing", crontab="0 6 * * *")
     assert first.next_at is not None
