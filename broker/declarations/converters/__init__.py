@@ -3,6 +3,7 @@ its beginning, one sentence for each."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from broker.declarations.advising import circles_in
@@ -54,7 +55,7 @@ def in_toml(found: Converted, form: str, *, source: str) -> str:
 def laid_out(comment: str) -> str:
     """A comment with each of its places in a line, where they are long together."""
     if len(comment) > WIDTH:
-        comment = comment.replace("; line ", ";\n  line ")
+        comment = re.sub(r"; (?=lines? \d)", ";\n  ", comment)
     return f"- {comment}"
 
 

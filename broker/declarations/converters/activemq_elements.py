@@ -243,7 +243,8 @@ SECTIONS: Mapping[str, NotHere] = dict([
         ["systemUsage", "memoryManager", "usageManager"],
     ),
     *rows(MANAGED, ["managementContext", "messageAuthorizationPolicy"]),
-    *rows(WHO, ["sslContext", "authorizationPlugin"]),
+    *rows("For TLS, set BROKER_AMQP_CERTIFICATE and BROKER_AMQP_KEY.", ["sslContext"]),
+    *rows(WHO, ["authorizationPlugin"]),
     *rows(PROCESS, [
         "shutdownHooks", "services", "brokerContext", "producerSystemUsage",
         "consumerSystemUsage", "taskRunnerFactory", "destinationFactory",
