@@ -66,7 +66,8 @@ def tell_syntax(root: Element, found: Converted) -> Syntax:
 def convert_settings(group: Element, syntax: Syntax, found: Converted) -> None:
     for one in settings_of(group, syntax):
         if one.setting is not None:
-            found.of(SETTING, one.match).update(defined(one.setting))
+            values = found.of(SETTING, one.match, source=one.taken[0])
+            values.update(defined(one.setting))
         found.parts.take(*one.taken)
         found.parts.default(*one.same)
         for element, why in one.left:

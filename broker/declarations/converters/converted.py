@@ -38,7 +38,7 @@ class Converted:
         default_factory=dict
     )
 
-    def of(self, kind: ObjectKind, *key: str, source: Path = ()) -> dict[str, Any]:
+    def of(self, kind: ObjectKind, *key: str, source: Path) -> dict[str, Any]:
         """The attributes of an object, to be set; it is there from now on.
 
         Args:
@@ -46,9 +46,8 @@ class Converted:
             key: its key.
             source: the part of the file that declares it, which is taken over.
         """
-        if source:
-            self.parts.take(source)
-            self.sources.setdefault((kind, key), source)
+        self.parts.take(source)
+        self.sources.setdefault((kind, key), source)
         return self.objects.setdefault((kind, key), {})
 
     def set(

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from broker.declarations.converters import FORMS, convert
+from broker.declarations.converters import FORMS, convert, read
 from broker.errors.settings import WrongSettings
 from tests.broker.bridges.config.jmsbridge_documents import DOCUMENT
 from tests.broker.declarations.test_converters import ARTEMIS, MQSC, RABBITMQ
@@ -27,6 +27,15 @@ STRANGERS = {
     "* only a comment\n": "It has no command of MQSC.",
     "[queues.orders]\nmax_depth = 5\n": "`backout apply`",
 }
+
+
+@pytest.mark.parametrize("form", OF_A_FORM)
+def test_all_that_is_made_has_its_place_in_the_file(form: str) -> None:
+    found = read(form, OF_A_FORM[form].encode())
+
+    assert found.declarations
+    assert all(one.where for one in found.declarations)
+    assert found.parts.counts.taken >= len(found.declarations)
 
 
 @pytest.mark.parametrize("form", FORMS)

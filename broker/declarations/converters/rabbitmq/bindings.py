@@ -70,7 +70,7 @@ def convert_bound(
     if selector and senders:
         selector = f"({selector}) OR {among(senders)}"
     if selector:
-        values = found.of(QUEUE, one.name)
+        values = found.objects[QUEUE, (one.name,)]
         found.select(values, selector, f"queue {one.name}")
 
 

@@ -93,7 +93,8 @@ def settle(
     found: Converted,
 ) -> None:
     """Set a field for which all queues of an address say the same."""
-    values = found.of(SETTING, address)
+    first = next(iter(endings.values()))[name]
+    values = found.of(SETTING, address, source=first.sources[0])
     for queue, each in endings.items():
         one = each[name]
         found.set(values, name, one.value, *one.sources)

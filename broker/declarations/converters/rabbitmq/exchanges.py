@@ -96,7 +96,7 @@ def convert_alternates(queues: RabbitQueues, found: Converted) -> None:
         same = settings.get("dead_letter_address") == to
         fits = same or not queues.of_address.get(name)
         if fits and can_be_set(name) and to != name:
-            values = found.of(SETTING, name)
+            values = found.of(SETTING, name, source=argument.sources[0])
             found.set(values, "dead_letter_address", to, *argument.sources)
             values["send_to_dla_on_no_route"] = True
         else:
