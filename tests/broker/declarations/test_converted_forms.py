@@ -9,12 +9,18 @@ import pytest
 from broker.declarations.converters import FORMS, convert, read
 from broker.errors.settings import WrongSettings
 from tests.broker.bridges.config.jmsbridge_documents import DOCUMENT
+from tests.broker.declarations.test_activemq import WHOLE as ACTIVEMQ
 from tests.broker.declarations.test_converters import ARTEMIS, MQSC, RABBITMQ
 
 POM = """<?xml version="1.0"?><!-- a build --><!DOCTYPE project>
 <project xmlns="http://maven.apache.org/POM/4.0.0"><name>shop</name></project>"""
 SETTINGS = '{"format": "backout-address-settings", "version": 1, "settings": []}'
-OF_A_FORM = {"rabbitmq": json.dumps(RABBITMQ), "artemis": ARTEMIS, "mqsc": MQSC}
+OF_A_FORM = {
+    "rabbitmq": json.dumps(RABBITMQ),
+    "artemis": ARTEMIS,
+    "activemq": ACTIVEMQ,
+    "mqsc": MQSC,
+}
 STRANGERS = {
     "": "It is empty.",
     " \n\t": "It is empty.",
@@ -27,6 +33,10 @@ STRANGERS = {
     "* only a comment\n": "It has no command of MQSC.",
     "[queues.orders]\nmax_depth = 5\n": "`backout apply`",
 }
+
+
+def test_there_is_a_file_of_each_form() -> None:
+    assert set(OF_A_FORM) == set(FORMS)
 
 
 @pytest.mark.parametrize("form", OF_A_FORM)
