@@ -116,9 +116,9 @@ def restart_ids(database: BaseDatabaseWrapper) -> None:
     sequences = [
         {"table": key.model._meta.db_table, "column": key.column} for key in keys if key
     ]
+    restart = database.ops.sequence_reset_by_name_sql(no_style(), sequences)
     with database.cursor() as cursor:
-        for one in database.ops.sequence_reset_by_name_sql(no_style(), sequences):
-            cursor.execute(one)
+        cursor.execute(" ".join(restart))
 
 
 def holds(database: BaseDatabaseWrapper, statement: str, *parameters: str) -> bool:
