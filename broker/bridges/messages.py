@@ -14,7 +14,7 @@ from typing import Any
 
 from broker.amqp.messages.bodies import TEXT
 from broker.amqp.messages.renaming import renamed
-from broker.formats.mq.coding import coding_in
+from broker.formats.mq.coding import coding_in, in_utf_8
 from broker.formats.text import CHARSET, is_textual, read
 from broker.queueing.get import Delivery
 from broker.queueing.store import REPAIRED, NewMessage
@@ -64,8 +64,7 @@ def in_unicode(message: NewMessage) -> NewMessage:
     """A copy whose text is UTF-8, for brokers that do not know the character sets of
     IBM MQ; the message itself if it is in none, or no text.
 
-    The descriptor no longer names a character set, nor the byte order of one. Headers
-    that stand before the text are not kept: they would describe it wrongly.
+    The last header of IBM MQ, or the descriptor, names UTF-8 then.
     """
     coding = coding_in(message)
     if coding is None or coding.offset or not is_textual(message.content_type, coding):
@@ -76,14 +75,18 @@ def in_unicode(message: NewMessage) -> NewMessage:
         body = read(message.body, message.content_type, coding).encode()
     except ValueError:
         return message
-    said = {**(message.descriptor or {}), "format": str(coding.chain.body.format)}
-    for name in ("coded_char_set_id", "encoding"):
-        said.pop(name, None)
+    descriptor, headers = in_utf_8(
+        message.descriptor, message.content_type, message.headers
+    )
     content_type = f"{message.content_type}; charset=utf-8"
     if not is_textual(message.content_type, None):
         content_type = TEXT
     return changed(
-        message, body=body, content_type=content_type, descriptor=said, headers=None
+        message,
+        body=body,
+        content_type=content_type,
+        descriptor=descriptor,
+        headers=headers,
     )
 
 

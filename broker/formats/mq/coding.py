@@ -5,12 +5,20 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from broker.errors.mq_codes import Format
+from broker.errors.mq_codes import Ccsid, Enc, Format
 from broker.formats.mq import ccsids
-from broker.formats.mq.chain import Chain, chain_of
+from broker.formats.mq.chain import (
+    Chain,
+    ChainLink,
+    Stored,
+    chain_of,
+    described,
+    first_part,
+    following,
+)
 
 
 class Described(Protocol):
@@ -106,3 +114,28 @@ def coding_in(message: Described) -> Coding | None:
     return coding_of(
         message.descriptor, message.content_type, message.headers, message.body
     )
+
+
+def in_utf_8(
+    descriptor: Mapping[str, Any] | None, content_type: str, headers: bytes | None
+) -> Stored:
+    """Descriptor and headers of a message whose text was converted to UTF-8: the last
+    header, or the descriptor, names its character set.
+
+    Args:
+        descriptor: its stored fields.
+        content_type: of the message.
+        headers: the headers, all apart from the body.
+    """
+    part = first_part(descriptor, content_type)
+    chain = chain_of(descriptor, content_type, headers)
+    if not chain.headers:
+        text = ChainLink(part.format, Enc.NORMAL, Ccsid.UTF_8)
+        return described(descriptor, text), headers
+    *before, last = chain.headers
+    for one in before:
+        part = following(one, part)
+    after = replace(last, encoding=Enc.NORMAL, coded_char_set_id=Ccsid.UTF_8)
+    kept = (headers or b"")[: chain.body_offset - last.size]
+    written = after.to_bytes(part.encoding, part.coded_char_set_id)
+    return dict(descriptor or {}), kept + written

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from broker.errors.mq_codes import Ccsid, Enc, Format
 from broker.formats.mq import ccsids
 from broker.formats.mq.chain import Header, read_chain
-from broker.formats.mq.coding import coding_of
+from broker.formats.mq.coding import coding_of, in_utf_8
 from broker.formats.mq.folders import Element, Folder
 from broker.formats.mq.layouts import LAYOUTS, Layout, PlainHeader
 from broker.formats.mq.mqdlh import DeadLetterHeader
@@ -96,6 +96,11 @@ def test_a_text_is_read_repaired_and_written_in_its_own_character_set(
     repaired = found.written(text + "17")
     again = coding_of(descriptor, "application/octet-stream", columns, repaired)
     assert text_of(repaired, "application/octet-stream", again).text == text + "17"
+    if apart:
+        converted = in_utf_8(descriptor, "text/plain", columns)
+        after = coding_of(converted[0], "text/plain", converted[1], text.encode())
+        assert after is None or after.codec == "utf-8"
+        assert len(converted[1] or b"") == size
 
 
 @pytest.mark.parametrize("ccsid", [37, 273, 500, 1047, 1140, 1148])
