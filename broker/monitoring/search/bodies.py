@@ -29,8 +29,8 @@ KEY = SQL(r"""coalesce(
 # Whether headers before the body may name another one, which no statement can read.
 HAS_HEADERS = SQL(r"""(message.headers IS NOT NULL
     OR message.descriptor ->> 'format' ~ '^(MQDEAD|MQH|MQCICS|MQIMS)')""")
-NAMES_ONE = SQL("""(message.descriptor IS NOT NULL OR message.headers IS NOT NULL
-    OR message.content_type ILIKE '%%charset%%')""")
+NAMES_ONE = SQL(r"""(message.descriptor IS NOT NULL OR message.headers IS NOT NULL
+    OR message.content_type ~* 'charset\s*=\s*"?(?!utf-?8)')""")
 
 
 class Patterns(NamedTuple):

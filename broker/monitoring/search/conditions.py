@@ -175,9 +175,9 @@ class Condition:
         keys, patterns = bodies.patterns(text)
         return SQL(
             "(substring(message.body FOR {size}::integer) LIKE {usual} OR {names_one}"
-            " AND EXISTS (SELECT FROM unnest({keys}, {patterns})"
-            " AS coded (key, pattern)"
-            " WHERE (coded.key = {key} OR {has_headers})"
+            " AND EXISTS (SELECT FROM (SELECT {key} AS key OFFSET 0) AS own,"
+            " unnest({keys}, {patterns}) AS coded (key, pattern)"
+            " WHERE (coded.key = own.key OR {has_headers})"
             " AND substring(message.body FOR {size}::integer) LIKE coded.pattern))"
         ).format(
             size=self.apart(SEARCHED),
