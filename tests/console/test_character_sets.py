@@ -264,6 +264,22 @@ def test_headers_of_a_mainframe_are_read_in_its_character_set(
     assert TEXT in said
 
 
+def test_a_search_in_bodies_tells_character_sets_apart(
+    orders: Queue, omar: Client
+) -> None:
+    latin = "text/plain; charset=iso-8859-1"
+    latin_id = put("orders", "é*_%".encode("latin-1"), content_type=latin).message_id
+    ibm_id = put("orders", **sent_in(500, "é*_%")).message_id
+    put("orders", b"Q\\m\xe9", content_type=latin)  # what the second is as Latin-1
+
+    for text in ("é", "é*_%", "*"):
+        found = omar.get(f"{ROOT}/messages", {"f": f'body:"{text}"'}).json()["messages"]
+        ids = {one["message_id"] for one in found}
+        assert {latin_id, ibm_id} <= ids, text
+    exact = omar.get(f"{ROOT}/messages", {"f": 'body:"_%"'}).json()["messages"]
+    assert {one["message_id"] for one in exact} == {latin_id, ibm_id}
+
+
 def test_the_command_line_prints_the_text(orders: Queue) -> None:
     put("orders", **sent_in(500))
     out = io.StringIO()

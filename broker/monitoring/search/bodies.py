@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from encodings.aliases import aliases
 from functools import cache
-from typing import NamedTuple
 
 from psycopg.sql import SQL
 
@@ -20,7 +19,7 @@ from broker.formats.mq import ccsids
 
 SPECIAL = re.compile(rb"([\\%_])")
 BASIS = "utf-8"  # of bodies that name no character set
-# The character set of a body as a key of ``Patterns``: its name, or a CCSID.
+# The character set of a body as a key of ``patterns``: its name, or a CCSID.
 KEY = SQL(r"""coalesce(
     regexp_replace(lower(substring(
         message.content_type FROM '(?i)charset\s*=\s*"?([\w.:+-]+)')),
@@ -33,23 +32,15 @@ NAMES_ONE = SQL(r"""(message.descriptor IS NOT NULL OR message.headers IS NOT NU
     OR message.content_type ~* 'charset\s*=\s*"?(?!utf-?8)')""")
 
 
-class Patterns(NamedTuple):
-    """Patterns for LIKE, each with a key that a body may have."""
-
-    keys: list[str]
-    patterns: list[bytes]
-
-
-def patterns(text: Text) -> Patterns:
-    """The patterns of a text in all character sets, without those that are alike in
-    UTF-8."""
-    found = Patterns([], [])
+def patterns(text: Text) -> dict[bytes, list[str]]:
+    """The patterns of a text in all character sets but UTF-8, each with the keys of the
+    bodies in which it is this text."""
+    found: dict[bytes, list[str]] = {}
     usual = pattern(text, BASIS)
     for codec, keys in codecs_by_keys().items():
         one = pattern(text, codec)
         if one is not None and one != usual:
-            found.keys.extend(keys)
-            found.patterns.extend([one] * len(keys))
+            found.setdefault(one, []).extend(keys)
     return found
 
 
