@@ -10,10 +10,10 @@ the next messages fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from django.db import Error as DatabaseError
 from django.db import connection
@@ -74,7 +74,7 @@ def insist(call: Callable[[], Result]) -> Result:
     return call()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Lent:
     """The session that foreign code is about to use.
 
@@ -83,6 +83,7 @@ class Lent:
     """
 
     was_free: bool
+    is_used: bool = True  # False: no statement was seen while it was ``watched``
 
     @classmethod
     def now(cls) -> Self:
@@ -104,6 +105,18 @@ class Lent:
             drop()
 
     def drop(self) -> None:
-        """Replace it, whatever it shows."""
-        if self.was_free:
+        """Replace it, whatever it shows, unless it was not used: a new one takes
+        milliseconds."""
+        if self.was_free and (self.is_used or is_gone() or has_transaction()):
             drop()
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """See whether Django runs a statement in a block."""
+        self.is_used = False
+        with connection.execute_wrapper(self.note):
+            yield
+
+    def note(self, execute: Callable[..., Any], *statement: Any) -> Any:
+        self.is_used = True
+        return execute(*statement)

@@ -257,7 +257,8 @@ class ServerSession:
         """Call the handler. What it leaves of its session if it fails is of no use."""
         session = Lent.now()
         try:
-            self.spans.process(self.consumer.handle, delivery, work)
+            with session.watched():
+                self.spans.process(self.consumer.handle, delivery, work)
         except BaseException:
             session.drop()
             raise
