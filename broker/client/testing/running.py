@@ -24,6 +24,7 @@ from broker.client.dispatch.dispatcher import Dispatcher
 from broker.client.dispatch.handlers import Handler, discover
 from broker.errors import NoSuchQueue
 from broker.errors.units_of_work import RedeliverIn
+from broker.formats import moments
 from broker.formats.exceptions import concerns_program
 from broker.models import Claim, Delayed, Queue, Ready
 from broker.queueing.get import Delivery
@@ -166,7 +167,7 @@ def at(until: datetime | timedelta) -> datetime:
 
 
 def aware(when: datetime) -> datetime:
-    return timezone.make_aware(when) if timezone.is_naive(when) else when
+    return moments.by_clock(when, timezone.get_default_timezone())
 
 
 def next_due(handlers: Collection[Handler]) -> datetime | None:
