@@ -15,6 +15,7 @@ from pydantic import Field
 
 from broker.security import authorities
 from broker.security.users import User
+from broker.sql import is_duplicate
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.requests import RequestBody
 from console.messages import saved_views, search_form
@@ -68,7 +69,9 @@ def save_view(request: HttpRequest, body: NewView) -> dict[str, Any]:
     try:
         with transaction.atomic():
             return told(saved_views.save(owner, wanted=wanted, **said))
-    except IntegrityError:
+    except IntegrityError as error:
+        if not is_duplicate(error):
+            raise
         raise invalid(saved_views.AT_ONCE) from None
 
 

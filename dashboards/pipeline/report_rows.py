@@ -7,6 +7,7 @@ are less than a million rows; the minutes are in the file only (``minute_rows``)
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from datetime import date
 from typing import Any
@@ -95,8 +96,13 @@ def file(report: Report, run_id: int, day: date, found: pa.Table) -> ArchiveFile
 
 
 def cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row for JSON: times and days as ISO 8601 text."""
-    return {
-        name: value.isoformat() if isinstance(value, date) else value
-        for name, value in row.items()
-    }
+    """A row for JSON: times and days as ISO 8601 text. A number that is none, such as
+    the mean of nothing, is not known."""
+    return {name: cell(value) for name, value in row.items()}
+
+
+def cell(value: Any) -> Any:
+    if isinstance(value, date):
+        return value.isoformat()
+    is_number = not isinstance(value, float) or math.isfinite(value)
+    return value if is_number else None

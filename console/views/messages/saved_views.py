@@ -17,6 +17,7 @@ from django.views.decorators.http import (
 )
 
 from broker.security.users import User
+from broker.sql import is_duplicate
 from console.messages import saved_views, search_form, search_results
 from console.models import SavedView
 
@@ -43,7 +44,9 @@ def save(request: HttpRequest) -> HttpResponse:
                 saved = saved_views.save(
                     owner(request), said["name"], wanted, is_shared=said["is_shared"]
                 )
-        except IntegrityError:
+        except IntegrityError as clash:
+            if not is_duplicate(clash):
+                raise
             form.add_error("name", saved_views.AT_ONCE)
         else:
             messages.success(request, f"The view “{saved.name}” is saved.")
