@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from pytest_django import Settings
 
 from broker.config import system_queues
@@ -14,6 +15,7 @@ from broker.models import Address, Queue, QueueAlias
 from broker.queueing import processes
 from broker.settlement import hardening
 from console.runtime import first_run
+from tests.console.until import until
 from tests.make import make_queue
 
 DLQ = "SYSTEM.DEAD.LETTER.QUEUE"
@@ -21,6 +23,13 @@ DLQ = "SYSTEM.DEAD.LETTER.QUEUE"
 
 def codes() -> list[str]:
     return [one.code for one in advice()]
+
+
+def is_alone() -> bool:
+    with connection.cursor() as cursor:
+        asked = [processes.LOCK_CLASS, processes.STARTING, processes.NAME]
+        cursor.execute(processes.OTHERS, asked)
+        return not cursor.fetchall()
 
 
 @pytest.fixture
@@ -31,6 +40,7 @@ def _first_process(
     wanted = [system_queues.make_missing, hardening.forget_counts]
     monkeypatch.setattr(processes, "AT_START", wanted)
     processes.resign()
+    until(is_alone)  # sessions of tests before this one may still end
     yield
     processes.resign()
 
