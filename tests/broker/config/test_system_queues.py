@@ -27,8 +27,10 @@ def codes() -> list[str]:
 
 def is_alone() -> bool:
     with connection.cursor() as cursor:
-        asked = [processes.LOCK_CLASS, processes.STARTING, processes.NAME]
-        cursor.execute(processes.OTHERS, asked)
+        cursor.execute(
+            processes.OTHERS,
+            (processes.LOCK_CLASS, processes.STARTING, processes.NAME),
+        )
         return not cursor.fetchall()
 
 
