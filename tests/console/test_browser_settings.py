@@ -124,7 +124,7 @@ def test_a_document_is_uploaded_looked_at_and_applied(
     found = rules_broken(page)
     page.get_by_role("button", name="Show what would change").click()
     expect(page.get_by_text("0 added, 1 changed, 0 removed")).to_be_visible()
-    expect(page.get_by_text("max-size-bytes of orders.#")).to_be_visible()
+    expect(page.get_by_text("max-size-bytes 1 of orders.#")).to_be_visible()
     found += rules_broken(page)
     page.get_by_role("button", name="Apply").click()
 
