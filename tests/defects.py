@@ -262,9 +262,9 @@ MUTANTS = [
     ),
     Mutant(
         "a lost answer that is taken for a backout",
-        "broker/transactions/unit_of_work.py",
-        "if line is None or line.closed:",
-        "if not connection.is_usable():",
+        "broker/transactions/failed_commits.py",
+        "    is_in_doubt = bool(line.closed)\n",
+        "    is_in_doubt = False\n",
         SCHEDULES,
     ),
     Mutant(
@@ -319,7 +319,7 @@ MUTANTS = [
     Mutant(
         "a dead process of which all counts",
         "broker/settlement/settle.py",
-        "                end_lost(uow, DIED, now=now)",
+        "                end_lost(uow, DIED, at_once=uow in ordered, now=now)",
         "                end_if_held(uow, BackOut(DIED), now=now)",
         AHEAD,
     ),

@@ -10,8 +10,8 @@ the next messages fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
@@ -110,12 +110,17 @@ class Lent:
         if self.was_free and (self.is_used or is_gone() or has_transaction()):
             drop()
 
-    @contextmanager
-    def watched(self) -> Iterator[None]:
-        """See whether Django runs a statement in a block."""
+    def watch(self, call: Callable[[], object]) -> None:
+        """Call foreign code, and see whether Django runs a statement meanwhile.
+
+        No context manager: a generator sets the ``__traceback__`` of what is raised.
+        """
         self.is_used = False
-        with connection.execute_wrapper(self.note):
-            yield
+        connection.execute_wrappers.append(self.note)
+        try:
+            call()
+        finally:
+            connection.execute_wrappers.remove(self.note)
 
     def note(self, execute: Callable[..., Any], *statement: Any) -> Any:
         self.is_used = True

@@ -81,7 +81,7 @@ def test_a_subscription_that_is_not_durable_ends_with_its_endpoint(
         quiet(here)
 
         assert not Subscription.objects.exists()
-        assert Queue.objects.count() == 1
+        assert not Queue.objects.filter(kind=Queue.Kind.MANAGED).exists()
 
 
 def test_a_durable_subscription_keeps_what_comes_while_it_is_detached(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -38,7 +38,22 @@ from tests.make import NOON, make_queue, make_setting
 
 pytestmark = pytest.mark.django_db
 
+LAST_IDS = """
+    SELECT quote_ident(schemaname) || '.' || quote_ident(sequencename), last_value
+    FROM pg_sequences WHERE last_value IS NOT NULL
+"""
 SYSTEM = {"SYSTEM.DURABLE.MODEL.QUEUE", "SYSTEM.NDURABLE.MODEL.QUEUE"}
+
+
+@pytest.fixture(autouse=True)
+def _ids_go_on(db: None) -> Iterator[None]:
+    """A flush restarts sequences, which its rollback does not undo."""
+    with connection.cursor() as cursor:
+        cursor.execute(LAST_IDS)
+        before = cursor.fetchall()
+        yield
+        for sequence, last_id in before:
+            cursor.execute("SELECT setval(%s::regclass, %s)", [sequence, last_id])
 
 
 def settle_constraints() -> None:

@@ -156,7 +156,8 @@ def test_a_setting_is_made_read_changed_and_removed(sign_in: SignIn) -> None:
         client, "orders.~23", {"max_delivery_attempts": 3}, If_None_Match="*"
     )
     assert new.status_code == 200, new.content
-    assert new.json() == {"match": "orders.#", "values": {"max_delivery_attempts": 3}}
+    made = {"match": "orders.#", "values": {"max_delivery_attempts": 3}}
+    assert new.json().items() >= made.items()
 
     read = client.get(f"{ROOT}/settings/orders.~23")
     assert read["ETag"] == new["ETag"]

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -257,8 +257,9 @@ class ServerSession:
         """Call the handler. What it leaves of its session if it fails is of no use."""
         session = Lent.now()
         try:
-            with session.watched():
-                self.spans.process(self.consumer.handle, delivery, work)
+            session.watch(
+                partial(self.spans.process, self.consumer.handle, delivery, work)
+            )
         except BaseException:
             session.drop()
             raise
