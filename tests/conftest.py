@@ -130,6 +130,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A console that is kept running for the next tests works on the same database: it
+    ends before a test of another module that asks for none, whichever was to be next.
+    """
+    kept = getattr(sys.modules.get("tests.console.conftest"), "KEPT", None)
+    module = item.nodeid.partition("::")[0]
+    if kept is None or not kept.url:
+        return
+    if asks("site", item):
+        kept.module = module
+    elif module != kept.module:
+        kept.stop()
+
+
 @pytest.fixture
 def orders(db: None) -> Queue:
     return make_queue("orders")

@@ -22,6 +22,7 @@ class KeptSite(ExitStack):
 
     url = ""
     is_wanted = False  # by the test that comes next
+    module = ""  # the last one with a test that used it
 
     def start(self, var: Path) -> str:
         if not self.url:
@@ -50,10 +51,13 @@ def _site_ends_before_the_database(django_db_setup: None) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def site(
-    _site_ends_before_the_database: None, tmp_path_factory: pytest.TempPathFactory
+    _site_ends_before_the_database: None,
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[str]:
     """The console of tests that use a browser; its URL. Others find no console beside
     them: it works on the same database."""
+    KEPT.module = request.node.nodeid
     yield KEPT.start(tmp_path_factory.mktemp("var"))
     if not KEPT.is_wanted:
         KEPT.stop()
