@@ -41,5 +41,7 @@ class BrokerConfig(AppConfig):
         post_migrate.connect(migrate.prepare, sender=self)
         connection_created.connect(processes.resign_for_databases)
         celery_scheme.register()
-        processes.AT_START += [system_queues.make_missing, hardening.forget_counts]
+        if not processes.AT_START:  # a changed INSTALLED_APPS makes all ready again
+            wanted = [system_queues.make_missing, hardening.forget_counts]
+            processes.AT_START += wanted
         transfers.SOURCES[:] = [of_links.stored, of_rules.stored]

@@ -14,7 +14,6 @@ from typing import Any
 from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
-from django.core.management.color import no_style
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations import RunPython
@@ -43,6 +42,10 @@ SET_APART = """
     )
     UPDATE broker_queue SET id = -broker_queue.id, address_id = apart.id FROM apart
     WHERE address_id = -apart.id AND name LIKE 'SYSTEM.%'
+"""
+SEQUENCES = """
+    SELECT pg_get_serial_sequence(quote_ident(name), id)
+    FROM unnest(%s::text[], %s::text[]) AS key (name, id)
 """
 UNGUARD = "ALTER TABLE broker_audit DISABLE TRIGGER audit_is_not_emptied"
 
@@ -110,15 +113,15 @@ def fill(database: BaseDatabaseWrapper) -> None:
 
 def restart_ids(database: BaseDatabaseWrapper) -> None:
     """Let rows have the ids that they have after a migration, as tests may write those
-    again (``serialized_rollback``)."""
+    again (``serialized_rollback``). A rollback takes it back, as it does the flush."""
     models = apps.get_app_config("broker").get_models()
     keys = [one._meta.auto_field for one in models if one._meta.managed]
-    sequences = [
-        {"table": key.model._meta.db_table, "column": key.column} for key in keys if key
-    ]
-    restart = database.ops.sequence_reset_by_name_sql(no_style(), sequences)
+    columns = [(key.model._meta.db_table, key.column) for key in keys if key]
     with database.cursor() as cursor:
-        cursor.execute(" ".join(restart))
+        cursor.execute(SEQUENCES, [list(each) for each in zip(*columns, strict=True)])
+        cursor.execute(
+            "; ".join(f"ALTER SEQUENCE {name} RESTART" for (name,) in cursor)
+        )
 
 
 def holds(database: BaseDatabaseWrapper, statement: str, *parameters: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group
 from django.core.management import call_command
 from django.core.management.color import no_style
 from django.core.management.sql import sql_flush
-from django.db import connection
+from django.db import connection, transaction
 from django_celery_beat.models import PeriodicTask
 
 from broker.management import first_rows
@@ -38,22 +38,7 @@ from tests.make import NOON, make_queue, make_setting
 
 pytestmark = pytest.mark.django_db
 
-LAST_IDS = """
-    SELECT quote_ident(schemaname) || '.' || quote_ident(sequencename), last_value
-    FROM pg_sequences WHERE last_value IS NOT NULL
-"""
 SYSTEM = {"SYSTEM.DURABLE.MODEL.QUEUE", "SYSTEM.NDURABLE.MODEL.QUEUE"}
-
-
-@pytest.fixture(autouse=True)
-def _ids_go_on(db: None) -> Iterator[None]:
-    """A flush restarts sequences, which its rollback does not undo."""
-    with connection.cursor() as cursor:
-        cursor.execute(LAST_IDS)
-        before = cursor.fetchall()
-        yield
-        for sequence, last_id in before:
-            cursor.execute("SELECT setval(%s::regclass, %s)", [sequence, last_id])
 
 
 def settle_constraints() -> None:
@@ -124,6 +109,14 @@ def test_what_migrations_make_is_there_again_and_it_goes_on() -> None:
     make_queue("orders")
     put("orders", b"after")
     assert [one.body for one in UnitOfWork().get("orders")] == [b"after"]
+
+
+def test_a_flush_that_is_rolled_back_restarts_no_ids() -> None:
+    before = make_queue("orders")
+    with transaction.atomic():
+        flush()
+        transaction.set_rollback(True)
+    assert make_queue("invoices").pk > before.pk
 
 
 def test_in_an_installation_a_flush_leaves_the_audit_and_is_recorded() -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
-from pytest_django import Settings
+from pytest_django import DjangoDbBlocker, Settings
 
 from console.accounts import roles
+from tests.conftest import empty_the_broker
 from tests.console.browsing import running_console
 from tests.make import make_user
 
@@ -24,14 +25,21 @@ class KeptSite(ExitStack):
     is_wanted = False  # by the test that comes next
     module = ""  # the last one with a test that used it
 
-    def start(self, var: Path) -> str:
+    def start(self, var: Path, blocker: DjangoDbBlocker) -> str:
         if not self.url:
+            self.callback(empty_unblocked, blocker)
             self.url = self.enter_context(running_console(var))
         return self.url
 
     def stop(self) -> None:
         self.close()
         self.url = ""
+
+
+def empty_unblocked(blocker: DjangoDbBlocker) -> None:
+    """A console makes rows whenever one of its processes starts: after a test, too."""
+    with blocker.unblock():
+        empty_the_broker()
 
 
 KEPT = KeptSite()
@@ -54,11 +62,12 @@ def site(
     _site_ends_before_the_database: None,
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
+    django_db_blocker: DjangoDbBlocker,
 ) -> Iterator[str]:
     """The console of tests that use a browser; its URL. Others find no console beside
     them: it works on the same database."""
     KEPT.module = request.node.nodeid
-    yield KEPT.start(tmp_path_factory.mktemp("var"))
+    yield KEPT.start(tmp_path_factory.mktemp("var"), django_db_blocker)
     if not KEPT.is_wanted:
         KEPT.stop()
 

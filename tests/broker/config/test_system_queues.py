@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from django.apps import apps
 from django.core.management import call_command
 from django.db import connection
 from pytest_django import Settings
@@ -62,6 +63,12 @@ def test_migrate_makes_the_dead_letter_queue() -> None:
 def test_the_first_process_makes_it_where_it_is_missing() -> None:
     processes.current()
     assert codes() == []
+
+
+def test_applications_that_are_made_ready_again_start_nothing_twice() -> None:
+    before = list(processes.AT_START)
+    apps.get_app_config("broker").ready()
+    assert before == processes.AT_START
 
 
 @pytest.mark.django_db
