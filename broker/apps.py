@@ -42,6 +42,8 @@ class BrokerConfig(AppConfig):
         connection_created.connect(processes.resign_for_databases)
         celery_scheme.register()
         if not processes.AT_START:  # a changed INSTALLED_APPS makes all ready again
-            wanted = [system_queues.make_missing, hardening.forget_counts]
-            processes.AT_START += wanted
+            processes.AT_START += [
+                system_queues.make_missing,
+                hardening.forget_counts,
+            ]
         transfers.SOURCES[:] = [of_links.stored, of_rules.stored]
