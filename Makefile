@@ -51,6 +51,7 @@ lint: development ## Check style, layers, templates and migrations
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) .venv/bin/lint-imports
+	$(PY) .venv/bin/lint-imports --no-logo --config tests/imports_at_run_time.toml
 	.venv/bin/deptry .
 	$(PY) -m djlint --quiet --lint templates
 	$(PY) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run

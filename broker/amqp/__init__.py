@@ -2,16 +2,15 @@
 
 ``protocol`` turns bytes into events and back, and is independent of this broker. The
 other modules turn the events into puts, gets and units of work. Listed from the top
-down; a module imports only modules below it, and uses those above by ``interfaces``:
+down; a module imports only modules below it, and those above it for types alone:
 
 ============================ =========================================================
-``processes``                listeners of one machine
 ``listener``                 sockets of one process, and state shared by its clients
 ``clients``                  connections: login, permissions, the registry
 ``nodes``                    attach and detach: sources and targets of links
 ``senders``, ``receivers``   links that get messages, links that put them
 ``transactions``             open transactions, and the commit of many at once
-``interfaces``               protocols for calls from lower to higher modules
+``ends``                     what each end of a link does with a client's events
 ``messages``                 conversion between AMQP messages and stored messages
 ``refusals``, ``limits``     the broker's errors as AMQP conditions; limits of clients
 ``threads``, ``ports``       threads for database calls; host and ports of a listener

@@ -21,16 +21,15 @@ from django.conf import settings
 
 from broker import __version__
 from broker.amqp.clients import registry_rows
-from broker.amqp.clients.access import Access
 from broker.amqp.clients.addresses import place
-from broker.amqp.clients.certificates import Certificates
 from broker.amqp.clients.client import Client
 from broker.amqp.clients.identity import Identities
+from broker.amqp.clients.login import Access
 from broker.amqp.clients.login_line import LoginLine
 from broker.amqp.clients.periodic import Rounds
 from broker.amqp.clients.permission_cache import Key, Principals, Rights
 from broker.amqp.clients.registry import Register
-from broker.amqp.clients.tls_handshake import Doorstep
+from broker.amqp.clients.tls import Certificates, Doorstep
 from broker.amqp.limits import Counts, ListenerLimits, too_many
 from broker.amqp.messages.anonymous_relay import Places
 from broker.amqp.nodes.consumers import Consumers

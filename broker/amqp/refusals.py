@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol.conditions import AmqpError
@@ -44,6 +44,9 @@ from broker.errors.units_of_work import (
 )
 from broker.security.authorities import Authority
 
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+
 SHOWN_BY: tuple[Authority, ...] = ("inquire", "get", "put", "browse")
 LONGEST = 1000  # most characters of a description
 
@@ -79,17 +82,8 @@ CONDITIONS: dict[type[BrokerError], str] = {
 }
 
 
-class AuthorizedClient(Protocol):
-    """A client, and its authorities."""
-
-    @property
-    def actor(self) -> str: ...
-
-    def may(self, authority: Authority, name: str) -> bool: ...
-
-
 def lacking(
-    client: AuthorizedClient, authority: Authority, name: str, missing: BrokerError
+    client: Client, authority: Authority, name: str, missing: BrokerError
 ) -> BrokerError:
     """The error for a client that lacks an authority on a queue or address.
 

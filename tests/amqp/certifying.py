@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker.amqp.clients.certificates import Certificates
+from broker.amqp.clients.tls import Certificates
 
 NEW = (
     *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),

@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
 
-from broker.amqp.clients.access import Access
-from broker.amqp.clients.certificates import Certificates
+from broker.amqp.clients.login import Access
+from broker.amqp.clients.tls import Certificates
 from broker.amqp.limits import ListenerLimits
 from broker.amqp.listener import Listener
 from broker.amqp.protocol.connection import Connection

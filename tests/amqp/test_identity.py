@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from broker.amqp.clients.access import Access
+from broker.amqp.clients.login import Access
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.frames import SASL, SASL_HEADER, Frames, frame
 from broker.amqp.protocol.performatives import (

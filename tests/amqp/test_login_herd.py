@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import time
 import warnings
@@ -11,7 +10,6 @@ from collections.abc import Callable
 import pytest
 from django.contrib.auth.models import User
 
-from broker.amqp.clients.error_mapping import Guarded
 from broker.amqp.protocol.performatives import SaslOutcome
 from tests.amqp.listening import PASSWORD, listener
 from tests.amqp.test_identity import at_once, outcome
@@ -75,15 +73,19 @@ def test_a_login_that_waits_for_the_listener_is_not_late(
         here.client().close()
 
 
-async def test_work_that_is_cancelled_before_it_begins_leaves_no_warning() -> None:
+def test_work_that_is_cancelled_before_it_begins_leaves_no_warning(
+    transactional_db: None,
+) -> None:
     async def work() -> None:
         raise AssertionError("it was cancelled")
 
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        Guarded(asyncio.get_running_loop()).spawn(work()).cancel()
-        await asyncio.sleep(0.01)
-        gc.collect()
+    with listener() as here:
+        here.client()
+        (client,) = here.listener.clients
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            here.call(lambda: client.spawn(work()).cancel())
+            here.call(gc.collect)
 
     assert [str(one.message) for one in told] == []
 

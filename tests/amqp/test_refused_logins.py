@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from broker.amqp.clients import refused_logins as reasons
+from broker.amqp.clients import login as reasons
 from broker.security import credentials
 from tests.amqp.listening import listener
 from tests.amqp.test_identity import refused

@@ -12,7 +12,7 @@ from urllib.parse import quote_plus
 import pytest
 
 from broker.amqp.clients import cbs
-from broker.amqp.clients.access import Access
+from broker.amqp.clients.login import Access
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.events import MessageReceived

@@ -9,23 +9,23 @@ All of it runs in the loop's thread. An error of one client ends that client onl
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib.auth.base_user import AbstractBaseUser
 
-from broker.amqp.clients.attach_queue import Attaches
 from broker.amqp.clients.backpressure import Hearing
-from broker.amqp.clients.error_mapping import Guarded, not_any_more
-from broker.amqp.clients.event_router import Conversation
-from broker.amqp.clients.identity import Identity
-from broker.amqp.clients.interfaces import ClientListener, LoginStep
+from broker.amqp.clients.cbs import Visit
+from broker.amqp.clients.conversation import Attaches, Conversation, as_amqp
+from broker.amqp.clients.identity import CBS, Identity
 from broker.amqp.clients.login import Login
 from broker.amqp.clients.permission_cache import Rights
-from broker.amqp.interfaces import End
+from broker.amqp.ends import End
 from broker.amqp.protocol.conditions import (
     CONNECTION_FORCED,
     RESOURCE_LIMIT_EXCEEDED,
+    UNAUTHORIZED_ACCESS,
     AmqpError,
 )
 from broker.amqp.protocol.connection import Connection
@@ -35,15 +35,20 @@ from broker.amqp.protocol.types.types import Symbol
 from broker.amqp.transactions import finish as ending
 from broker.amqp.transactions.pending import Retired, Transaction
 from broker.models.clients import Credential
+from broker.monitoring import logs
 from broker.security.authorities import Authority, GrantedAuthorities
+
+if TYPE_CHECKING:
+    from broker.amqp.listener import Listener
 
 LINGERS_S = 2.0  # time from our close until the socket is aborted
 MOST_UNSENT = 8  # reading pauses above this many times ``unsent_bytes``
+WITHDRAWN = "You may not do this any more."
 SOLE = "sole-connection-for-container"
 OFFERED = ("ANONYMOUS-RELAY", "DELAYED_DELIVERY", "SHARED-SUBS", SOLE)
 
 
-class Client(Guarded, asyncio.Protocol):
+class Client(asyncio.Protocol):
     """One TCP connection.
 
     Attributes:
@@ -70,9 +75,10 @@ class Client(Guarded, asyncio.Protocol):
     rights: Rights
     remote: Open
 
-    def __init__(self, listener: ClientListener[Client], *, is_encrypted: bool) -> None:
-        super().__init__(listener.loop)
+    def __init__(self, listener: Listener, *, is_encrypted: bool) -> None:
         self.listener = listener
+        self.loop = listener.loop
+        self.tasks: set[asyncio.Task[None]] = set()
         self.limits = listener.limits
         self.is_encrypted = is_encrypted
         self.connection = Connection(
@@ -85,7 +91,7 @@ class Client(Guarded, asyncio.Protocol):
         )
         self.attaches = Attaches(self)
         self.conversation = Conversation(self, self.attaches)
-        self.login: LoginStep | None = None
+        self.login: Login | Visit | None = None
         self.early = b""  # received before the TLS handshake had ended
         self.id = 0
         self.container_id = ""
@@ -117,6 +123,11 @@ class Client(Guarded, asyncio.Protocol):
         return self.identity.mechanism
 
     @property
+    def is_azure(self) -> bool:
+        """Whether it is a client of Azure Service Bus, which sent a token."""
+        return self.identity.mechanism == CBS
+
+    @property
     def stopping(self) -> bool:
         return self.listener.stopping
 
@@ -127,6 +138,39 @@ class Client(Guarded, asyncio.Protocol):
     def may(self, authority: Authority, name: str) -> bool:
         """Whether the client has an authority on the queue or address of this name."""
         return self.rights.may(authority, name)
+
+    # Calls and tasks for the client; an exception ends this client only.
+
+    def guard(self, call: Callable[..., object], *args: Any, **kw: Any) -> None:
+        """Make a call for this client."""
+        try:
+            call(*args, **kw)
+        except Exception as error:  # noqa: BLE001 - logged, and sent to the client
+            with logs.bound(client=self.address):
+                self.break_off(as_amqp(error))
+
+    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run a coroutine for this client, as a task."""
+        task = self.loop.create_task(self.guarded(coroutine))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        # A task that is cancelled before it begins does not await its coroutine.
+        task.add_done_callback(lambda _: coroutine.close())
+        return task
+
+    async def guarded(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        logs.bind(client=self.address)  # a task has a context of its own
+        try:
+            await coroutine
+        except Exception as error:  # noqa: BLE001 - as in guard
+            self.break_off(as_amqp(error))
+
+    def break_off(self, error: AmqpError) -> None:
+        try:
+            self.fail(error)
+        except Exception as another:  # noqa: BLE001 - only the socket can be closed
+            as_amqp(another)
+            self.transport.abort()
 
     # The socket.
 
@@ -335,14 +379,14 @@ class Client(Guarded, asyncio.Protocol):
 
     def withdraw(self, endpoint: Endpoint) -> None:
         """Detach an endpoint whose needed authority was withdrawn."""
-        self.cast_off(endpoint, not_any_more())
+        self.cast_off(endpoint, AmqpError(UNAUTHORIZED_ACCESS, WITHDRAWN))
 
     def reconsider(self) -> None:
         """Check the client's changed authorities: end what is not allowed any more."""
         if self.gone:
             return
         if self.rights.held is None:
-            self.close(not_any_more(), lost=False)
+            self.close(AmqpError(UNAUTHORIZED_ACCESS, WITHDRAWN), lost=False)
             return
         for endpoint in list(self.connection.endpoints()):
             end: End | None = endpoint.context

@@ -2,7 +2,8 @@
 
 Django makes passwords slow to check on purpose. So a correct one is cached for a
 minute, as a keyed digest that is useless outside this process. Each use of the cache
-still checks that the user is active and the password unchanged.
+still checks that the user is active and the password unchanged. Failed attempts are
+limited, per address and per name.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import asyncio
 import hashlib
 import hmac
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -21,7 +22,6 @@ from django.contrib.auth import get_user_model, load_backend
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
 
-from broker.amqp.clients.login_throttle import Failures
 from broker.amqp.limits import ListenerLimits
 from broker.amqp.protocol.sasl.scram import decoy
 from broker.amqp.protocol.sasl.server import EXTERNAL, PLAIN, SCRAM, Keys
@@ -29,8 +29,10 @@ from broker.amqp.threads import Pool
 from broker.models.clients import Credential
 from broker.security import credentials
 
+CBS = "CBS"  # mechanism of clients of Azure Service Bus: a token
 REMEMBERED_FOR_S = 60.0
 MOST_REMEMBERED = 10_000
+WINDOW_S = 60.0  # in which failed attempts are counted
 SLOWED_BY_S = 1.0  # delay of the answer after too many failures
 DECOYS = hashlib.sha256(f"broker.amqp {settings.SECRET_KEY}".encode()).digest()
 
@@ -74,6 +76,40 @@ class Check:
             self.waiting -= 1
             if not self.waiting:
                 self.future.cancel()
+
+
+class Failures:
+    """Counts failed attempts, and resets the counts each minute.
+
+    An attempt counts as failed when it begins, so that simultaneous attempts count too.
+    """
+
+    def __init__(self, limits: ListenerLimits) -> None:
+        self.limits = limits
+        self.since_s = float("-inf")
+        self.hosts: Counter[str] = Counter()
+        self.names: Counter[tuple[str, str]] = Counter()
+
+    def begin(self, host: str, name: str, now_s: float) -> bool:
+        """Count an attempt as failed until it is forgiven; False if over the limit."""
+        if now_s - self.since_s >= WINDOW_S:
+            self.since_s = now_s
+            self.hosts.clear()
+            self.names.clear()
+        is_one_too_many = (
+            self.hosts[host] >= self.limits.failures_per_host
+            or self.names[host, name] >= self.limits.failures_per_name
+        )
+        if is_one_too_many:
+            return False
+        self.hosts[host] += 1
+        self.names[host, name] += 1
+        return True
+
+    def forgive(self, host: str, name: str) -> None:
+        """Uncount an attempt that succeeded."""
+        self.hosts[host] = max(self.hosts[host] - 1, 0)
+        self.names[host, name] = max(self.names[host, name] - 1, 0)
 
 
 class Identities:

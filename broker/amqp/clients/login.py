@@ -4,26 +4,93 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.db import Error as DatabaseError
 
-from broker.amqp.clients import permission_cache
-from broker.amqp.clients.cbs_login import Visit
-from broker.amqp.clients.certificates import common_name
+from broker.amqp.clients import cbs, permission_cache
+from broker.amqp.clients.addresses import is_here
+from broker.amqp.clients.cbs import Visit
 from broker.amqp.clients.identity import Identity
-from broker.amqp.clients.interfaces import ConnectedClient
-from broker.amqp.clients.refused_logins import NO_ACCESS, reason_of
 from broker.amqp.protocol.sasl import server
 from broker.amqp.threads import DatabaseAway
+from broker.models.clients import Credential
+from broker.sql import database_now
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
 
 logger = logging.getLogger(__name__)
+
+SUBJECT = "commonName"
+# Reasons of refused logins, for the log only: the client is told none.
+NO_NAME = "there is no credential or user of this name"
+REVOKED = "the credential is revoked"
+EXPIRED = "the credential has expired"
+INACTIVE = "the user is not active"
+CREDENTIAL_REFUSED = "the secret of the credential is wrong"
+USER_REFUSED = (
+    "the password of the user is wrong, there were too many wrong ones, or a second"
+    " factor is needed"
+)
+NO_ACCESS = "the credential or user is no longer valid"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """SASL mechanisms that clients may log in with.
+
+    Attributes:
+        plain_without_tls: allow PLAIN on connections without TLS; None allows it from
+            this machine only.
+        scram: offer SCRAM-SHA-256, which works for credentials only; None offers it
+            where PLAIN is not offered. Clients that support it prefer it.
+        cbs: let clients connect as ANONYMOUS and authenticate later with a token.
+    """
+
+    plain_without_tls: bool | None = None
+    scram: bool | None = None
+    cbs: bool = False
+
+    @classmethod
+    def from_settings(cls) -> Access:
+        return cls(
+            settings.BROKER_AMQP_PLAIN_WITHOUT_TLS,
+            settings.BROKER_AMQP_SCRAM,
+            settings.BROKER_AMQP_CBS,
+        )
+
+    def mechanisms(self, ip: str, *, encrypted: bool, certified: bool) -> list[str]:
+        """Mechanisms to offer, the strongest first.
+
+        Args:
+            ip: the client's IP address.
+            encrypted: whether the connection uses TLS.
+            certified: whether the client sent a certificate, and it was verified.
+        """
+        without = self.plain_without_tls
+        has_plain = encrypted or (is_here(ip) if without is None else without)
+        has_scram = not has_plain if self.scram is None else self.scram
+        return [
+            name
+            for name, is_offered in (
+                (server.EXTERNAL, certified),
+                (server.PLAIN, has_plain),
+                (server.SCRAM, has_scram),
+                *((name, self.cbs and has_plain) for name in cbs.MECHANISMS),
+            )
+            if is_offered
+        ]
 
 
 class Login:
     """The SASL exchange with one client. Bytes after the exchange are kept for the
     engine."""
 
-    def __init__(self, client: ConnectedClient) -> None:
+    def __init__(self, client: Client) -> None:
         self.client = client
         certificate = client.transport.get_extra_info("peercert")
         self.certified = common_name(certificate)
@@ -171,3 +238,35 @@ class Login:
             ):
                 return await identities.external(self.certified)
         return None
+
+
+def reason_of(name: str) -> str:
+    """Why a name could not log in, as far as the database knows. Three queries."""
+    name = name.replace("\0", "")
+    credential = Credential.objects.select_related("user").filter(name=name).first()
+    if credential is not None:
+        if credential.revoked_at is not None:
+            return REVOKED
+        if credential.expires_at and credential.expires_at <= database_now():
+            return EXPIRED
+        return CREDENTIAL_REFUSED if credential.user.is_active else INACTIVE
+    users = get_user_model()
+    user = users._default_manager.filter(**{users.USERNAME_FIELD: name}).first()
+    if user is None:
+        return NO_NAME
+    return USER_REFUSED if user.is_active else INACTIVE
+
+
+def common_name(certificate: dict[str, Any] | None) -> str | None:
+    """The common name of a certificate's subject, if there is exactly one.
+
+    Args:
+        certificate: the peer's verified certificate, as ``ssl`` gives it.
+    """
+    names = [
+        value
+        for part in (certificate or {}).get("subject", ())
+        for name, value in part
+        if name == SUBJECT
+    ]
+    return names[0] if len(names) == 1 and names[0] else None

@@ -8,18 +8,12 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker.amqp.limits import Counts
 
-
-class WaitingClient(Protocol):
-    """The part of ``Client`` that the line uses."""
-
-    host: str
-    has_turn: bool  # it has logged in, or is logging in
-
-    def guard(self, call: Callable[..., object], *args: Any, **kw: Any) -> None: ...
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
 
 
 class Waiting(NamedTuple):
@@ -35,12 +29,12 @@ class LoginLine:
     def __init__(self, loop: asyncio.AbstractEventLoop, counts: Counts) -> None:
         self.loop = loop
         self.counts = counts
-        self.hosts: OrderedDict[str, dict[WaitingClient, Waiting]] = OrderedDict()
+        self.hosts: OrderedDict[str, dict[Client, Waiting]] = OrderedDict()
         self.length = 0
 
     def join(
         self,
-        client: WaitingClient,
+        client: Client,
         transport: asyncio.Transport,
         begin: Callable[[], None],
     ) -> bool:
@@ -52,11 +46,11 @@ class LoginLine:
         self.length += 1
         return False
 
-    def call_up(self, client: WaitingClient) -> None:
+    def call_up(self, client: Client) -> None:
         self.counts.begin_login(client.host)
         client.has_turn = True
 
-    def leave(self, client: WaitingClient) -> Waiting | None:
+    def leave(self, client: Client) -> Waiting | None:
         """Remove a client, if it waits."""
         line = self.hosts.get(client.host, {})
         found = line.pop(client, None)

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import TYPE_CHECKING
 
 import psycopg
 from django.db import Error as DatabaseError
 
 from broker.amqp.clients import permission_cache, registry_rows
-from broker.amqp.clients.client import Client
-from broker.amqp.clients.interfaces import ClientListener
 from broker.amqp.clients.permission_cache import Key
 from broker.amqp.protocol.conditions import DETACH_FORCED, AmqpError
 from broker.amqp.threads import DatabaseAway
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+    from broker.amqp.listener import Listener
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +32,7 @@ BY_OPERATOR = "An operator closed it."
 class Rounds:
     """The periodic rounds of one listener; for the loop's thread."""
 
-    def __init__(self, listener: ClientListener[Client]) -> None:
+    def __init__(self, listener: Listener) -> None:
         self.listener = listener
         self.task: asyncio.Task[None] | None = None
         self.is_away = False  # the database is away, and this was logged

@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError
 
 from broker.amqp.clients import registry_rows
-from broker.amqp.interfaces import ClientContext, End, Snapshot
+from broker.amqp.ends import End, Snapshot
 from broker.amqp.protocol.conditions import (
     CONNECTION_FORCED,
     INVALID_FIELD,
@@ -25,9 +25,11 @@ from broker.amqp.protocol.conditions import (
     AmqpError,
 )
 from broker.amqp.protocol.endpoints import Endpoint
-from broker.amqp.protocol.performatives import Open
 from broker.amqp.protocol.types.types import Symbol
-from broker.models.clients import ClientConnection, ClientEndpoint, Credential
+from broker.models.clients import ClientConnection, ClientEndpoint
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
 
 # Attempts to register a container id, as another process may just be releasing the same
 # id.
@@ -36,28 +38,13 @@ LOOKS_AGAIN_AFTER_S = 0.2
 LONGEST_CONTAINER_ID = 1000  # characters
 
 Database = Callable[..., "asyncio.Future[Any]"]
-Connected = tuple[ClientContext, ClientConnection]
-
-
-class OpenClient(ClientContext, Protocol):
-    """The ``Client`` whose connection is opening."""
-
-    remote: Open
-    address: str
-    is_encrypted: bool
-
-    @property
-    def credential(self) -> Credential | None: ...
-
-    @property
-    def mechanism(self) -> str: ...
 
 
 @dataclass(slots=True)
 class Noted:
     """An endpoint and its row in the database."""
 
-    client: ClientContext
+    client: Client
     endpoint: Endpoint
     row: ClientEndpoint
     # Values in the row; None: the row is not inserted yet.
@@ -80,7 +67,9 @@ class Register:
         self.database = database
         self.rounds = rounds
         self.containers: Counter[str] = Counter()
-        self.connections: dict[int, Connected] = {}  # by connection id
+        self.connections: dict[
+            int, tuple[Client, ClientConnection]
+        ] = {}  # by connection id
         self.noted: dict[Endpoint, Noted] = {}
         # Endpoints that consume each queue; the value: whether exclusively.
         self.holders: dict[int, dict[Endpoint, bool]] = {}
@@ -88,7 +77,7 @@ class Register:
         self.gone_endpoints: list[int] = []
         self.is_anew = False  # all rows must be written again
 
-    async def enter(self, client: OpenClient, *, is_alone: bool) -> int:
+    async def enter(self, client: Client, *, is_alone: bool) -> int:
         """Insert the row of a connection that opens; return the row's id.
 
         Args:
@@ -112,7 +101,7 @@ class Register:
         self.connections[row.pk] = client, row
         return row.pk
 
-    async def entered(self, client: OpenClient, *, is_alone: bool) -> ClientConnection:
+    async def entered(self, client: Client, *, is_alone: bool) -> ClientConnection:
         for look in range(LOOKS):
             if look:
                 await asyncio.sleep(LOOKS_AGAIN_AFTER_S)
@@ -121,7 +110,7 @@ class Register:
                 return row
         raise duplicate(f"{client.container_id} is connected already.")
 
-    def leave(self, client: ClientContext) -> None:
+    def leave(self, client: Client) -> None:
         """Note that a connection is gone, with its endpoints."""
         if self.connections.pop(client.id, None) is None:
             return
@@ -135,7 +124,7 @@ class Register:
 
     async def hold(
         self,
-        client: ClientContext,
+        client: Client,
         endpoint: Endpoint,
         queue_id: int,
         *,
@@ -168,7 +157,7 @@ class Register:
 
     async def held(
         self,
-        client: ClientContext,
+        client: Client,
         endpoint: Endpoint,
         queue_id: int,
         *,
@@ -195,7 +184,7 @@ class Register:
         if not here:
             self.holders.pop(queue_id or 0, None)
 
-    def add(self, client: ClientContext, endpoint: Endpoint) -> None:
+    def add(self, client: Client, endpoint: Endpoint) -> None:
         """Register an accepted endpoint; the next round inserts its row."""
         if endpoint not in self.noted:
             end: End = endpoint.context
@@ -271,7 +260,7 @@ class Register:
         if self.noted.get(noted.endpoint) is not noted:  # removed meanwhile
             self.gone_endpoints.append(noted.row.pk)
 
-    def endpoint(self, row_id: int) -> tuple[ClientContext, Endpoint] | None:
+    def endpoint(self, row_id: int) -> tuple[Client, Endpoint] | None:
         """The client and endpoint of a row, if they belong to this listener."""
         for one in self.noted.values():
             if one.row.pk == row_id:
@@ -279,7 +268,7 @@ class Register:
         return None
 
 
-def connection_of(client: OpenClient) -> ClientConnection:
+def connection_of(client: Client) -> ClientConnection:
     """The row of a connection that is being opened."""
     properties = client.remote.properties or {}
     credential = client.credential
@@ -295,7 +284,7 @@ def connection_of(client: OpenClient) -> ClientConnection:
     )
 
 
-def row_of(client: ClientContext, endpoint: Endpoint, *, kind: str) -> ClientEndpoint:
+def row_of(client: Client, endpoint: Endpoint, *, kind: str) -> ClientEndpoint:
     """The row of an endpoint, without its node and queue."""
     return ClientEndpoint(
         connection_id=client.id,

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
 from broker import sql
-from broker.amqp.interfaces import Snapshot
+from broker.amqp.ends import Snapshot
 from broker.models import Queue
 from broker.models.clients import ClientConnection, ClientEndpoint
 from broker.queueing import processes

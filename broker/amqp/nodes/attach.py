@@ -18,7 +18,7 @@ Source:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from broker.amqp.messages.anonymous_relay import (
     Meant,
@@ -28,7 +28,6 @@ from broker.amqp.messages.anonymous_relay import (
     place_of,
 )
 from broker.amqp.nodes import sources, temporary
-from broker.amqp.nodes.interfaces import NodeClient
 from broker.amqp.nodes.source_request import QUEUES, TOPICS, kind_of
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
@@ -39,10 +38,13 @@ from broker.amqp.refusals import lacking, refusal
 from broker.amqp.transactions.coordinator import CAPABILITIES, Coordinates
 from broker.errors import BrokerError, NoSuchAddress
 
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+
 NO_TARGET = "An endpoint that sends needs a target."
 
 
-async def attach(client: NodeClient, endpoint: Endpoint, attach: p.Attach) -> None:
+async def attach(client: Client, endpoint: Endpoint, attach: p.Attach) -> None:
     """Answer an attach, and start its endpoint.
 
     Raises:
@@ -59,7 +61,7 @@ async def attach(client: NodeClient, endpoint: Endpoint, attach: p.Attach) -> No
         raise refusal(error) from error
 
 
-async def to_put(client: NodeClient, endpoint: Receiver, attach: p.Attach) -> None:
+async def to_put(client: Client, endpoint: Receiver, attach: p.Attach) -> None:
     target = attach.target
     if target is None:
         raise AmqpError(c.INVALID_FIELD, NO_TARGET)
@@ -101,7 +103,7 @@ def granted(target: p.Target, address: str | None, **more: Any) -> p.Target:
     )
 
 
-async def place_for(client: NodeClient, meant: Meant) -> RelayTarget:
+async def place_for(client: Client, meant: Meant) -> RelayTarget:
     """The target of a name, if the client may put to it.
 
     Raises:
@@ -119,7 +121,7 @@ async def place_for(client: NodeClient, meant: Meant) -> RelayTarget:
 
 
 async def to_put_on_temporary(
-    client: NodeClient, endpoint: Receiver, target: p.Target
+    client: Client, endpoint: Receiver, target: p.Target
 ) -> None:
     """Create a temporary queue or topic, which is deleted with the endpoint."""
     is_topic = kind_of(target.capabilities) == "topic"

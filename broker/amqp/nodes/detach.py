@@ -6,12 +6,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import Error as DatabaseError
 
-from broker.amqp.interfaces import End, ListenerContext, Snapshot
-from broker.amqp.nodes.interfaces import NodeClient
+from broker.amqp.ends import End, Snapshot
 from broker.amqp.protocol.endpoints import Sender
 from broker.amqp.senders.closing import Parting
 from broker.amqp.senders.sender import Gets
@@ -20,6 +19,10 @@ from broker.errors import BrokerError
 from broker.errors.queues import NoSuchSubscription, SubscriptionInUse
 from broker.models import ClientEndpoint, Queue, Subscription
 from broker.queueing import shared_subscriptions, subscriptions
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+    from broker.amqp.listener import Listener
 
 logger = logging.getLogger(__name__)
 
@@ -37,11 +40,9 @@ class Share(NamedTuple):
 class Consumes(Gets):
     """The ``End`` of a client that gets; it is registered in ``Consumers``."""
 
-    client: NodeClient
-
     def __init__(
         self,
-        client: NodeClient,
+        client: Client,
         endpoint: Sender,
         queue: Queue,
         selector: str = "",
@@ -109,7 +110,7 @@ def unsubscribe(client_id: str, name: str, actor: str = "") -> None:
         logger.info("A subscription is not ended: %s", error)
 
 
-def end_later(client: NodeClient, ending: Coroutine[Any, Any, None]) -> None:
+def end_later(client: Client, ending: Coroutine[Any, Any, None]) -> None:
     """Run the end of a consumer as a task; the client's next attaches wait for it."""
     listener = client.listener
     task = listener.loop.create_task(ending)
@@ -118,7 +119,7 @@ def end_later(client: NodeClient, ending: Coroutine[Any, Any, None]) -> None:
     listener.consumers.wait_for(client, task)
 
 
-async def surely(listener: ListenerContext, call: Callable[[], None]) -> None:
+async def surely(listener: Listener, call: Callable[[], None]) -> None:
     """Run a call in a thread; retry it for half a minute while the database is away."""
     for wait_s in AGAIN_AFTER_S:
         try:
@@ -142,9 +143,7 @@ class Remembered(End):
     kind = ClientEndpoint.Kind.GETS.value
     needs = None
 
-    def __init__(
-        self, client: NodeClient, endpoint: Sender, found: Subscription
-    ) -> None:
+    def __init__(self, client: Client, endpoint: Sender, found: Subscription) -> None:
         self.client = client
         self.endpoint = endpoint
         self.found = found

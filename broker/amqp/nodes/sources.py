@@ -21,13 +21,12 @@ Source:
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.conf import settings
 
 from broker.amqp.nodes import temporary
 from broker.amqp.nodes.detach import Consumes, Remembered, Share
-from broker.amqp.nodes.interfaces import NodeClient
 from broker.amqp.nodes.source_request import (
     SourceRequest,
     check_name,
@@ -49,6 +48,9 @@ from broker.models import Address, Queue, RoutingType, Subscription
 from broker.queueing import processes, shared_subscriptions, subscriptions
 from broker.security.authorities import Authority
 
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+
 NO_ADDRESS = "The source needs an address: name a queue or address to get from."
 FOREIGN = "A temporary queue is for the connection that has made it."
 SWITCHED_OFF = "the broker has it switched off (BROKER_SKIP_BACKOUT)"
@@ -61,7 +63,7 @@ class Node(NamedTuple):
     topic: str = ""  # name of an address
 
 
-async def to_get(client: NodeClient, endpoint: Sender, attach: p.Attach) -> None:
+async def to_get(client: Client, endpoint: Sender, attach: p.Attach) -> None:
     """Answer an attach of a client that wants to get, browse or unsubscribe.
 
     Raises:
@@ -137,7 +139,7 @@ def anycast(address: str) -> list[Queue]:
 
 
 def check_may(
-    client: NodeClient, authority: Authority, name: str, what: SourceRequest
+    client: Client, authority: Authority, name: str, what: SourceRequest
 ) -> None:
     """Check that the client has an authority on a node.
 
@@ -151,7 +153,7 @@ def check_may(
         raise lacking(client, authority, name, missing)
 
 
-def check_own(client: NodeClient, queue: Queue) -> bool:
+def check_own(client: Client, queue: Queue) -> bool:
     """Whether a queue is the client's own temporary queue, which needs no authority.
 
     Raises:
@@ -164,9 +166,7 @@ def check_own(client: NodeClient, queue: Queue) -> bool:
     return True
 
 
-def look(
-    client: NodeClient, endpoint: Sender, what: SourceRequest, queue: Queue
-) -> None:
+def look(client: Client, endpoint: Sender, what: SourceRequest, queue: Queue) -> None:
     if not check_own(client, queue):
         check_may(client, "browse", queue.name, what)
     endpoint.context = Looks(client, endpoint, queue, what.selector)
@@ -177,7 +177,7 @@ def look(
 
 
 async def from_queue(
-    client: NodeClient, endpoint: Sender, what: SourceRequest, queue: Queue
+    client: Client, endpoint: Sender, what: SourceRequest, queue: Queue
 ) -> None:
     is_own = check_own(client, queue)
     if not is_own:
@@ -195,9 +195,7 @@ async def from_queue(
     await begin(gets, what, is_exclusive=what.is_exclusive)
 
 
-async def from_temporary(
-    client: NodeClient, endpoint: Sender, what: SourceRequest
-) -> None:
+async def from_temporary(client: Client, endpoint: Sender, what: SourceRequest) -> None:
     made = await temporary.make(client)
     gets = Consumes(
         client,
@@ -212,7 +210,7 @@ async def from_temporary(
 
 
 async def from_topic(
-    client: NodeClient, endpoint: Sender, what: SourceRequest, topic: str
+    client: Client, endpoint: Sender, what: SourceRequest, topic: str
 ) -> None:
     """Create a subscription, or resume an existing one."""
     check_may(client, "get", topic, what)
@@ -303,9 +301,7 @@ async def begin(
     endpoint.accept(source=source)
 
 
-async def to_unsubscribe(
-    client: NodeClient, endpoint: Sender, attach: p.Attach
-) -> None:
+async def to_unsubscribe(client: Client, endpoint: Sender, attach: p.Attach) -> None:
     """Look up a durable subscription, which the client then ends by a close.
 
     Source:

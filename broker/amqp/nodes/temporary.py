@@ -10,10 +10,10 @@ Source:
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from broker.amqp.messages.anonymous_relay import RelayTarget
 from broker.amqp.nodes.detach import end_later, surely
-from broker.amqp.nodes.interfaces import NodeClient
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.endpoints import Receiver
 from broker.amqp.protocol.types.types import Symbol
@@ -21,10 +21,13 @@ from broker.amqp.receivers.receiver import Puts
 from broker.models import Subscription
 from broker.queueing import processes, subscriptions
 
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+
 LIFETIME = {Symbol("lifetime-policy"): p.DeleteOnClose()}
 
 
-async def make(client: NodeClient, *, is_topic: bool = False) -> Subscription:
+async def make(client: Client, *, is_topic: bool = False) -> Subscription:
     """Create a temporary queue or topic for a client."""
     made: Subscription = await client.listener.database(in_thread, is_topic=is_topic)
     client.temporaries.add(made.queue.name)
@@ -35,7 +38,7 @@ def in_thread(*, is_topic: bool) -> Subscription:
     return subscriptions.open_temporary(owner=processes.current(), is_topic=is_topic)
 
 
-def remove(client: NodeClient, made: Subscription) -> None:
+def remove(client: Client, made: Subscription) -> None:
     """Delete the temporary queue or topic, with its messages."""
     client.temporaries.discard(made.queue.name)
     call = partial(subscriptions.remove, made)
@@ -45,11 +48,7 @@ def remove(client: NodeClient, made: Subscription) -> None:
 class TemporaryPuts(Puts):
     """The ``End`` of a receiver that created its target, a temporary queue or topic."""
 
-    client: NodeClient
-
-    def __init__(
-        self, client: NodeClient, endpoint: Receiver, made: Subscription
-    ) -> None:
+    def __init__(self, client: Client, endpoint: Receiver, made: Subscription) -> None:
         name = made.queue.name
         super().__init__(client, endpoint, RelayTarget(name, None), node=name)
         self.made = made

@@ -6,18 +6,22 @@ Source: AMQP 1.0, part 2, section 2.5.
 from __future__ import annotations
 
 from itertools import count
+from typing import TYPE_CHECKING
 
 from broker.amqp.protocol import conditions
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.events import Begun, Ended
 from broker.amqp.protocol.performatives import Begin, End
-from broker.amqp.protocol.session import OUTGOING_WINDOW, Session, SessionConnection
+from broker.amqp.protocol.session import OUTGOING_WINDOW, Session
+
+if TYPE_CHECKING:
+    from broker.amqp.protocol.connection import Connection
 
 
 class Channels:
     """Sessions by our channel and by the peer's, until both sides have ended them."""
 
-    def __init__(self, connection: SessionConnection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.by_local: dict[int, Session] = {}
         self.by_remote: dict[int, Session] = {}

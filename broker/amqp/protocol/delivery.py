@@ -2,39 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.performatives import DeliveryState
 
-
-class SessionRef(Protocol):
-    """The part of ``Session`` that users of a delivery need."""
-
-    channel: int
-
-    def settle(
-        self,
-        deliveries: Iterable[Delivery],
-        state: DeliveryState | None,
-        *,
-        settled: bool = True,
-    ) -> None: ...
-
-
-class EndpointRef(Protocol):
-    """The part of ``Endpoint`` that users of a delivery need."""
-
-    name: str
-    unsettled: dict[int, Delivery]
-    context: Any
-
-    @property
-    def session(self) -> SessionRef: ...
-
-    def refuse(self, error: AmqpError) -> None: ...
+if TYPE_CHECKING:
+    from broker.amqp.protocol.endpoint import Endpoint
 
 
 @dataclass(slots=True, eq=False)
@@ -55,7 +29,7 @@ class Delivery:
 
     id: int
     tag: bytes
-    endpoint: EndpointRef
+    endpoint: Endpoint
     payload: bytes = b""
     message_format: int = 0
     settled: bool = False

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from broker.amqp.protocol.delivery import Delivery, EndpointRef
+from broker.amqp.protocol.delivery import Delivery
+from broker.amqp.protocol.endpoint import Endpoint
 from broker.amqp.protocol.types.serial_numbers import HALF, MASK
 
 
@@ -44,8 +45,8 @@ def within(held: dict[int, Delivery], first: int, last: int) -> list[Delivery]:
     return [one for one in held.values() if (one.id - first) & MASK < count]
 
 
-def by_endpoint(deliveries: Iterable[Delivery]) -> dict[EndpointRef, list[Delivery]]:
-    found: dict[EndpointRef, list[Delivery]] = {}
+def by_endpoint(deliveries: Iterable[Delivery]) -> dict[Endpoint, list[Delivery]]:
+    found: dict[Endpoint, list[Delivery]] = {}
     for delivery in deliveries:
         found.setdefault(delivery.endpoint, []).append(delivery)
     return found

@@ -6,12 +6,11 @@ Source: AMQP 1.0, part 2, section 2.6.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from broker.amqp.protocol import conditions
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
-from broker.amqp.protocol.interfaces import SessionOutput
 from broker.amqp.protocol.performatives import (
     Attach,
     Coordinator,
@@ -20,6 +19,9 @@ from broker.amqp.protocol.performatives import (
     Target,
     Transfer,
 )
+
+if TYPE_CHECKING:
+    from broker.amqp.protocol.session import Session
 
 LONGEST_TAG = 32  # longest delivery tag, in bytes
 
@@ -42,7 +44,7 @@ class Endpoint:
 
     role: ClassVar[bool]
 
-    def __init__(self, session: SessionOutput[Endpoint], name: str) -> None:
+    def __init__(self, session: Session, name: str) -> None:
         self.session = session
         self.name = name
         self.attach: Attach | None = None

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import Error
-from broker.amqp.protocol.delivery import Delivery, EndpointRef
+from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
-from broker.amqp.protocol.interfaces import SessionOutput
+
+if TYPE_CHECKING:
+    from broker.amqp.protocol.session import Session
 
 
 @dataclass(slots=True)
@@ -29,7 +32,7 @@ class Begun:
     """The peer began a session, which the engine has answered; or the peer answered our
     begin."""
 
-    session: SessionOutput[Endpoint]
+    session: Session
 
 
 @dataclass(slots=True)
@@ -83,7 +86,7 @@ class Disposed:
             ``unsettled``. Otherwise settle them with ``Session.settle``.
     """
 
-    endpoint: EndpointRef
+    endpoint: Endpoint
     deliveries: Sequence[Delivery]
     state: p.DeliveryState | None
     settled: bool
@@ -113,7 +116,7 @@ class Ended:
     There is no event ``Detached`` for each of its endpoints.
     """
 
-    session: SessionOutput[Endpoint]
+    session: Session
     error: Error | None
 
 
@@ -121,7 +124,7 @@ class Ended:
 class Resumed:
     """The peer's window is open again: ``session.can_send`` is true."""
 
-    session: SessionOutput[Endpoint]
+    session: Session
 
 
 @dataclass(slots=True)

@@ -5,40 +5,20 @@ Source: AMQP 1.0, part 2, sections 2.6.1 to 2.6.6.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from heapq import heappop, heappush
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from broker.amqp.protocol import conditions
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
-from broker.amqp.protocol.events import Attached, Detached, Event
-from broker.amqp.protocol.interfaces import ConnectionOutput
+from broker.amqp.protocol.events import Attached, Detached
 from broker.amqp.protocol.performatives import Attach, Detach
-from broker.amqp.protocol.receiving import ReceiverSession
-from broker.amqp.protocol.sending import SenderSession
+
+if TYPE_CHECKING:
+    from broker.amqp.protocol.session import Session
 
 # The session ends after this many times the limit of endpoints was refused.
 REFUSALS = 2
-
-
-class HandlesConnection(ConnectionOutput, Protocol):
-    """The part of ``Connection`` that ``Handles`` uses."""
-
-    @property
-    def sessions(self) -> Sequence[HandlesSession]: ...
-
-
-class HandlesSession(ReceiverSession, SenderSession, Protocol):
-    """The part of ``Session`` that ``Handles`` uses."""
-
-    @property
-    def connection(self) -> HandlesConnection: ...
-
-    @property
-    def handles(self) -> Handles: ...
-
-    def tell(self, event: Event) -> None: ...
 
 
 class Handles:
@@ -51,7 +31,7 @@ class Handles:
         live: endpoints that are not gone, in the order of their attaches.
     """
 
-    def __init__(self, session: HandlesSession) -> None:
+    def __init__(self, session: Session) -> None:
         self.session = session
         self.by_remote: dict[int, Endpoint] = {}
         self.named: dict[tuple[str, bool], Endpoint] = {}

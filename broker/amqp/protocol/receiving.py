@@ -5,23 +5,17 @@ Source: AMQP 1.0, part 2, sections 2.6.7 and 2.6.14.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from broker.amqp.protocol import conditions
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoint import Endpoint
-from broker.amqp.protocol.interfaces import SessionOutput
 from broker.amqp.protocol.performatives import Attach, Flow, Transfer
 from broker.amqp.protocol.types.serial_numbers import MASK, ahead
 
-
-class ReceiverSession(SessionOutput[Endpoint], Protocol):
-    """The part of ``Session`` that Receivers use."""
-
-    def received(self, delivery: Delivery, receiver: Receiver) -> None: ...
-
-    def drained(self, receiver: Receiver) -> None: ...
+if TYPE_CHECKING:
+    from broker.amqp.protocol.session import Session
 
 
 class Receiver(Endpoint):
@@ -36,9 +30,8 @@ class Receiver(Endpoint):
     """
 
     role = True
-    session: ReceiverSession
 
-    def __init__(self, session: ReceiverSession, name: str) -> None:
+    def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
         self.excess = 0  # credit that we withdrew, but that the peer may have used
         self.max_message_size = session.connection.limits.max_message_bytes

@@ -6,22 +6,16 @@ Source: AMQP 1.0, part 2, section 2.5.6.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from broker.amqp.protocol.types.serial_numbers import MASK, ahead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from broker.amqp.protocol.sending import Sender
+
     Bytes = bytes | memoryview
-
-
-class BufferedSender(Protocol):
-    """A ``Sender`` whose frames may have to wait."""
-
-    kept: int
-
-    def let_out(self) -> None: ...
 
 
 class Outlet:
@@ -40,9 +34,7 @@ class Outlet:
         self.room = 0
         self.first_id = first_id
         self.next_id = first_id
-        self.waiting: deque[tuple[BufferedSender, bytes, Sequence[Bytes], bool]] = (
-            deque()
-        )
+        self.waiting: deque[tuple[Sender, bytes, Sequence[Bytes], bool]] = deque()
 
     @property
     def is_open(self) -> bool:
@@ -50,7 +42,7 @@ class Outlet:
 
     def send(
         self,
-        sender: BufferedSender,
+        sender: Sender,
         head: bytes,
         rest: Sequence[Bytes],
         *,
@@ -89,7 +81,7 @@ class Outlet:
                 sender.let_out()
         return self.is_open and not was_open
 
-    def forget(self, sender: BufferedSender) -> None:
+    def forget(self, sender: Sender) -> None:
         """Discard the waiting frames of one sender."""
         if self.waiting:
             self.waiting = deque(frame for frame in self.waiting if frame[0] != sender)

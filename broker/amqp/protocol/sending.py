@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from broker.amqp.protocol import frames
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoint import LONGEST_TAG, Endpoint
-from broker.amqp.protocol.interfaces import SessionOutput
 from broker.amqp.protocol.performatives import (
     DeliveryState,
     Flow,
@@ -22,6 +21,9 @@ from broker.amqp.protocol.performatives import (
 from broker.amqp.protocol.types.composites import encode_composite
 from broker.amqp.protocol.types.serial_numbers import MASK, ahead
 
+if TYPE_CHECKING:
+    from broker.amqp.protocol.session import Session
+
 HEAD = Struct(">IBBH4sBBBIBIBB")
 LONGEST_HEAD = 80  # most bytes of a transfer frame before the payload
 TAILS = {  # last fields (format, settled, more), by the values of settled and more
@@ -30,12 +32,6 @@ TAILS = {  # last fields (format, settled, more), by the values of settled and m
     (False, True): b"\x43\x42\x41",
     (True, True): b"\x43\x41\x41",
 }
-
-
-class SenderSession(SessionOutput[Endpoint], Protocol):
-    """The part of ``Session`` that Senders use."""
-
-    def flowed(self, sender: Sender) -> None: ...
 
 
 class Sender(Endpoint):
@@ -48,9 +44,8 @@ class Sender(Endpoint):
     """
 
     role = False
-    session: SenderSession
 
-    def __init__(self, session: SenderSession, name: str) -> None:
+    def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
         self.initial = 0  # initial delivery count
         self.kept = 0  # messages that wait for the peer's window and are not begun

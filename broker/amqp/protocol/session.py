@@ -6,7 +6,7 @@ Source: AMQP 1.0, part 2, sections 2.5 and 2.6.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from broker.amqp.protocol import conditions, dispositions
 from broker.amqp.protocol.conditions import AmqpError
@@ -21,7 +21,6 @@ from broker.amqp.protocol.events import (
     MessageReceived,
     Resumed,
 )
-from broker.amqp.protocol.interfaces import ConnectionOutput
 from broker.amqp.protocol.link_handles import Handles
 from broker.amqp.protocol.performatives import (
     Attach,
@@ -32,7 +31,6 @@ from broker.amqp.protocol.performatives import (
     Disposition,
     End,
     Flow,
-    Open,
     Performative,
     Source,
     Target,
@@ -41,23 +39,13 @@ from broker.amqp.protocol.performatives import (
 from broker.amqp.protocol.send_queue import Outlet
 from broker.amqp.protocol.types.serial_numbers import HALF, MASK, ahead
 
+if TYPE_CHECKING:
+    from broker.amqp.protocol.connection import Connection
+
 E = TypeVar("E", bound=Endpoint)
 
 # Frames; this is no real limit, as we hold frames back ourselves.
 OUTGOING_WINDOW = HALF - 1
-
-
-class SessionConnection(ConnectionOutput, Protocol):
-    """The part of ``Connection`` that sessions use."""
-
-    remote: Open | None
-    first_id: int
-    out: list[bytes | memoryview]
-    events: list[Event]
-    narrow: list[Session]
-
-    @property
-    def sessions(self) -> list[Session]: ...
 
 
 class Session:
@@ -72,9 +60,7 @@ class Session:
         context: free for the caller.
     """
 
-    def __init__(
-        self, connection: SessionConnection, channel: int, first_id: int
-    ) -> None:
+    def __init__(self, connection: Connection, channel: int, first_id: int) -> None:
         self.connection = connection
         self.channel = channel
         self.remote_channel: int | None = None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Receiver
-from broker.amqp.transactions.pending import TransactionClient
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
 
 NARROWEST = 4  # smallest window, in messages, while a queue is full
 # Delay before the broker tries again to give credit that it could not give.
@@ -22,7 +25,7 @@ class Credit:
     room; a flow frame is sent once there is room for half of the window.
     """
 
-    def __init__(self, client: TransactionClient, endpoint: Receiver) -> None:
+    def __init__(self, client: Client, endpoint: Receiver) -> None:
         self.client = client
         self.endpoint = endpoint
         self.window = client.limits.put_credit

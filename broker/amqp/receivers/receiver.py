@@ -11,11 +11,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.db import Error as DatabaseError
 
-from broker.amqp.interfaces import End, Snapshot
+from broker.amqp.ends import End, Snapshot
 from broker.amqp.messages import convert
 from broker.amqp.messages.anonymous_relay import Meant, RelayTarget, look_up, meant_by
 from broker.amqp.protocol import conditions as c
@@ -27,11 +27,14 @@ from broker.amqp.receivers.credit import Credit
 from broker.amqp.refusals import lacking, refusal
 from broker.amqp.threads import DatabaseAway
 from broker.amqp.transactions import state as transactions
-from broker.amqp.transactions.pending import Transaction, TransactionClient
+from broker.amqp.transactions.pending import Transaction
 from broker.amqp.transactions.store import OVERHEAD, Put
 from broker.errors import BrokerError, NoSuchAddress
 from broker.models import ClientEndpoint
 from broker.security.authorities import Authority
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
 
 LARGE_BYTES = 256 * 2**10  # a larger message is stored apart from the others
 AWAY = "The broker's database is away; nothing was stored."
@@ -60,7 +63,7 @@ class Puts(End):
 
     def __init__(
         self,
-        client: TransactionClient,
+        client: Client,
         endpoint: Receiver,
         place: RelayTarget | None,
         node: str = "",

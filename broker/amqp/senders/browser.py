@@ -2,31 +2,50 @@
 
 Nothing is locked or counted, and outcomes have no effect. When the client drains, the
 browse ends after the last message; otherwise it goes on with messages put later.
+
+The queue is read in a database thread. The position is kept for each priority. So an
+entry put later is seen later, whatever its priority. An entry that returned to a place
+before the position is not seen again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
-from broker.amqp.interfaces import End, Snapshot
+from broker import sql
+from broker.amqp.ends import End, Snapshot
+from broker.amqp.messages.convert import NONE, to_send
+from broker.amqp.messages.modified_annotations import Annotated, added_to
 from broker.amqp.protocol import performatives as p
-from broker.amqp.protocol.delivery import Delivery
+from broker.amqp.protocol.delivery import Delivery as Sent
 from broker.amqp.protocol.endpoints import Sender
-from broker.amqp.senders.browse_reader import View, Viewer
 from broker.amqp.senders.closing import AWAY_S, why_it_ends
-from broker.amqp.senders.interfaces import SenderClient
 from broker.amqp.senders.outcomes import bare
 from broker.amqp.senders.sender import SETTLED, TAG
-from broker.formats.selectors import parse
+from broker.formats.selectors import Selector, parse
 from broker.models import ClientEndpoint, Queue
 from broker.queueing import notifications
+from broker.queueing.browse import Browsed, browsed, whole
+from broker.queueing.get import HIGHEST, LOWEST, NEW, PRIORITIES, Delivery
+from broker.queueing.selective_get import LOOKS, SCAN, LanePosition, Walk, lanes_of
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+
+logger = logging.getLogger(__name__)
 
 MOST = 100  # most messages in one read
 MOST_BYTES = 4 * 2**20  # most bytes in one read, estimated from earlier reads
 UNKNOWN_BYTES = 128 * 2**10  # assumed size of a message before the first read
+LEVELS = list(range(9, -1, -1))  # priorities, in the order of gets
+UNREADABLE = "Message %d of %s cannot be shown to a client of AMQP."
 
 
 class Looks(End):
@@ -36,7 +55,7 @@ class Looks(End):
     chooses = True  # a browser leaves entries to other consumers
 
     def __init__(
-        self, client: SenderClient, endpoint: Sender, queue: Queue, selector: str = ""
+        self, client: Client, endpoint: Sender, queue: Queue, selector: str = ""
     ) -> None:
         """Create the end; nothing is read before ``flowed``.
 
@@ -75,7 +94,7 @@ class Looks(End):
 
     def disposed(
         self,
-        deliveries: Sequence[Delivery],
+        deliveries: Sequence[Sent],
         state: p.DeliveryState | None,
         settled: bool,  # noqa: FBT001 - as of every End
     ) -> None:
@@ -203,3 +222,99 @@ class Looks(End):
         self.endpoint.context = None
         self.detached(closed=True)
         self.client.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The result of one read: encoded messages to send."""
+
+    messages: list[tuple[int, bytes]]  # each message with the broker's message number
+    at_end: bool  # no more messages were on the queue
+
+
+class Viewer:
+    """Reads one queue for one client; one call at a time."""
+
+    def __init__(
+        self, queue: Queue, selector: Selector | None, largest: int | None
+    ) -> None:
+        self.queue = queue
+        self.selector = selector
+        self.largest = largest  # largest message for the client, in bytes
+        self.lows = [LOWEST] * len(LEVELS)  # next position to read, by priority
+        # The current walk over the entries; None after its end.
+        self.walk: Walk | None = None
+
+    def view(self, limit: int, now: datetime) -> View:
+        """The next messages that a get could take, at most ``limit`` of them.
+
+        There may be fewer, even before the end.
+        """
+        if self.selector is None:
+            entries, at_end = self.all(limit)
+        else:
+            entries, at_end = self.chosen(self.selector, limit)
+        there = [
+            one
+            for one in whole(self.queue.pk, entries)
+            if one.expires_at is None or one.expires_at > now
+        ]
+        added = added_to(there)
+        encoded = [
+            (one.message_id, self.encoded(one, now, added.get(one.message_id, NONE)))
+            for one in there
+        ]
+        return View([(key, sent) for key, sent in encoded if sent], at_end)
+
+    def all(self, limit: int) -> tuple[list[Browsed], bool]:
+        entries = sql.fetch(
+            "browse_ready",
+            browsed,
+            queue_id=self.queue.pk,
+            priorities=LEVELS,
+            lows=self.lows,
+            limit=limit,
+        )
+        self.note([LanePosition(2 * (9 - one.priority), one.pos) for one in entries])
+        return entries, len(entries) < limit
+
+    def chosen(self, selector: Selector, limit: int) -> tuple[list[Browsed], bool]:
+        walk = self.walk
+        if walk is None:
+            lows = [
+                bound for low in self.lows for bound in (min(low, NEW), max(low, NEW))
+            ]
+            walk = Walk(self.queue.name, selector, lows, though_paused=True)
+        places: list[LanePosition] = []
+        for _ in range(LOOKS):
+            if len(places) == limit or walk.at_end:
+                break
+            places += walk.on(min(limit - len(places), SCAN))
+        self.note(places)
+        self.walk = None if walk.at_end else walk
+        lanes = lanes_of(places)
+        entries = sql.fetch(
+            "browse_chosen",
+            browsed,
+            queue=self.queue.name,
+            priorities=lanes.priorities,
+            lows=lanes.lows,
+        )
+        return entries, walk.at_end
+
+    def note(self, places: list[LanePosition]) -> None:
+        """Set the positions to continue after these entries."""
+        for lane, pos in places:
+            level = 9 - PRIORITIES[lane]
+            self.lows[level] = min(max(self.lows[level], pos + 1), HIGHEST)
+
+    def encoded(
+        self, delivery: Delivery, now: datetime, added: Annotated
+    ) -> bytes | None:
+        try:
+            payload = to_send(delivery, now=now, annotations=added)
+        except Exception:
+            logger.exception(UNREADABLE, delivery.message_id, self.queue.name)
+            return None
+        is_fit = self.largest is None or len(payload) <= self.largest
+        return payload if is_fit else None

@@ -10,21 +10,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from django.db import Error as DatabaseError
 
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.refusals import refusal
-from broker.amqp.senders.fetch_policy import Looking
-from broker.amqp.senders.interfaces import SenderContext
-from broker.amqp.senders.settle import BACKED_OUT, Settling
+from broker.amqp.senders.settle import BACKED_OUT
 from broker.amqp.threads import DatabaseAway
 from broker.errors import BrokerError, LockLost, NoSuchQueue
 from broker.models import Subscription
 from broker.queueing import subscriptions
 from broker.queueing.get import Delivery
+
+if TYPE_CHECKING:
+    from broker.amqp.senders.sender import Gets
 
 logger = logging.getLogger(__name__)
 
@@ -49,18 +50,11 @@ def why_it_ends(error: BaseException, node: str) -> AmqpError | None:
     return refusal(error)
 
 
-class ClosingSender(SenderContext, Protocol):
-    """The part of ``Gets`` that its ending uses."""
-
-    settling: Settling
-    looking: Looking
-
-
 class Parting:
     """The end of one Sender."""
 
     def __init__(
-        self, gets: ClosingSender, *, is_closed: bool = False, is_lost: bool = False
+        self, gets: Gets, *, is_closed: bool = False, is_lost: bool = False
     ) -> None:
         """Prepare the ending.
 
@@ -86,7 +80,7 @@ class Parting:
     def go_on(self) -> None:
         """Take the next step, unless it has to wait."""
         gets, held = self.gets, self.gets.held
-        if self.over.done() or self.is_running or gets.looking.is_looking:
+        if self.over.done() or self.is_running or gets.is_looking:
             return
         if gets.is_settled:
             held.clear()

@@ -1,21 +1,23 @@
-"""Fetch entries for a Sender, in a database thread.
+"""Entries of a Sender: fetched in a database thread, then held until they are settled.
 
-Messages are encoded here. An entry that cannot be encoded, or that is too large for the
-client, is given back uncounted, and this Sender does not fetch it again.
+Messages are encoded in the thread. An entry that cannot be encoded, or that is too
+large for the client, is given back uncounted, and this Sender does not fetch it again.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 
 from broker.amqp.messages.convert import NONE, to_send
 from broker.amqp.messages.modified_annotations import Annotated, added_to
-from broker.amqp.senders.in_flight import InFlightEntry
+from broker.amqp.protocol.delivery import Delivery as Sent
 from broker.errors import LockLost
 from broker.models import AddressSetting, Queue
 from broker.queueing.get import Delivery
@@ -24,12 +26,31 @@ from broker.settlement.confirmations import places_of
 from broker.settlement.outcomes import Accept
 from broker.transactions.prefetch import Prefetched
 
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+
 logger = logging.getLogger(__name__)
+
+MOST_HIDDEN = 1000  # most entries that one Sender remembers not to send again
 
 Hidden = set[tuple[int, int]]  # priority and id of each entry that was given back
 
 UNREADABLE = "Message %d of %s cannot be sent to a client of AMQP; it stays there."
 TOO_LARGE = "Message %d of %s has %d bytes; a client takes at most %d. It stays there."
+
+
+@dataclass(slots=True, eq=False)
+class InFlightEntry:
+    """One entry that a Sender or its client holds."""
+
+    got: Delivery  # the entry without its body, which is in the payload
+    payload: bytes  # encoded message; empty after it was sent
+    size: int  # size of the payload, in bytes
+    sent: Sent | None = None  # None until it was sent, or if it was sent settled
+    is_enlisted: bool = False  # part of an open transaction
+    is_ending: bool = False  # its outcome is on its way to the database
+    # Its transaction was rolled back, but it is unsettled at the client.
+    was_rolled_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +176,69 @@ def keeps_dead_letters(queue: Queue) -> bool:
         return True
     to = queue.address.name
     return AddressSetting.objects.filter(dead_letter_address=to).exists()
+
+
+class InFlight:
+    """The entries of one Sender, in the order of their fetches."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.entries: dict[InFlightEntry, None] = {}
+        # Entries not sent yet, in the order of the queue.
+        self.unsent: deque[InFlightEntry] = deque()
+        self.hidden: OrderedDict[tuple[int, int], None] = OrderedDict()
+        self.size = 0  # size of all entries, in bytes
+        self.settled = 0  # entries settled since the attach
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[InFlightEntry]:
+        return iter(self.entries)
+
+    def take(self, entries: Iterable[InFlightEntry]) -> None:
+        for entry in entries:
+            self.entries[entry] = None
+            self.unsent.append(entry)
+            self.count(entry.size)
+
+    def drop(self, entries: Iterable[InFlightEntry]) -> None:
+        """Remove entries that are no longer held; others are ignored."""
+        for entry in entries:
+            if entry in self.entries:
+                del self.entries[entry]
+                self.count(-entry.size)
+
+    def hide(self, deliveries: Iterable[Delivery]) -> None:
+        """Do not send these entries again after they were given back."""
+        for one in deliveries:
+            self.hidden[one.priority, one.message_id] = None
+        while len(self.hidden) > MOST_HIDDEN:
+            self.hidden.popitem(last=False)
+
+    def pass_by(self) -> list[InFlightEntry]:
+        """Remove and return fetched entries that were hidden during the fetch."""
+        hidden = [one for one in self.unsent if is_among(self.hidden, one)]
+        if hidden:
+            self.unsent = deque(one for one in self.unsent if one not in hidden)
+        return hidden
+
+    def clear(self) -> None:
+        self.unsent.clear()
+        self.drop(list(self.entries))
+
+    def count(self, size: int) -> None:
+        self.size += size
+        self.client.in_flight_bytes += size
+
+    def idle(self) -> list[InFlightEntry]:
+        """The entries that have no outcome yet."""
+        return [one for one in self.entries if not (one.is_ending or one.is_enlisted)]
+
+    def is_busy(self) -> bool:
+        """Whether an outcome is on its way, or is part of an open transaction."""
+        return any(one.is_ending or one.is_enlisted for one in self.entries)
+
+
+def is_among(hidden: Collection[tuple[int, int]], entry: InFlightEntry) -> bool:
+    return bool(hidden) and (entry.got.priority, entry.got.message_id) in hidden

@@ -1,36 +1,45 @@
 """A link by which a client gets messages, within its credit.
 
 Entries are fetched ahead in a thread, and are claimed by this process from then on. One
-fetch runs at a time. Outcomes are handled in ``settle``, the end of the link in
-``closing``.
+fetch runs at a time. Some clients give credit one by one: while the client still has
+messages, a fetch waits a little for more credit. When the queue is empty, it waits
+until an entry comes (``wakeups``). Outcomes are handled in ``settle``, the end of the
+link in ``closing``.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from struct import Struct
+from typing import TYPE_CHECKING
 
-from broker.amqp.interfaces import CBS, End, Snapshot
+from broker.amqp.ends import End, Snapshot
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Sender
 from broker.amqp.senders.closing import AWAY_S, Parting, why_it_ends
-from broker.amqp.senders.fetch import Taker, Wishes
-from broker.amqp.senders.fetch_policy import Looking
-from broker.amqp.senders.in_flight import InFlight, InFlightEntry
-from broker.amqp.senders.interfaces import SenderClient
+from broker.amqp.senders.fetch import InFlight, InFlightEntry, Taken, Taker, Wishes
 from broker.amqp.senders.settle import Settling
 from broker.formats.selectors import parse
 from broker.models import ClientEndpoint, Queue, Subscription
+from broker.queueing import notifications
 from broker.queueing.get import Delivery as Got
 from broker.queueing.selective_get import Search
-from broker.settlement.batch import Settlement
 from broker.transactions.prefetch import Prefetched
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
 
 SETTLED = 1  # value of snd-settle-mode
 TAG = Struct(">QQ")  # 16 bytes: Azure's clients read a tag as a GUID
+MOST = 500  # most entries in one fetch
+MOST_BYTES = 8 * 2**20  # most bytes in one fetch, estimated from earlier fetches
+UNKNOWN_BYTES = 128 * 2**10  # assumed size of a message before the first fetch
+TOGETHER_S = 0.002  # time to wait for more credit
+STARVED_S = 0.05  # delay while the connection's other Senders hold all bytes
 
 
 class Gets(End):
@@ -43,10 +52,19 @@ class Gets(End):
     """
 
     kind = ClientEndpoint.Kind.GETS.value
+    window = 0  # the largest credit so far
+    typical = UNKNOWN_BYTES  # typical size of a message, in bytes
+    seen = 0  # version of the queue at the last fetch
+    messages = 0
+    is_looking = False  # a fetch runs
+    was_draining = False  # the client was draining when the last fetch began
+    is_asleep = False
+    timer: asyncio.TimerHandle | None = None
+    parting: Parting | None = None
 
     def __init__(  # noqa: PLR0913 - each is named where it is used
         self,
-        client: SenderClient,
+        client: Client,
         endpoint: Sender,
         queue: Queue,
         selector: str = "",
@@ -69,6 +87,7 @@ class Gets(End):
                 only if the client closes the link.
         """
         self.client = client
+        self.listener = client.listener
         self.endpoint = endpoint
         self.queue = queue
         self.queue_id: int = queue.pk
@@ -81,7 +100,7 @@ class Gets(End):
             is_settled=attach is not None and attach.snd_settle_mode == SETTLED,
             not_from=client.container_id if no_local else None,
             largest=endpoint.largest,
-            is_azure=client.mechanism == CBS,
+            is_azure=client.is_azure,
         )
         self.is_settled = wishes.is_settled
         search = Search(queue.name, parse(selector)) if selector else None
@@ -89,10 +108,8 @@ class Gets(End):
         self.taker = Taker(queue, ahead, wishes)
         self.held: InFlight = InFlight(client)
         self.settling = Settling(self)
-        self.looking = Looking(self, chooses=bool(selector) or no_local)
-        self.parting: Parting | None = None
-        self.ended: asyncio.Future[None] = client.listener.loop.create_future()
-        self.messages = 0
+        self.chooses = bool(selector) or no_local
+        self.ended: asyncio.Future[None] = self.listener.loop.create_future()
 
     # Calls from the client's events.
 
@@ -125,26 +142,6 @@ class Gets(End):
             self.endpoint.credit, unsettled, self.messages, self.held.settled
         )
 
-    # Calls from transactions; see ``settle``.
-
-    def settlement(
-        self, deliveries: Sequence[Delivery], outcome: p.Outcome | None
-    ) -> list[Settlement]:
-        return self.settling.settlement(deliveries, outcome)
-
-    def discharged(
-        self, deliveries: Sequence[Delivery], outcome: p.Outcome | None
-    ) -> None:
-        self.settling.discharged(deliveries, outcome)
-
-    def rolled_back(self, deliveries: Sequence[Delivery], *, settled: bool) -> None:
-        self.settling.rolled_back(deliveries, is_settled=settled)
-
-    def end_badly(
-        self, deliveries: Sequence[Delivery], why: str, *, settled: bool
-    ) -> None:
-        self.settling.end_badly(deliveries, why, is_settled=settled)
-
     # Entries to the client.
 
     @property
@@ -162,11 +159,11 @@ class Gets(End):
             self.parting.go_on()
             return
         self.dispatch()
-        self.looking.consider()
+        self.consider()
 
     def dispatch(self) -> None:
         """Send fetched entries, within the client's credit and window."""
-        unsent, now = self.held.unsent, self.client.listener.now()
+        unsent, now = self.held.unsent, self.listener.now()
         endpoint, expired = self.endpoint, list[InFlightEntry]()
         session, is_paused = endpoint.session, self.client.paused
         while unsent and endpoint.credit > 0 and session.can_send and not is_paused:
@@ -196,7 +193,135 @@ class Gets(End):
         """Do not fetch these entries again until the client attaches anew."""
         if deliveries:
             self.held.hide(deliveries)
-            self.looking.choose()
+            self.choose()
+
+    # Fetches.
+
+    @property
+    def may_look(self) -> bool:
+        """Whether a fetch may start. It must wait while entries are being given back,
+        as these entries come before entries that are not fetched yet."""
+        is_busy = self.is_looking or self.settling.returning
+        return not (self.is_over or is_busy or self.is_blocked)
+
+    def consider(self) -> None:
+        """Fetch now, or after a short wait, or not at all."""
+        if not self.may_look:
+            return
+        self.window = max(self.window, self.endpoint.credit)
+        limit = self.wanted()
+        if limit < 1:
+            self.is_asleep = False
+            self.listener.waking.leave(self)
+            self.say_drained()
+        elif self.endpoint.drain:
+            self.take(limit)
+        elif not self.is_asleep:
+            if limit * 4 >= self.window or not self.held:
+                self.take(limit)
+            else:
+                self.consider_in(TOGETHER_S)
+
+    def wanted(self) -> int:
+        """How many entries to fetch now.
+
+        If the client's other Senders hold all its bytes, this Sender still fetches
+        single entries.
+        """
+        limits, held = self.client.limits, self.held
+        credit = self.endpoint.credit - len(held.unsent)
+        room = min(credit, MOST, limits.max_in_flight - len(held))
+        if room < 1 or self.client.stopping:
+            return 0
+        left = limits.max_in_flight_bytes - self.client.in_flight_bytes
+        if left < 1 and held:
+            self.consider_in(STARVED_S)
+            return 0
+        return max(1, min(room, min(left, MOST_BYTES) // self.typical))
+
+    def consider_in(self, delay_s: float) -> None:
+        if self.timer is None:
+            guard = self.client.guard
+            self.timer = self.listener.loop.call_later(delay_s, guard, self.time_passed)
+
+    def time_passed(self) -> None:
+        """The wait for more credit is over: fetch even for little credit."""
+        self.timer = None
+        limit = 0 if self.is_asleep or not self.may_look else self.wanted()
+        if limit > 0:
+            self.take(limit)
+
+    def take(self, limit: int) -> None:
+        self.is_looking, self.is_asleep = True, False
+        self.was_draining = self.endpoint.drain
+        self.seen = notifications.version(self.queue_id)
+        hidden = set(self.held.hidden)
+        now, take = self.listener.now(), self.taker.take
+        future = self.listener.database(take, limit, now, hidden)
+        future.add_done_callback(partial(self.client.guard, self.taken, limit))
+
+    def taken(self, limit: int, future: asyncio.Future[Taken]) -> None:
+        """Handle the result of a fetch."""
+        self.is_looking = False
+        if future.cancelled():
+            return
+        error = future.exception()
+        if error is not None:
+            self.listener.waking.leave(self)
+            self.failed(error)
+            return
+        taken = future.result()
+        self.held.take(taken.entries)
+        self.hide(taken.unfit)
+        if self.is_over:
+            self.go_on()
+            return
+        self.listener.waking.looked(self, self.seen, found=taken.count > 0)
+        self.learn(taken.entries)
+        self.settling.release(self.held.pass_by())
+        self.dispatch()
+        if taken.count < limit and not (taken.count and self.endpoint.drain):
+            self.rest()
+        else:
+            self.consider()
+
+    def learn(self, entries: list[InFlightEntry]) -> None:
+        if entries:
+            mean = sum(entry.size for entry in entries) // len(entries) + 1
+            self.typical = max(mean, (self.typical + mean) // 2)
+
+    def rest(self) -> None:
+        """On an empty queue: answer a drain, or wait for new entries."""
+        if self.endpoint.drain:
+            if self.was_draining:
+                self.say_drained()
+            else:  # entries put before the drain may have arrived since the fetch
+                self.consider()
+        elif self.wanted() < 1:
+            return
+        elif self.listener.waking.sleep(self, self.seen):
+            self.is_asleep = True
+        else:
+            self.consider()
+
+    def say_drained(self) -> None:
+        if self.endpoint.drain and not self.held.unsent:
+            self.endpoint.drained()
+            self.client.flush()
+
+    def look(self) -> None:
+        """Fetch again, as an entry may have come; called by ``Waking``."""
+        self.is_asleep = False
+        self.consider()
+        if not self.is_looking:
+            self.listener.waking.leave(self)
+
+    def choose(self) -> None:
+        """Join the waiting line of consumers that may leave entries to others."""
+        if not self.chooses:
+            self.listener.waking.leave(self)
+            self.is_asleep = False
+            self.chooses = True
 
     # Errors, and the end of the link.
 
@@ -206,7 +331,7 @@ class Gets(End):
         if self.is_over:
             self.go_on()
         elif why is None:
-            self.looking.consider_in(AWAY_S)
+            self.consider_in(AWAY_S)
         else:
             self.force(why)
 
@@ -221,5 +346,7 @@ class Gets(End):
         if self.parting is not None:
             return
         self.parting = parting
-        self.looking.stop()
+        if self.timer is not None:
+            self.timer.cancel()
+        self.listener.waking.leave(self)
         parting.begin()

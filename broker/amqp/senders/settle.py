@@ -7,16 +7,16 @@ committed together (``Listener.settlements``), in order for each Sender.
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.delivery import Delivery
-from broker.amqp.senders.in_flight import InFlightEntry, Releases
-from broker.amqp.senders.interfaces import SenderContext
+from broker.amqp.senders.fetch import InFlightEntry
 from broker.amqp.senders.outcomes import (
     NO_OUTCOME,
     ROLLED_BACK,
@@ -31,10 +31,33 @@ from broker.settlement.batch import Settlement
 from broker.settlement.confirmations import places_of
 from broker.settlement.outcomes import Accept, BackOut, Release
 
+if TYPE_CHECKING:
+    from broker.amqp.senders.sender import Gets
+
 logger = logging.getLogger(__name__)
 
 RELEASED = Verdict(Release())
 BACKED_OUT = Verdict(BackOut(ROLLED_BACK, at_once=True))
+MOST_REMEMBERED = 1000  # most entries whose releases are counted
+QUIET_S = 60.0  # seconds without a release of the entry, after which its count is reset
+
+
+class Releases:
+    """Counts of quick repeated releases by a Sender's client, by entry."""
+
+    def __init__(self) -> None:
+        # By message: the count of releases, and the time of the last.
+        self.counts: OrderedDict[int, tuple[int, float]] = OrderedDict()
+
+    def of(self, message_id: int, now_s: float) -> int:
+        count, at = self.counts.get(message_id, (0, now_s))
+        return count if now_s - at < QUIET_S else 0
+
+    def note(self, message_id: int, now_s: float) -> None:
+        self.counts[message_id] = (self.of(message_id, now_s) + 1, now_s)
+        self.counts.move_to_end(message_id)
+        if len(self.counts) > MOST_REMEMBERED:
+            self.counts.popitem(last=False)
 
 
 @dataclass(slots=True)
@@ -49,7 +72,7 @@ class Gathered:
 class Settling:
     """The outcomes of one Sender."""
 
-    def __init__(self, gets: SenderContext) -> None:
+    def __init__(self, gets: Gets) -> None:
         self.gets = gets
         self.client = gets.client
         self.held = gets.held

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from itertools import count
+from typing import TYPE_CHECKING
 
-from broker.amqp.interfaces import End, Snapshot
+from broker.amqp.ends import End, Snapshot
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError
@@ -21,9 +22,12 @@ from broker.amqp.protocol.types.composites import composite_of
 from broker.amqp.protocol.types.decoding import decode
 from broker.amqp.protocol.types.types import Described
 from broker.amqp.transactions import finish
-from broker.amqp.transactions.pending import Transaction, TransactionClient
+from broker.amqp.transactions.pending import Transaction
 from broker.amqp.transactions.state import UNKNOWN
 from broker.models import ClientEndpoint
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
 
 WINDOW = 100  # most commands that a client may send ahead
 CAPABILITIES = ("amqp:local-transactions", "amqp:multi-txns-per-ssn")
@@ -43,7 +47,7 @@ class Coordinates(End):
     queue_id = None
     needs = None
 
-    def __init__(self, client: TransactionClient, endpoint: Receiver) -> None:
+    def __init__(self, client: Client, endpoint: Receiver) -> None:
         self.client = client
         self.endpoint = endpoint
         self.came: deque[tuple[Delivery, Command]] = deque()

@@ -15,16 +15,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from broker.amqp.interfaces import CoordinatorContext
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.refusals import refusal
 from broker.amqp.transactions.commit import Discharge, Ending
-from broker.amqp.transactions.pending import Retired, Transaction, TransactionClient
+from broker.amqp.transactions.pending import Retired, Transaction
 from broker.settlement.batch import Settlement
 from broker.settlement.outcomes import BackOut
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+    from broker.amqp.transactions.coordinator import Coordinates
 
 Told = Callable[[AmqpError | None], None]
 
@@ -37,7 +41,7 @@ TOO_MANY = f"A connection may have {MOST:,} transactions at once."
 FAILED = p.Modified(delivery_failed=True)
 
 
-def declare(client: TransactionClient, coordinates: CoordinatorContext) -> Transaction:
+def declare(client: Client, coordinates: Coordinates) -> Transaction:
     """Begin a transaction; it takes over a marked delivery of the previous transaction.
 
     Raises:
@@ -56,7 +60,7 @@ def declare(client: TransactionClient, coordinates: CoordinatorContext) -> Trans
 
 
 def discharge(
-    client: TransactionClient, transaction: Transaction, *, fail: bool, told: Told
+    client: Client, transaction: Transaction, *, fail: bool, told: Told
 ) -> None:
     """End a transaction as its client asks.
 
@@ -79,12 +83,12 @@ def discharge(
         commit(client, transaction, told)
 
 
-def commit(client: TransactionClient, transaction: Transaction, told: Told) -> None:
+def commit(client: Client, transaction: Transaction, told: Told) -> None:
     every = transaction.carried + transaction.retired
     settlements = [
         one
         for retired in every
-        for one in retired.gets.settlement(retired.deliveries, retired.outcome)
+        for one in retired.gets.settling.settlement(retired.deliveries, retired.outcome)
     ]
     if not (settlements or transaction.puts):
         committed(client, transaction, told, None)
@@ -97,7 +101,7 @@ def commit(client: TransactionClient, transaction: Transaction, told: Told) -> N
 
 
 def was_committed(
-    client: TransactionClient,
+    client: Client,
     transaction: Transaction,
     told: Told,
     ended: list[tuple[Ending, Exception | None]],
@@ -107,7 +111,7 @@ def was_committed(
 
 
 def committed(
-    client: TransactionClient,
+    client: Client,
     transaction: Transaction,
     told: Told,
     error: Exception | None,
@@ -116,13 +120,13 @@ def committed(
         refused(client, transaction, told, refusal(error))
         return
     for one in transaction.carried + transaction.retired:
-        one.gets.discharged(one.deliveries, one.outcome)
+        one.gets.settling.discharged(one.deliveries, one.outcome)
     finish(client, transaction)
     told(None)
 
 
 def refused(
-    client: TransactionClient, transaction: Transaction, told: Told, error: AmqpError
+    client: Client, transaction: Transaction, told: Told, error: AmqpError
 ) -> None:
     """Roll back a transaction that cannot be committed; its mark is ignored.
 
@@ -138,7 +142,7 @@ def refused(
 
 
 def roll_back(
-    client: TransactionClient,
+    client: Client,
     transaction: Transaction,
     why: str,
     *,
@@ -169,7 +173,7 @@ def roll_back(
 
 
 def back_out(
-    client: TransactionClient,
+    client: Client,
     every: Sequence[Retired],
     why: str,
     done: Callable[[], None],
@@ -187,15 +191,15 @@ def back_out(
         if retired.settled:
             settle_as_failed(client, retired, why, another)
         else:
-            retired.gets.rolled_back(retired.deliveries, settled=False)
+            retired.gets.settling.rolled_back(retired.deliveries, is_settled=False)
             another()
     another()
 
 
 def settle_as_failed(
-    client: TransactionClient, retired: Retired, why: str, then: Callable[[], None]
+    client: Client, retired: Retired, why: str, then: Callable[[], None]
 ) -> None:
-    settlements = retired.gets.settlement(retired.deliveries, FAILED)
+    settlements = retired.gets.settling.settlement(retired.deliveries, FAILED)
     waiting = len(settlements) + 1
 
     def one_done(_: object) -> None:
@@ -204,7 +208,7 @@ def settle_as_failed(
         nonlocal waiting
         waiting -= 1
         if not waiting:
-            retired.gets.rolled_back(retired.deliveries, settled=True)
+            retired.gets.settling.rolled_back(retired.deliveries, is_settled=True)
             then()
 
     for one in settlements:
@@ -215,7 +219,7 @@ def settle_as_failed(
     one_done(None)
 
 
-def finish(client: TransactionClient, transaction: Transaction) -> None:
+def finish(client: Client, transaction: Transaction) -> None:
     """Mark a transaction as over, and continue everything that waits for its end."""
     stop_timer(transaction)
     transaction.is_over = True
@@ -223,7 +227,7 @@ def finish(client: TransactionClient, transaction: Transaction) -> None:
     transaction.go_on()
 
 
-def expire(client: TransactionClient, transaction: Transaction) -> None:
+def expire(client: Client, transaction: Transaction) -> None:
     """Roll back a transaction that takes too long; its id stays until the discharge."""
     if transaction.is_asked:
         return
@@ -238,14 +242,14 @@ def expire(client: TransactionClient, transaction: Transaction) -> None:
     roll_back(client, transaction, OVERDUE, is_asked=False, then=keep)
 
 
-def leave(client: TransactionClient, coordinates: CoordinatorContext) -> None:
+def leave(client: Client, coordinates: Coordinates) -> None:
     """Roll back a coordinator's transactions that are not discharged."""
     for one in list(client.transactions.values()):
         if one.coordinates is coordinates and not one.is_asked:
             abandon(client, one, LEFT)
 
 
-def lose(client: TransactionClient) -> None:
+def lose(client: Client) -> None:
     """Roll back all transactions that are not discharged, as the connection is over."""
     for one in list(client.transactions.values()):
         if not one.is_asked:
@@ -254,7 +258,7 @@ def lose(client: TransactionClient) -> None:
     back_out(client, carried, LOST, lambda: None)
 
 
-def abandon(client: TransactionClient, transaction: Transaction, why: str) -> None:
+def abandon(client: Client, transaction: Transaction, why: str) -> None:
     transaction.is_asked = True
     roll_back(client, transaction, why, is_asked=False, then=lambda _: None)
 

@@ -5,44 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from broker.amqp.interfaces import (
-    ClientContext,
-    CoordinatorContext,
-    LinkContext,
-    ListenerContext,
-)
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
-from broker.amqp.protocol.endpoints import Endpoint
-from broker.amqp.protocol.interfaces import SessionOutput
-from broker.amqp.threads import Batches
-from broker.amqp.transactions.commit import Ending
-from broker.amqp.transactions.store import Put
+from broker.amqp.protocol.session import Session
 from broker.queueing.store import NewMessage
 
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+    from broker.amqp.senders.sender import Gets
+    from broker.amqp.transactions.coordinator import Coordinates
+
 TOO_MUCH = "A connection's transactions may hold {:,} {}. Commit more often."
-
-
-class TransactionListener(ListenerContext, Protocol):
-    """The part of ``Listener`` that transactions use."""
-
-    puts: Batches[Put, None]
-    large_puts: Batches[Put, None]
-    settlements: Batches[Ending, None]
-
-
-class TransactionClient(ClientContext, Protocol):
-    """The part of ``Client`` that transactions use."""
-
-    transactions: dict[bytes, Transaction]  # by transaction id
-    carried: list[Retired]  # deliveries kept from one transaction to the next
-
-    @property
-    def listener(self) -> TransactionListener: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +29,7 @@ class Retired:
     Their ``gets`` holds them until the transaction ends.
     """
 
-    gets: LinkContext
+    gets: Gets
     deliveries: Sequence[Delivery]
     outcome: p.Outcome | None  # None: the default outcome of the source applies
     settled: bool  # the client has settled the deliveries
@@ -77,8 +54,8 @@ class Transaction:
     """
 
     id: bytes
-    session: SessionOutput[Endpoint]
-    coordinates: CoordinatorContext
+    session: Session
+    coordinates: Coordinates
     puts: list[NewMessage] = field(default_factory=list)
     put_bytes: int = 0
     retired: list[Retired] = field(default_factory=list)
@@ -103,7 +80,7 @@ class Transaction:
         for one in waiting:
             one()
 
-    def check_room(self, client: TransactionClient, more: int, more_bytes: int) -> None:
+    def check_room(self, client: Client, more: int, more_bytes: int) -> None:
         """Raise an error if a client's transactions would hold too much; after the
         error, this transaction can only be rolled back."""
         limits, every = client.limits, client.transactions.values()

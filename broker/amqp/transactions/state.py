@@ -12,25 +12,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from broker.amqp.interfaces import LinkContext
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
-from broker.amqp.protocol.endpoints import Endpoint
-from broker.amqp.protocol.interfaces import SessionOutput
+from broker.amqp.protocol.session import Session
 from broker.amqp.refusals import refusal
-from broker.amqp.transactions.pending import Retired, Transaction, TransactionClient
+from broker.amqp.transactions.pending import Retired, Transaction
 from broker.amqp.transactions.store import size_of
 from broker.errors.units_of_work import SecondMark
 from broker.queueing.store import NewMessage
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+    from broker.amqp.senders.sender import Gets
 
 UNKNOWN = "There is no such transaction, or it was discharged already."
 
 
 def put(
-    client: TransactionClient,
+    client: Client,
     state: p.TransactionalState,
     messages: Sequence[NewMessage],
 ) -> None:
@@ -52,8 +55,8 @@ def put(
 
 
 def enlist(
-    client: TransactionClient,
-    gets: LinkContext,
+    client: Client,
+    gets: Gets,
     deliveries: Sequence[Delivery],
     state: p.TransactionalState,
     *,
@@ -61,14 +64,14 @@ def enlist(
 ) -> None:
     """Add the outcome of deliveries to a transaction.
 
-    The transaction owns them until it calls ``gets.discharged`` or
-    ``gets.rolled_back``. If there is no such transaction, they are backed out.
+    The transaction owns them until it calls ``discharged`` or ``rolled_back`` of
+    ``gets.settling``. If there is no such transaction, they are backed out.
     """
     if state.outcome is None and not settled:
         return
     found = client.transactions.get(state.txn_id)
     if found is None or found.is_asked or found.is_over:
-        gets.end_badly(deliveries, UNKNOWN, settled=settled)
+        gets.settling.end_badly(deliveries, UNKNOWN, is_settled=settled)
         return
     retired = Retired(gets, list(deliveries), state.outcome, settled)
     found.retired.append(retired)
@@ -91,7 +94,7 @@ def mark(transaction: Transaction, retired: Retired) -> None:
         transaction.mark = retired
 
 
-def expect(client: TransactionClient, states: Iterable[p.TransactionalState]) -> None:
+def expect(client: Client, states: Iterable[p.TransactionalState]) -> None:
     """Count received messages of transactions, which may wait before they are put."""
     for state in states:
         found = client.transactions.get(state.txn_id)
@@ -99,7 +102,7 @@ def expect(client: TransactionClient, states: Iterable[p.TransactionalState]) ->
             found.expected += 1
 
 
-def come(client: TransactionClient, states: Iterable[p.TransactionalState]) -> None:
+def come(client: Client, states: Iterable[p.TransactionalState]) -> None:
     """Uncount expected messages that were put or refused."""
     for state in states:
         found = client.transactions.get(state.txn_id)
@@ -109,18 +112,14 @@ def come(client: TransactionClient, states: Iterable[p.TransactionalState]) -> N
                 found.coordinates.advance()
 
 
-def spoil(
-    client: TransactionClient, state: p.TransactionalState, error: AmqpError
-) -> None:
+def spoil(client: Client, state: p.TransactionalState, error: AmqpError) -> None:
     """Prevent the commit, as a message that was sent settled was refused."""
     found = client.transactions.get(state.txn_id)
     if found is not None:
         found.spoil(error)
 
 
-def in_way(
-    client: TransactionClient, session: SessionOutput[Endpoint]
-) -> Transaction | None:
+def in_way(client: Client, session: Session) -> Transaction | None:
     """The last transaction of a session that is being discharged now; None if there is
     none."""
     every: Iterable[Transaction] = reversed(client.transactions.values())

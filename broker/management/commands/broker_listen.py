@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from broker.amqp import ports
-from broker.amqp.clients.certificates import Certificates
+from broker.amqp.clients.tls import Certificates
 from broker.amqp.listener import Listener
 from broker.checks import BROKER, refuse_unsafe_server
 from broker.errors import UnsafeServer

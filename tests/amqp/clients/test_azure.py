@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from broker.amqp.clients.access import Access
+from broker.amqp.clients.login import Access
 from broker.models import Credential
 from broker.security import credentials
 from tests.amqp.listening import Listening, listener

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from broker.amqp.clients.access import Access
+from broker.amqp.clients.login import Access
 from broker.amqp.protocol.frames import SASL_HEADER, frame
 from broker.amqp.protocol.performatives import (
     Performative,

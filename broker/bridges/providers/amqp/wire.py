@@ -18,7 +18,7 @@ from django.conf import settings
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol.conditions import AmqpError, Error
 from broker.amqp.protocol.connection import Connection, Limits
-from broker.amqp.protocol.delivery import EndpointRef
+from broker.amqp.protocol.endpoints import Endpoint
 from broker.amqp.protocol.events import (
     Attached,
     Begun,
@@ -274,7 +274,7 @@ def limits() -> Limits:
 
 def endpoint_of(
     event: Attached | MessageReceived | Flowed | Drained | Disposed | Detached,
-) -> EndpointRef:
+) -> Endpoint:
     match event:
         case MessageReceived() | Drained():
             return event.receiver
