@@ -10,9 +10,7 @@ from collections.abc import Callable
 from tests.bench import cells, ground, links, machine, pages, report
 from tests.bench import django_tasks as measuring_tasks
 from tests.bench import handlers as measuring_handlers
-from tests.bench.archive import measuring
 from tests.bench.clients import clients
-from tests.bench.lane_cursors import measuring as measuring_lanes
 from tests.bench.many import FEW, Many
 from tests.bench.slices import FULL, QUICK, SHORT
 
@@ -30,23 +28,6 @@ def arguments() -> Namespace:
     )
     parser.add_argument(
         "--tasks", action="store_true", help="Django's, beside other backends"
-    )
-    parser.add_argument(
-        "--lane-cursors", action="store_true", help="another storage beside ours"
-    )
-    parser.add_argument(
-        "--reports",
-        type=int,
-        nargs="+",
-        metavar="MILLIONS",
-        help="the archive and its reports, on so many millions of events",
-    )
-    parser.add_argument(
-        "--night",
-        type=int,
-        default=0,
-        metavar="MILLIONS",
-        help="with --reports: measure so many more, which come the night after",
     )
     parser.add_argument("--write", action="store_true", help=f"to {report.PAGE.name}")
     return parser.parse_args()
@@ -74,10 +55,6 @@ def main() -> None:
             rounds=2 if options.quick else 5,
             write=options.write,
         )
-    elif options.lane_cursors:
-        measuring_lanes.measure(say)
-    elif options.reports:
-        measuring.measure(say, options.reports, options.night, write=options.write)
     else:
         measure(options, say)
 

@@ -33,10 +33,6 @@ class Took:
         return self
 
     @property
-    def p99s(self) -> tuple[float, float]:
-        return percentile(self.put, 99), percentile(self.get, 99)
-
-    @property
     def p99(self) -> float:
         """Of both together."""
         return percentile(

@@ -120,18 +120,6 @@ was received had to be what is ready, and the consistency check had to find noth
   each beat; sizes before are those after each message was delivered once.
 - **pages**: of 50 messages, at random positions, by the cursor that the console uses.
 - **hot tables**: of entries, claims and units of work with their indexes; not the bodies.
-- **reports**: a journal of so many events, a million of them a day, each a transaction of
-  its own; of a hundred messages 80 are accepted at once, 14 at the second attempt, 6 die,
-  of which 2 are sent back; ten go in a batch. There are 1,000 queues, and half of all
-  messages come to 20 of them; one message in 10,000 has its accept before its get in the
-  journal; fields of messages are filled. It goes to an empty archive, and every report that
-  is declared is run by Spark in a process that gives way as the reports worker does. Beside
-  it a client puts a message and gets it, again and again. Spark is in a
-  control group that is idle, as the unit of the reports worker is, where the bench may make
-  one. After each step DuckDB does the same, of the same files, with as many threads, as much
-  memory and the same priority: all columns of silver, into files, and every report, by the
-  same statements, translated. All rows are compared. (The part on 10 million events is
-  older: its rivals made fewer columns, and alone.)
 
 - **PGMQ**: its SQL functions, installed from the file that `BENCH_PGMQ` names, by prepared
   statements; without it, it is not measured. A message is deleted when it is done, so no history

@@ -14,7 +14,6 @@ from broker.queueing.put import NewMessage, put_many
 from broker.transactions.scope import unit_of_work
 from tests.bench import pgmq, rabbit, rival
 from tests.bench.body import BODY
-from tests.bench.lane_cursors.storage import Engine, Lanes
 
 GRAVEYARD = "graveyard"
 ATTEMPTS = 3  # of a message before it is a dead letter
@@ -95,12 +94,6 @@ def fetch_to_finish(queue: str, batch: int) -> int:
     return batch
 
 
-def pgmq_take(_: str, batch: int) -> int:
-    numbers = pgmq.read(pgmq.PLAIN, batch)
-    pgmq.delete(pgmq.PLAIN, numbers)
-    return len(numbers)
-
-
 def pgmq_send(_: str, batch: int) -> int:
     return pgmq.send(pgmq.PLAIN, batch)
 
@@ -129,11 +122,8 @@ WORKLOADS: dict[str, Callable[[str, int], int]] = {
     for work in (
         *(heap, put, put_short, put_delayed, get, cycle, die, die_at_once),
         *(defer_to_finish, fetch_to_finish, rabbit_cycle),
-        *(pgmq_send, pgmq_cycle, pgmq_take, pgmq_die, put_and_die),
+        *(pgmq_send, pgmq_cycle, pgmq_die, put_and_die),
     )
 }
-for storage, one in (("engine", Engine()), ("lanes", Lanes())):
-    steps = (one.put, one.put_short, one.put_delayed, one.take, one.cycle)
-    WORKLOADS |= {f"{storage}_{step.__name__}": step for step in steps}
 # By how much each message that is done changes what is ready on the workload's queue.
 CHANGES = {"put": 1, "put_short": 1, "get": -1, "die": -1, "die_at_once": -1}

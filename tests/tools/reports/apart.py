@@ -40,12 +40,12 @@ def perform(
         settings.DATABASES["default"]["NAME"] = asked.database
         settings.VAR_DIR = asked.var
         return work(asked.var)
-    from tests.bench.archive import stories  # noqa: PLC0415
     from tests.bench.ground import own_database  # noqa: PLC0415
+    from tests.tools.reports import stories  # noqa: PLC0415
 
     with own_database() as database, TemporaryDirectory() as var:
         stories.begin()
-        stories.write(0, asked.millions)
+        stories.write(asked.millions)
         settings.VAR_DIR = Path(var)
         return watch(database, var, asked)
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import psutil
 
 from tests.tools.reports.apart import command, perform
+from tests.tools.reports.idle_group import idle_group, put_in
 
 TURN_S = 2.0
 REST_S = 0.3  # after a change, in which nothing is measured
@@ -34,7 +35,6 @@ def main() -> None:
 
 def watch(database: str, var: str, asked: Namespace) -> None:
     """Let a worker run and stop it, in turn; print how long puts and gets took."""
-    from tests.bench.archive.idle_group import idle_group, put_in  # noqa: PLC0415
     from tests.bench.live import Took, client  # noqa: PLC0415
 
     beside, between = Took(), Took()

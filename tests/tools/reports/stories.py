@@ -111,7 +111,6 @@ JOIN (VALUES (0, 0, '{{done,again,back,dead}}'::text[]), (1, 62.4, '{{back,dead}
 ORDER BY 1
 """
 UNLIMITED = "SET statement_timeout = 0"
-NOW = "pg_current_xact_id()::text::bigint"
 OF_ITS_OWN = "{xid} + row_number() OVER (ORDER BY max(at), batch, nth)"
 INSERT = """
 INSERT INTO broker_event
@@ -159,14 +158,8 @@ def first_id_of(back: int) -> int:
     return (MOST_DAYS - back) * A_DAY * IDS
 
 
-def write(first: int, last: int, *, late: bool = False) -> None:
-    """Add some days to the journal.
-
-    Args:
-        first, last: of them, counted back from yesterday, which is 0.
-        late: the archive may already have older days. Then all events of a day are of
-            one transaction, that of now.
-    """
+def write(count: int) -> None:
+    """Add some days to the journal, up to yesterday."""
     today = datetime.combine(datetime.now(UTC).date(), time(), UTC)
     named = Queue.objects.filter(name__startswith="bench.").order_by("name")
     queues = {queue.name: queue.pk for queue in named}
@@ -185,7 +178,7 @@ def write(first: int, last: int, *, late: bool = False) -> None:
         "words": WORDS,
         **dict(zip(SHARES, accumulate(SHARES.values()), strict=True)),
     }
-    days = [(back, today - (back + 1) * DAY) for back in range(first, last)]
+    days = [(back, today - (back + 1) * DAY) for back in range(count)]
     for back, day in days:
         for one in (day, day + DAY):  # the last messages end on the next day
             partitions.make("broker_event", f"p{one:%Y%m%d}", "at", one, one + DAY)
@@ -197,7 +190,7 @@ def write(first: int, last: int, *, late: bool = False) -> None:
         stories = STORIES.format(
             day=day.isoformat(), first_id=first_id_of(back), **known
         )
-        xid = NOW if late else OF_ITS_OWN.format(xid=-(back + 1) * A_DAY)
+        xid = OF_ITS_OWN.format(xid=-(back + 1) * A_DAY)
         with closing(connection):  # this thread's
             ground.fetch(UNLIMITED)
             ground.fetch(MESSAGES.format(stories=stories, **known))

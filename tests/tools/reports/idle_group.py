@@ -42,15 +42,6 @@ def made(where: Path) -> Path:
     return folder
 
 
-def described() -> str:
-    with idle_group() as group:
-        return (
-            "Spark runs in a control group that is idle"
-            if group
-            else "Spark runs in no control group of its own: none may be made here"
-        )
-
-
 def put_in(group: Path | None, process: int) -> None:
     """What the process starts from now on is in the group too."""
     if group:
