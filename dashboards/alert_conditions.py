@@ -10,6 +10,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Max, Min
 
 from broker.alerts.findings import Condition, Readings, RuleFinding
+from broker.formats.quantities import write_count
 from broker.models import AlertRule
 from dashboards.models import ReportRun
 from dashboards.pages import schedules
@@ -25,7 +26,7 @@ def late(rule: AlertRule, seen: Readings) -> Iterator[RuleFinding]:
         reports = discover()
         titles = [reports[slug].title for slug in missing if slug in reports]
         names = ", ".join(titles[:NAMED]) + (", …" if len(titles) > NAMED else "")
-        some = "1 report" if len(missing) == 1 else f"{len(missing)} reports"
+        some = write_count(len(missing), "report")
         verb = "is" if len(missing) == 1 else "are"
         text = f"{some} of the night {verb} not done: {names}."
         yield RuleFinding("reports", text, len(missing))

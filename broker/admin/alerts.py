@@ -11,9 +11,14 @@ from django.http import HttpRequest
 
 from broker.alerts import acts
 from broker.alerts.editing import faults_of_rule, faults_of_target
-from broker.alerts.words import read_count, read_duration, write_duration
 from broker.bridges import secrets
 from broker.errors.alerts import AlertError
+from broker.formats.quantities import (
+    read_count,
+    read_duration,
+    write_count,
+    write_stored,
+)
 from broker.models import AlertRule, AlertTarget
 
 WHO = (
@@ -31,11 +36,11 @@ class DurationField(forms.CharField):
     """A number of seconds, typed with units."""
 
     def prepare_value(self, value: Any) -> Any:
-        return write_duration(value) if isinstance(value, int) else value
+        return write_stored(value, "_s") if isinstance(value, int) else value
 
     def clean(self, value: Any) -> int:
         try:
-            return read_duration(super().clean(value))
+            return read_duration(super().clean(value) or "0")
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
 
@@ -73,8 +78,11 @@ class RuleForm(forms.ModelForm):
         super().__init__(*args, **options)
         rule = self.instance
         if rule.pk:
-            shown = write_duration if rule.condition == AGE else "{:,}".format
-            self.initial["threshold"] = shown(rule.threshold)
+            self.initial["threshold"] = (
+                write_stored(rule.threshold, "_s")
+                if rule.condition == AGE
+                else write_count(rule.threshold)
+            )
 
     def clean_threshold(self) -> int:
         text = self.cleaned_data["threshold"] or "0"

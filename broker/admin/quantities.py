@@ -1,4 +1,4 @@
-"""Form fields for times and sizes with their units: ``5 s``, ``1.5 h``, ``2 MB``.
+"""Form fields for times and sizes with their units: ``5 s``, ``1 h 30 min``, ``2 MB``.
 
 A number alone is in the unit that is stored, which the help of each field names.
 """
@@ -6,7 +6,6 @@ A number alone is in the unit that is stored, which the help of each field names
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django import forms
@@ -16,7 +15,7 @@ from django.db import models
 from django.http import HttpRequest
 from django.utils.text import capfirst
 
-from broker.formats import units
+from broker.formats.quantities import ENDINGS, read_stored, write_stored
 
 ALONE = re.compile(r"-?\d{1,18}(\.\d{1,9})?", re.ASCII)
 STORED_UNIT = re.compile(r",? in (milliseconds|seconds|bytes)\b")
@@ -43,9 +42,7 @@ class QuantityField(forms.CharField):
         **options: Any,
     ) -> None:
         self.fractions = fractions
-        self.stored = units.UNITS[ending]
-        self.scale = 1000 if fractions else 1  # of the stored unit to the parsed one
-        self.units: Mapping[str, int] = units.MS if fractions else self.stored
+        self.ending = ending
         told = f"As {self.examples}; a number alone is {NAMES[ending]}."
         options["help_text"] = f"{options.get('help_text', '')} {told}".strip()
         attrs = {"autocomplete": "off", "spellcheck": "false", "size": 12}
@@ -59,22 +56,24 @@ class QuantityField(forms.CharField):
         if ALONE.fullmatch(text) and (self.fractions or "." not in text):
             return float(text) if self.fractions else int(text)
         try:
-            parsed = units.parse(text, self.units)
+            if self.fractions:
+                return read_stored(text, "_ms") / 1000
+            return read_stored(text, self.ending)
         except ValueError as error:
             raise ValidationError(str(error)) from None
-        return parsed / self.scale if self.fractions else parsed
 
     def prepare_value(self, value: Any) -> Any:
         if not isinstance(value, int | float) or value <= 0:
             return value
-        exact = round(value * self.scale)
-        return units.written(exact, self.units) if exact else value
+        if self.fractions and not round(value * 1000):
+            return value
+        return write_stored(value, self.ending)
 
 
 class DurationField(QuantityField):
     """A time."""
 
-    examples = "5 s, 10 min, 1.5 h or 7 d"
+    examples = "5 s, 10 min, 1 h 30 min or 7 d"
 
 
 class SizeField(QuantityField):
@@ -85,17 +84,13 @@ class SizeField(QuantityField):
 
 def ending_of(name: str) -> str:
     """The ending of a field's name that is a unit; empty: it is no quantity."""
-    return next((one for one in units.UNITS if name.endswith(one)), "")
+    return next((one for one in ENDINGS if name.endswith(one)), "")
 
 
 def said(name: str, value: Any) -> str:
     """The text of a stored quantity on a page; empty if there is none."""
     ending = ending_of(name)
-    if value is None or not ending:
-        return ""
-    if isinstance(value, float):
-        return units.written(round(value * 1000), units.MS)
-    return units.written(value, units.UNITS[ending])
+    return "" if value is None or not ending else write_stored(value, ending)
 
 
 def title_of(field: models.Field) -> str:

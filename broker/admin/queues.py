@@ -15,6 +15,7 @@ from broker.admin.fieldsets import folded
 from broker.admin.names import NamedForm
 from broker.declarations.applying import lock_out_puts, remove_queue
 from broker.errors.messages import InvalidSelector
+from broker.formats.quantities import write_count
 from broker.formats.selectors.parsing import parse
 from broker.models import Discarded, ModelQueue, Queue, QueueAlias, Subscription
 from broker.queueing import journal
@@ -110,7 +111,7 @@ def still_held(queues: Iterable[Queue]) -> Iterator[str]:
         held = depths.get(queue.pk, journal.Depth()).total
         if held:
             yield (
-                f"{queue} holds {held:,} {'message' if held == 1 else 'messages'}."
+                f"{queue} holds {write_count(held, 'message')}."
                 " Let its consumers take them, or move or discard them first."
             )
 
@@ -121,7 +122,7 @@ def in_the_bin(queues: Iterable[Queue]) -> Iterator[str]:
         count = Discarded.objects.filter(queue_id=queue.pk).count()
         if count:
             yield (
-                f"{count:,} discarded {'message' if count == 1 else 'messages'} of"
+                f"{write_count(count, 'discarded message')} of"
                 f" {queue}: the discard bin can restore"
                 f" {'it' if count == 1 else 'them'} only to a new queue of that name."
             )

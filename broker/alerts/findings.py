@@ -18,9 +18,9 @@ from django.db.models import BooleanField, ExpressionWrapper
 from django.utils.module_loading import module_has_submodule
 
 from broker.alerts.names import OWN
-from broker.alerts.words import duration, messages
 from broker.bridges import standing
 from broker.client.dispatch import stoppages
+from broker.formats.quantities import write_count, write_duration
 from broker.formats.wildcards import matches
 from broker.models import AlertRule, Approval, DeadLetter, Operation, Queue
 from broker.monitoring import dead_letters, disk, wait_times
@@ -125,7 +125,8 @@ def of_rule(rule: AlertRule, seen: Readings) -> list[RuleFinding]:
 def deep(rule: AlertRule, seen: Readings) -> Iterator[RuleFinding]:
     for one in seen.matching(rule):
         if one.depth.total >= rule.threshold:
-            text = f"{one.name}: {messages(one.depth.total)} on the queue."
+            held = write_count(one.depth.total, "message")
+            text = f"{one.name}: {held} on the queue."
             yield RuleFinding(one.name, text, one.depth.total, one.name)
 
 
@@ -137,7 +138,8 @@ def old(rule: AlertRule, seen: Readings) -> Iterator[RuleFinding]:
         if wait and wait.oldest_at:
             age_s = int((seen.now - wait.oldest_at).total_seconds())
             if age_s >= rule.threshold:
-                text = f"{one.name}: the oldest message has waited {duration(age_s)}."
+                age = write_duration(age_s)
+                text = f"{one.name}: the oldest message has waited {age}."
                 yield RuleFinding(one.name, text, age_s, one.name)
 
 
@@ -145,7 +147,8 @@ def untaken(rule: AlertRule, seen: Readings) -> Iterator[RuleFinding]:
     for one in seen.matching(rule):
         if one.is_untaken:
             ready = one.depth.ready
-            text = f"{one.name}: {messages(ready)} ready, and no consumer takes any."
+            held = write_count(ready, "message")
+            text = f"{one.name}: {held} ready, and no consumer takes any."
             taken = one.depth.accept_attempts
             yield RuleFinding(one.name, text, ready, one.name, mark=taken)
 
@@ -162,14 +165,14 @@ def dead(rule: AlertRule, seen: Readings) -> Iterator[RuleFinding]:
     for one in seen.matching(rule, dead=True):
         count = one.depth.total
         if count >= rule.threshold:
-            letters = f"{count:,} dead letter{'s'[: count != 1]}"
+            letters = write_count(count, "dead letter")
             yield RuleFinding(one.name, f"{one.name}: {letters}.", count, one.name)
 
 
 def growth(rule: AlertRule, seen: Readings) -> Iterator[RuleFinding]:
     for one in of_origins(rule, seen):
         if one.messages >= rule.threshold:
-            yield told(one, seen, f" within {duration(rule.within_s)}")
+            yield told(one, seen, f" within {write_duration(rule.within_s)}")
 
 
 def new_causes(rule: AlertRule, seen: Readings) -> Iterator[RuleFinding]:
@@ -192,7 +195,7 @@ def of_origins(rule: AlertRule, seen: Readings) -> list[dead_letters.Growing]:
 
 def told(group: dead_letters.Growing, seen: Readings, how: str) -> RuleFinding:
     name = seen.name_of(group.queue_id)
-    letters = f"{group.messages:,} dead letter{'s'[: group.messages != 1]}"
+    letters = write_count(group.messages, "dead letter")
     why = group.pattern[:200] or "no error was given"
     return RuleFinding(
         subject=f"{group.origin_queue} → {name} {group.fingerprint}",

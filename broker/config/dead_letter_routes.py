@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from broker.config.address_settings import Policy
 from broker.config.advice import Advice
 from broker.config.configuration import Configuration, changed
+from broker.formats.quantities import write_stored
 from broker.models import Address, AddressSetting, Delayed
 
 LOOKED_AT = 1000  # most delayed messages that are examined
@@ -101,7 +102,8 @@ def of_expiry(rule: AddressSetting, to: str, found: Configuration) -> Iterator[A
         rule.match,
         "dead-letters-expire",
         f"The settings of {to}, the dead letter address of {rule.match}, let its"
-        f" messages expire after {lives_ms:,} ms: dead letters then {end}.",
+        f" messages expire after {write_stored(lives_ms, '_ms')}:"
+        f" dead letters then {end}.",
         f"Set “no expiry” for {to}, or allow more time.",
     )
 

@@ -16,6 +16,7 @@ from django.db.models import BooleanField, CharField, FloatField
 
 from broker.config.address_settings import DEFAULTS
 from broker.errors.settings import WrongSettings
+from broker.formats.quantities import write_size
 from broker.models import AddressSetting
 
 NULL = "It defines nothing. A merge leaves what is stored; to unset it, replace."
@@ -119,7 +120,7 @@ def parsed(text: str | bytes) -> Any:
         WrongSettings: the text is not such JSON.
     """
     if len(text) > LARGEST_BYTES:
-        raise WrongSettings("", f"It is above {LARGEST_BYTES // 2**20} MiB. Split it.")
+        raise WrongSettings("", f"It is above {write_size(LARGEST_BYTES)}. Split it.")
     try:
         return json.loads(text, object_pairs_hook=unique, parse_constant=no_number)
     except json.JSONDecodeError as error:

@@ -21,6 +21,7 @@ from broker.config.circles import of_circles
 from broker.config.configuration import Configuration, QueueRow, stored
 from broker.config.dead_letter_routes import of_dead_letter_addresses
 from broker.formats.mq import mqdlh
+from broker.formats.quantities import write_stored
 from broker.models import AddressSetting, ModelQueue, Queue
 
 FULL = 0.8  # share of max depth above which a dead letter queue counts as nearly full
@@ -141,11 +142,13 @@ def of_setting(setting: AddressSetting) -> Iterator[Advice]:
         )
     delay, cap = setting.redelivery_delay_ms, setting.max_redelivery_delay_ms
     if delay is not None and cap is not None and cap < delay:
+        most = write_stored(cap, "_ms")
         yield Advice(
             name,
             "delay-above-its-cap",
-            f"The address setting {name} has a redelivery delay of {delay:,} ms, but"
-            f" lets no delay be longer than {cap:,} ms: every one is {cap:,} ms.",
+            f"The address setting {name} has a redelivery delay of"
+            f" {write_stored(delay, '_ms')}, but lets no delay be longer than {most}:"
+            f" every one is {most}.",
             "Raise the max redelivery delay, or leave it empty.",
         )
     shortest, longest = setting.min_expiry_delay_ms, setting.max_expiry_delay_ms
@@ -153,8 +156,9 @@ def of_setting(setting: AddressSetting) -> Iterator[Advice]:
         yield Advice(
             name,
             "expiry-delays-crossed",
-            f"The address setting {name} has a min expiry delay of {shortest:,} ms,"
-            f" above its max of {longest:,} ms: both are applied, and contradict.",
+            f"The address setting {name} has a min expiry delay of"
+            f" {write_stored(shortest, '_ms')}, above its max of"
+            f" {write_stored(longest, '_ms')}: both are applied, and contradict.",
             "Lower the one, or raise the other.",
         )
 

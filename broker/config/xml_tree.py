@@ -19,6 +19,7 @@ from defusedxml.ElementTree import DefusedXMLParser, ParseError
 from broker.config.documents import LARGEST_BYTES
 from broker.errors.settings import WrongSettings
 from broker.formats.inventory import Inventory, Path
+from broker.formats.quantities import write_size
 
 TEXT = "text()"
 DEEPEST = 100  # levels of elements
@@ -170,7 +171,7 @@ def parsed(text: str | bytes, *, names_type: bool = False) -> Element:
         WrongSettings: it is not such XML.
     """
     if len(text) > LARGEST_BYTES:
-        raise WrongSettings("", f"It is above {LARGEST_BYTES // 2**20} MiB. Split it.")
+        raise WrongSettings("", f"It is above {write_size(LARGEST_BYTES)}. Split it.")
     builder = XmlTreeBuilder()
     parser = DefusedXMLParser(target=builder, forbid_dtd=not names_type)
     builder.expat = parser.parser

@@ -14,7 +14,12 @@ from typing import Any
 from django.db import models
 
 from broker.errors.settings import WrongSettings
-from broker.formats import units
+from broker.formats.quantities import (
+    ENDINGS,
+    ENDS_BEFORE,
+    read_stored,
+    write_stored,
+)
 
 TYPES: Mapping[type[models.Field], type] = {
     models.BooleanField: bool,
@@ -47,7 +52,7 @@ class Attribute:
     def suffix(self) -> str:
         """The unit at the end of its name: ``_ms``, ``_s``, ``_bytes``, or nothing."""
         is_count = self.type is int
-        return next((s for s in units.UNITS if is_count and self.name.endswith(s)), "")
+        return next((s for s in ENDINGS if is_count and self.name.endswith(s)), "")
 
     @property
     def short(self) -> str:
@@ -93,7 +98,7 @@ def read_value(attribute: Attribute, value: Any, *, name: str, where: str) -> An
     suffix, kind = attribute.suffix, attribute.type
     if suffix and isinstance(value, str):
         try:
-            return units.parse(value, units.UNITS[suffix])
+            return read_stored(value, suffix)
         except ValueError as error:
             raise WrongSettings(where, str(error)) from None
     is_short = name.replace("-", "_") != attribute.name
@@ -146,7 +151,6 @@ def from_text(attribute: Attribute, text: str, *, name: str, where: str) -> Any:
 
 def shown(attribute: Attribute, value: Any) -> tuple[str, Any]:
     """The name and value as people write them: with a unit, where there is one."""
-    if attribute.suffix and isinstance(value, int) and 0 < value < units.ENDS_BEFORE:
-        text = units.written(value, units.UNITS[attribute.suffix])
-        return attribute.short, text
+    if attribute.suffix and isinstance(value, int) and 0 < value < ENDS_BEFORE:
+        return attribute.short, write_stored(value, attribute.suffix)
     return attribute.name, value

@@ -13,6 +13,7 @@ from broker.declarations.attributes import Attribute, named, read_value, shown
 from broker.declarations.kinds import KINDS, Key, ObjectKind
 from broker.declarations.planning import Declaration
 from broker.errors.settings import WrongSettings
+from broker.formats.quantities import write_size
 
 LARGEST_BYTES = 2**20
 WORDS = ("absent", "purge", "unset")  # beside the attributes of an object
@@ -28,7 +29,7 @@ def read(
         WrongSettings: it is no TOML, or has unknown names or wrong values.
     """
     if len(text) > LARGEST_BYTES:
-        raise WrongSettings("", f"It is above {LARGEST_BYTES // 2**20} MiB. Split it.")
+        raise WrongSettings("", f"It is above {write_size(LARGEST_BYTES)}. Split it.")
     try:
         plain = text.decode() if isinstance(text, bytes) else text
         tables = tomllib.loads(plain)

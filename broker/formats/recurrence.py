@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
-UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+from broker.formats.quantities import write_duration
 
 
 def check_crontab(line: str) -> None:
@@ -42,6 +42,5 @@ def in_words(line: str) -> str:
 
 
 def every(seconds: int) -> str:
-    """An interval as text, in the largest unit in which it is a whole number."""
-    size, unit = next(one for one in UNITS if seconds % one[0] == 0)
-    return f"every {seconds // size:,} {unit}"
+    """An interval as text."""
+    return f"every {write_duration(seconds, exact=True)}"

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from broker.alerts import notifications, owed
-from broker.alerts.words import read_duration
 from broker.errors.alerts import InvalidAlert, NoSuchAlert
+from broker.formats.quantities import read_duration
 from broker.models import Alert, AlertRule, AlertSilence
 from broker.sql import database_now
 
@@ -21,7 +21,7 @@ FIELDS = (
 
 def lasting(text: str) -> timedelta:
     try:
-        return timedelta(seconds=read_duration(text))
+        return timedelta(seconds=read_duration(text.strip() or "0"))
     except (ValueError, OverflowError) as error:
         raise InvalidAlert("lasts", str(error)) from None
 

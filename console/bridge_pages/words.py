@@ -11,6 +11,7 @@ from broker.bridges.providers.interface import Capability
 from broker.bridges.providers.registry import HERE, PROVIDERS
 from broker.bridges.states import Command, wanted
 from broker.errors.bridges import CommandRefused
+from broker.formats.quantities import write_count, write_duration
 from broker.models import (
     BridgeDestination,
     ConnectionFactory,
@@ -20,7 +21,6 @@ from broker.models import (
     LinkStatus,
 )
 from broker.models.bridge_names import BUILT_IN_QUEUE
-from console.layout.times import duration
 
 Kind = BridgeDestination.Kind
 
@@ -140,7 +140,7 @@ def what_to_do(status: LinkStatus) -> str:
     if standing.held_by(status):
         return "Nothing failed: make room at the target, or allow puts to it."
     if standing.is_troubled(status):
-        times = f"{status.failures:,} time{'s'[: status.failures != 1]}"
+        times = write_count(status.failures, "time")
         return f"It failed {times} in a row, and tries again by itself."
     return "The problem is over: nothing to do."
 
@@ -211,7 +211,7 @@ def of_transformer(link: Link) -> Iterator[tuple[str, str]]:
         yield "Transformer", "none"
         return
     limit = link.transformer_time_limit_s
-    within = f", within {duration(limit)}" if limit else ""
+    within = f", within {write_duration(limit)}" if limit else ""
     yield "Transformer", f"{link.transformer}{within}"
     if link.transform_failure == Link.TransformFailure.TRANSFER:
         said = "a dead message is kept, and the message is sent untransformed"
@@ -228,7 +228,7 @@ def attempts_of(link: Link) -> Iterator[str]:
             times = (
                 "for ever" if one.connect_attempts < 0 else f"{one.connect_attempts}×"
             )
-            yield f"{times}, every {duration(one.connect_interval_s)}"
+            yield f"{times}, every {write_duration(one.connect_interval_s)}"
     if link.source_factory.provider == link.target_factory.provider == HERE:
         yield "not needed: both ends are here"
 

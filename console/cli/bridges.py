@@ -23,6 +23,7 @@ from broker.bridges.config.jmsbridge_writing import write
 from broker.bridges.states import Command
 from broker.config.documents import LARGEST_BYTES
 from broker.errors.bridges import CommandRefused
+from broker.formats.quantities import write_count
 from broker.models import Link
 from broker.security.users import User as Person
 from console.bridge_pages import documents
@@ -171,7 +172,7 @@ class BridgeCommands(TyperCommand):
         """Encrypt all passwords again with the first key of BACKOUT_SECRET_KEYS."""
         people.require(people.acting(user), "broker.change_connectionfactory")
         count = secrets.rekey()
-        words = f"{count:,} password{'s' * (count != 1)} encrypted with the first key."
+        words = f"{write_count(count, 'password')} encrypted with the first key."
         self.tell({"encrypted": count}, words, as_json=json)
         if not count:
             raise Exit(NOTHING)

@@ -25,7 +25,6 @@ from broker.declarations import (
 )
 from broker.declarations.attributes import from_text
 from broker.errors.settings import AlreadyDeclared, NoSuchObject
-from broker.formats import units
 from broker.models import Queue
 from broker.security import authorities
 from console.accounts.declaring import KINDS, permission, require_rights
@@ -33,6 +32,8 @@ from console.cli import pausing, people
 from console.cli.declarations import Purge, shown
 from console.cli.options import Json, User, Yes
 from console.cli.people import NOTHING
+
+EXAMPLES = {"_ms": "5s", "_s": "5min", "_bytes": "5MB"}
 
 
 def add_groups(into: type[TyperCommand]) -> None:
@@ -118,9 +119,7 @@ def spelled(one: Attribute) -> Any:
     words = one.short.replace("_", "-").removeprefix("is-")
     choices = f" {', '.join(one.choices)}." if one.choices and one.type is str else ""
     flags = f"--{words}/--no-{words}" if one.type is bool else f"--{words}"
-    unit = (
-        f" With a unit, as 5{list(units.UNITS[one.suffix])[-2]}." if one.suffix else ""
-    )
+    unit = f" With a unit, as {EXAMPLES[one.suffix]}." if one.suffix else ""
     return Option(flags, help=f"{one.help}{choices}{unit}")
 
 

@@ -15,8 +15,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
 
 from broker.client import NewMessage
-from broker.formats import units
 from broker.formats.lossless_json import Number
+from broker.formats.quantities import read_duration, write_size
 from broker.formats.text import text_of
 from broker.settlement.redelivery_policy import LONGEST_MS
 from console.messages.repair_form import Sheet
@@ -92,7 +92,7 @@ class Duration(forms.CharField):
         if not text:
             return None
         try:
-            ms = units.parse(text, units.MS)
+            ms = read_duration(text, "ms")
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
         if not 0 < ms <= LONGEST_MS:
@@ -207,7 +207,7 @@ def after(now: datetime, ms: int | None) -> datetime | None:
 def size_limit() -> str:
     """The largest body of a form: both the broker and the console have a limit."""
     limit = min(settings.BROKER_MAX_MESSAGE_BYTES, most())
-    return units.written(limit, {"MiB": 2**20, "KiB": 2**10, "bytes": 1})
+    return write_size(limit, exact=True)
 
 
 def typed(said: QueryDict) -> Iterator[PropertyRow]:

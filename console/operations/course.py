@@ -10,12 +10,13 @@ from django.conf import settings
 
 from broker import operations
 from broker.formats import moments
+from broker.formats.quantities import write_count
 from broker.models import Course, Operation
 from broker.operations import Lane, canary, copy_outcomes
 from broker.operations.canary import Halt, StopReason
 from console.operations.follow_up import Aftermath
 from console.operations.results import SHORTEST, Ledger
-from console.operations.wording import messages, words_of
+from console.operations.wording import words_of
 
 State, Trial = Operation.State, Course.Stage
 
@@ -199,7 +200,7 @@ def left_out(ledger: Ledger) -> str:
         NOTICES: ledger.notices,
     }
     return " ".join(
-        f"{messages(n)} {'was' if n == 1 else 'were'} left out: {why}"
+        f"{write_count(n, 'message')} {'was' if n == 1 else 'were'} left out: {why}"
         for why, n in counts.items()
         if n
     )

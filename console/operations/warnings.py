@@ -8,6 +8,7 @@ from itertools import groupby
 from django.db.models import Count
 
 from broker.formats import moments
+from broker.formats.quantities import write_count
 from broker.models import Kind, Operation, Queue
 from broker.operations import OperationPreview, error_history
 from broker.operations.error_history import Cause
@@ -16,7 +17,7 @@ from broker.security import authorities
 from broker.settlement.discards import retentions_s
 from console.operations.results import Ledger
 from console.operations.siblings import Sibling, siblings_in
-from console.operations.wording import ADDRESSES, dropped, messages, words_of
+from console.operations.wording import ADDRESSES, dropped, words_of
 from dashboards.live import cache
 
 NO_TEXT = "no error text"
@@ -55,8 +56,9 @@ def warnings_of_the_bin(operation: Operation) -> Iterator[str]:
     kept_s = retentions_s(set(counts))
     for queue in Queue.objects.filter(pk__in=counts).order_by("name"):
         if not kept_s[queue.pk]:
+            lost = write_count(counts[queue.pk], "message")
             yield (
-                f"{queue} archives nothing: {messages(counts[queue.pk])} would be lost."
+                f"{queue} archives nothing: {lost} would be lost."
                 " Set a discard retention for its address under Settings"
                 " first to keep them."
             )
@@ -67,8 +69,9 @@ def warnings_of_outlook(operation: Operation, seen: OperationPreview) -> Iterato
     if not seen.will_go:
         yield f"None of them can be {words_of(operation).nothing} now."
     for queue, count in dropped(operation, seen).items():
+        some = write_count(count, "message")
         yield (
-            f"{queue} has no {ADDRESSES[operation.kind]}: {messages(count)} would be on"
+            f"{queue} has no {ADDRESSES[operation.kind]}: {some} would be on"
             " no queue any more. Set the address under Settings first to keep them."
         )
 
@@ -88,7 +91,7 @@ def reach_of(one: Sibling) -> str:
     queue = one.queue or "a queue that you may not see"
     if one.is_anycast:
         return f"{queue} (one of the anycast queues gets each message)"
-    return f"up to {messages(one.messages)} to {queue}"
+    return f"up to {write_count(one.messages, 'message')} to {queue}"
 
 
 def warnings_of_guards(addresses: Collection[str]) -> Iterator[str]:
@@ -142,7 +145,7 @@ def warnings_of_causes(found: Sequence[Cause]) -> Iterator[str]:
     for one in found:
         if one.since is not None:
             yield (
-                f"Of {messages(one.attempts)} dead-lettered with"
+                f"Of {write_count(one.attempts, 'message')} dead-lettered with"
                 f" “{one.pattern or NO_TEXT}” and resubmitted since"
                 f" {moments.in_utc(one.since, moments.MINUTE)}, {one.processed:,}"
                 f" {'was' if one.processed == 1 else 'were'} processed."

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
+from broker.formats.quantities import write_count
 from broker.models import Kind as Done
 from broker.models import Operation
 from broker.operations import OperationPreview, Outcome
@@ -265,10 +266,6 @@ def words_of(operation: Operation) -> Words:
     return table[operation.kind]
 
 
-def messages(count: int) -> str:
-    return f"{count:,} message{'' if count == 1 else 's'}"
-
-
 def places(names: set[str]) -> str:
     """Queues in a sentence; by name if there is only one."""
     if len(names) > 1:
@@ -313,7 +310,7 @@ class Said:
         return f"{self.done:,} {self.filled(self.words.done, self.done)}"
 
     def filled(self, text: str, count: int) -> str:
-        return text.format(n=messages(count), on=self.on, to=self.to)
+        return text.format(n=write_count(count, "message"), on=self.on, to=self.to)
 
 
 def outlook(operation: Operation, seen: OperationPreview) -> list[tuple[int, str]]:

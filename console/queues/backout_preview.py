@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from broker.formats.quantities import write_duration
 from broker.monitoring.backout_preview import Expire, Foreseen, Landing, Uncounted
 from broker.settlement.redelivery_policy import (
     BackoutQueue,
@@ -17,7 +18,6 @@ from broker.settlement.redelivery_policy import (
     Park,
 )
 from broker.settlement.redelivery_schedule import Span
-from console.layout.times import duration
 
 NAMES = {  # names of settings on pages
     "poison_policy": "poison policy",
@@ -84,8 +84,9 @@ def waiting(waits: Span | None) -> str:
     if waits is None or not is_long(waits):
         return "Ready again at once."
     if waits.is_spread:
-        return f"Waits {duration(waits.shortest)} to {duration(waits.longest)}."
-    return f"Waits {duration(waits.usual)}."
+        shortest, longest = map(write_duration, (waits.shortest, waits.longest))
+        return f"Waits {shortest} to {longest}."
+    return f"Waits {write_duration(waits.usual)}."
 
 
 def landing_of(one: Foreseen, landing: Landing) -> str:
@@ -102,7 +103,7 @@ def discarded(one: Foreseen) -> str:
     why = one.landing.why_not if one.landing else "no queue can take it"
     if not one.kept_s:
         return f"Discarded for good: {why}."
-    kept = duration(timedelta(seconds=one.kept_s))
+    kept = write_duration(timedelta(seconds=one.kept_s))
     return f"Discarded: {why}. The discard bin keeps it for {kept}."
 
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 
 from broker.config.address_settings import Decision, Policy, policy_of
 from broker.config.auto_create import name_for
+from broker.formats.quantities import write_count, write_stored
 from broker.models import AddressSetting, Queue
 from broker.settlement.redelivery_policy import longest_delay_ms
 from broker.settlement.redelivery_schedule import Staircase
 
 COUNTED_BY_BROKER = (Policy.ARTEMIS, Policy.BOTH)
 DAY_S = 86_400
-UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,28 +46,10 @@ class SettingGroup:
     rows: Sequence[SettingRow]
 
 
-def exact(span: timedelta | int) -> str:
-    """A duration without rounding; numbers are milliseconds."""
-    left = span // timedelta(milliseconds=1) if isinstance(span, timedelta) else span
-    if not left:
-        return "0 s"
-    parts = []
-    for size, unit in UNITS:
-        count, left = divmod(left, size)
-        if count:
-            parts.append(f"{count:,} {unit}")
-    if left >= 1000 or (left and parts):
-        parts.append(f"{left / 1000:.3f}".rstrip("0").rstrip(".") + " s")
-    elif left:
-        parts.append(f"{left} ms")
-    return " ".join(parts)
-
-
 def ordinal(number: int) -> str:
     """1st, 2nd, 3rd, 4th …"""
-    if number % 100 in (11, 12, 13):
-        return f"{number:,}th"
-    return f"{number:,}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th') }"
+    last = 0 if number % 100 in (11, 12, 13) else number % 10
+    return f"{write_count(number)}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
 
 
 def yes_or_no(value: bool) -> str:  # noqa: FBT001  it is called by a table
@@ -82,17 +63,17 @@ def text_or_none(value: str) -> str:
 def deliveries(value: int) -> str:
     if value <= 0:
         return "no limit"
-    return "1 delivery" if value == 1 else f"{value:,} deliveries"
+    return write_count(value, "delivery", "deliveries")
 
 
 def delay(value: int) -> str:
-    return exact(value) if value else "none"
+    return write_stored(value, "_ms") if value else "none"
 
 
 def lifetime(value: int) -> str:
     if value < 0:
         return "none"
-    return exact(value) if value else "at once"
+    return write_stored(value, "_ms") if value else "at once"
 
 
 def factor(value: float) -> str:
@@ -104,7 +85,7 @@ def multiplier(value: float) -> str:
 
 
 def kept(value: int) -> str:
-    return exact(value * 1000) if value else "not at all"
+    return write_stored(value, "_s") if value else "not at all"
 
 
 def policy(value: str) -> str:
@@ -237,7 +218,7 @@ def ending(
 def restorable(rule: AddressSetting) -> str:
     if not rule.discard_retention_s:
         return "It cannot be restored."
-    return f"It can be restored for {exact(rule.discard_retention_s * 1000)}."
+    return f"It can be restored for {write_stored(rule.discard_retention_s, '_s')}."
 
 
 def exceptions(merged: AddressSetting, queues: Sequence[Queue]) -> Iterator[str]:

@@ -7,8 +7,9 @@ from datetime import UTC, datetime, time, timedelta
 
 from django.utils import timezone
 
-from broker.formats import moments, units
+from broker.formats import moments
 from broker.formats.moments import NoSuchTime
+from broker.formats.quantities import read_duration
 from console.layout.times import typed
 
 CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
@@ -37,7 +38,7 @@ def pause_end(text: str, now: datetime) -> datetime | None:
     if clock := CLOCK.fullmatch(said):
         return next_time(time(int(clock[1]), int(clock[2])), now)
     try:
-        return typed(said) or now + timedelta(seconds=units.parse(said, units.SECONDS))
+        return typed(said) or now + timedelta(seconds=read_duration(said))
     except NoSuchTime:
         raise
     except (ValueError, OverflowError):

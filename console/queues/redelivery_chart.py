@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from broker.formats.quantities import write_duration
 from broker.settlement.redelivery_schedule import Staircase
-from console.queues.effective_settings import exact
 
 HEIGHT, TOP, BOTTOM = 220, 28, 36  # space for the labels above and below
 PITCH, BAR, EDGE = 68, 44, 12
@@ -61,7 +61,7 @@ def draw(found: Staircase) -> Stairs:
         drawn.append(
             Stair(
                 step.attempt,
-                exact(step.wait.usual),
+                write_duration(step.wait.usual, exact=True),
                 middle=units(left + PITCH / 2),
                 x=units(left + (PITCH - BAR) / 2),
                 y=units(floor - height(step.wait.usual)),

@@ -10,6 +10,7 @@ from django.db.models import Model
 
 from broker.bridges.config.edits import state_of
 from broker.config.address_settings import DEFAULTS, merge
+from broker.formats.quantities import write_count
 from broker.formats.wildcards import configured, matches
 from broker.models import AddressSetting, Authority, Bridge, Link, Queue
 from broker.queueing import journal
@@ -68,7 +69,7 @@ def of_setting(
     yield f"It changes {counted(found)}."
     if others := len(hit) - len(found):
         yield (
-            f"On {others:,} more {plural(others, 'queue')} that it matches, nothing"
+            f"On {write_count(others, 'more queue')} that it matches, nothing"
             " changes: more specific settings decide there."
         )
 
@@ -84,7 +85,7 @@ def of_queue(queue: Queue) -> Iterator[str]:
         yield "It holds no messages now."
         return
     yield (
-        f"It holds {depth.total:,} {plural(depth.total, 'message')}: {depth.ready:,}"
+        f"It holds {write_count(depth.total, 'message')}: {depth.ready:,}"
         f" ready, {depth.claimed:,} in flight, {depth.delayed:,} delayed."
     )
 
@@ -102,10 +103,10 @@ def of_authority(old: Any, new: Authority) -> Iterator[str]:
     names = Queue.objects.order_by("name").values_list("name", flat=True)
     hit = [name for name in names if any(matches(one, name) for one in patterns)]
     count = len(users)
-    who = f"{count:,} {plural(count, 'user')}"
+    who = write_count(count, "user")
     yield f"It concerns {listed(who, sorted(users.values()))}."
     if hit:
-        what = f"{len(hit):,} {plural(len(hit), 'queue')}"
+        what = write_count(len(hit), "queue")
         yield f"It is on {listed(what, hit)}."
     else:
         yield "No queue matches now; it is on those that will."
@@ -126,9 +127,7 @@ def counted(queues: list[Queue]) -> str:
     depths = journal.depths([one.pk for one in queues])
     held = sum(one.total for one in depths.values())
     count = len(queues)
-    what = (
-        f"{count:,} {plural(count, 'queue')}, with {held:,} {plural(held, 'message')}"
-    )
+    what = f"{write_count(count, 'queue')}, with {write_count(held, 'message')}"
     return listed(what, [one.name for one in queues])
 
 
@@ -137,7 +136,3 @@ def listed(what: str, names: list[str]) -> str:
         return what
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     return f"{what}: {', '.join(names[:NAMED])}{more}"
-
-
-def plural(count: int, one: str, many: str = "") -> str:
-    return one if count == 1 else many or f"{one}s"

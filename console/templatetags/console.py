@@ -7,7 +7,7 @@ Absolute times come first, relative ones second, so that they can be found in lo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import escape
 
 from django import template
@@ -16,10 +16,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from broker.formats.mq.coding import coding_of
+from broker.formats.quantities import write_count, write_duration, write_size
 from broker.formats.text import beginning_of
 from broker.models import Place
 from broker.queueing.browse import Browsed
-from console.layout.times import UNKNOWN, duration, in_zone
+from console.layout.times import UNKNOWN, in_zone
 from dashboards.live.depths import QueueDepth
 
 register = template.Library()
@@ -72,9 +73,7 @@ def as_in(message_id: int, numbers: Mapping[int, int]) -> int:
 @register.filter
 def number(value: float | None) -> str:
     """A number with separators; rates have one decimal; unknown numbers are a dash."""
-    if value is None:
-        return UNKNOWN
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+    return UNKNOWN if value is None else write_count(value)
 
 
 @register.simple_tag
@@ -100,20 +99,14 @@ def figure(
 
 @register.filter
 def size(count: int | None) -> str:
-    """Bytes in binary units, to one decimal."""
-    if count is None:
-        return UNKNOWN
-    if count < 1024:
-        return f"{count} B"
-    amount = float(count)
-    for unit in ("KiB", "MiB", "GiB"):
-        amount /= 1024
-        if amount < 1023.95 or unit == "GiB":
-            break
-    return f"{amount:.1f} {unit}"
+    """Bytes; an unknown number is a dash."""
+    return UNKNOWN if count is None else write_size(count)
 
 
-register.filter(duration)
+@register.filter
+def duration(span: timedelta | float | None) -> str:
+    """A time that something takes; an unknown one is a dash."""
+    return UNKNOWN if span is None else write_duration(span)
 
 
 @register.filter
@@ -122,7 +115,7 @@ def ago(at: datetime, now: datetime | None = None) -> str:
     span = int(((now or timezone.now()) - at).total_seconds())
     if not span:
         return "now"
-    return f"{duration(span)} ago" if span > 0 else f"in {duration(-span)}"
+    return f"{write_duration(span)} ago" if span > 0 else f"in {write_duration(-span)}"
 
 
 @register.simple_tag

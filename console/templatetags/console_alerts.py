@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import template
 from django.urls import reverse
 
-from broker.alerts.words import duration
+from broker.formats.quantities import write_count, write_duration
 from broker.models import Alert, AlertRule
 
 register = template.Library()
@@ -37,11 +37,11 @@ PLACES = {
 def condition(rule: AlertRule) -> str:
     """When a rule fires, in words."""
     said = WORDS[Condition(rule.condition)].format(
-        count=f"{rule.threshold:,}",
-        time=duration(rule.threshold),
-        within=duration(rule.within_s),
+        count=write_count(rule.threshold),
+        time=write_duration(rule.threshold),
+        within=write_duration(rule.within_s),
     )
-    return f"{said}, for {duration(rule.for_s)}" if rule.for_s else said
+    return f"{said}, for {write_duration(rule.for_s)}" if rule.for_s else said
 
 
 @register.filter

@@ -9,8 +9,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from broker.formats.quantities import write_duration
 from console.layout.navigation import url_of
-from console.layout.times import duration, in_zone
+from console.layout.times import in_zone
 from console.messages.detail import Story
 from console.templatetags.console import in_every_zone
 
@@ -34,8 +35,9 @@ def clock(at: datetime | None) -> SafeString | str:
 @register.filter
 def later(span: timedelta | None) -> str:
     """The time since the previous step; empty if immediate."""
-    at_once = span is None or span < timedelta(milliseconds=1)
-    return "" if at_once else f"+{duration(span)}"
+    if span is None or span < timedelta(milliseconds=1):
+        return ""
+    return f"+{write_duration(span)}"
 
 
 @register.filter

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console.layout.times import duration
+from broker.formats.quantities import write_duration
 from console.messages.timeline import TimelineStep
 from console.operations.siblings import Sibling, reached
 from console.operations.wording import DEEDS
@@ -28,7 +28,7 @@ def countdown(until: datetime, now: datetime | None = None) -> SafeString:
         '<time data-countdown datetime="{}" title="until {} UTC">{}</time>',
         at.isoformat(timespec="seconds"),
         f"{at:%Y-%m-%d %H:%M:%S}",
-        duration(timedelta(seconds=seconds)),
+        write_duration(timedelta(seconds=seconds)),
     )
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console.layout.times import duration
+from broker.formats.quantities import write_duration
 from console.templatetags.console import moment, number
 from console.templatetags.console_hostile import shown
 from dashboards.models import cause_word
@@ -32,7 +32,7 @@ ANYBODYS = ("text", "queue", "fingerprint", "cause")
 WORDS: Mapping[str, Callable[[Any], str]] = {
     "cause": lambda value: cause_word(str(value)),
     "share": lambda value: f"{value:.1%}",
-    "seconds": lambda value: duration(float(value)),
+    "seconds": lambda value: write_duration(float(value)),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from django import template
@@ -10,12 +11,17 @@ from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Field, Model
 
+from broker.formats.quantities import write_duration
 from broker.settlement.redelivery_schedule import Span
 from console.queues import effective_settings
 
 register = template.Library()
-register.filter("exact", effective_settings.exact)
 register.filter("ordinal", effective_settings.ordinal)
+
+
+@register.filter
+def exact(span: timedelta) -> str:
+    return write_duration(span, exact=True)
 
 
 @register.filter
@@ -23,7 +29,7 @@ def range(span: Span) -> str:  # noqa: A001  the word that templates use
     """From the shortest to the longest; empty if they are equal."""
     if not span.is_spread:
         return ""
-    shortest, longest = map(effective_settings.exact, (span.shortest, span.longest))
+    shortest, longest = map(exact, (span.shortest, span.longest))
     return f"{shortest} to {longest}"
 
 

@@ -15,6 +15,7 @@ from zlib import crc32
 from django.urls import reverse
 
 from broker.client.dispatch import stoppages
+from broker.formats.quantities import write_count
 from broker.models import Link, LinkStatus, Operation, Queue
 from broker.monitoring import connections as clients
 from broker.monitoring import dead_letters, wait_times
@@ -196,7 +197,7 @@ def growing(queues: Iterable[QueueDepth]) -> Iterator[Need]:
     for group in dead_letters.growing(names, limit=MOST + 1):
         said = {"queue": group.origin_queue, "on": group.queue_id}
         url = reverse("console:dead_letter_group", args=[group.fingerprint])
-        new = f"{group.messages:,} new dead letter{'s'[: group.messages != 1]}"
+        new = write_count(group.messages, "new dead letter")
         yield Need(
             NOW,
             "dead",
@@ -291,7 +292,7 @@ def undecided(held: GrantedAuthorities) -> Iterator[Need]:
             LATER,
             "held",
             "prepared",
-            f"{len(works):,} unit{'s'[: len(works) != 1]} of work"
+            f"{write_count(len(works), 'unit')} of work"
             f" wait{'s'[len(works) != 1 :]} for a coordinator. The first began",
             reverse("console:health"),
             "See them",
@@ -306,7 +307,7 @@ def lying(queues: Iterable[QueueDepth]) -> Iterator[Need]:
             LATER,
             "dead",
             "dead letters",
-            f"{dead:,} dead letter{'s'[: dead != 1]}.",
+            f"{write_count(dead, 'dead letter')}.",
             reverse("console:dead_letters"),
             "See their causes",
         )
@@ -318,7 +319,7 @@ def to_put_right(count: int) -> Iterator[Need]:
             LATER,
             "untaken",
             "settings",
-            f"{count:,} setting{'s'[: count != 1]} should be fixed.",
+            f"{write_count(count, 'setting')} should be fixed.",
             reverse("console:health"),
             "See which",
         )

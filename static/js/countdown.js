@@ -1,6 +1,12 @@
 /* How long until a moment, counted down every second, in words as the server's. */
 
 const OVER = "no longer";
+const UNITS = [
+  ["d", 86_400],
+  ["h", 3600],
+  ["min", 60],
+  ["s", 1],
+];
 
 function tick() {
   for (const place of document.querySelectorAll("[data-countdown]")) {
@@ -10,21 +16,19 @@ function tick() {
   setTimeout(tick, 1000 - (Date.now() % 1000));
 }
 
+/* The two largest units. */
 function words(seconds) {
-  const minutes = Math.floor(seconds / 60);
-  const hours = Math.floor(minutes / 60);
-  const days = Math.floor(hours / 24);
-  if (days) {
-    return `${days} d ${two(hours % 24)} h`;
+  const largest = UNITS.findIndex(([, size]) => seconds >= size);
+  const parts = [];
+  let rest = seconds;
+  for (const [unit, size] of UNITS.slice(largest, largest + 2)) {
+    const count = Math.floor(rest / size);
+    rest %= size;
+    if (count) {
+      parts.push(`${count} ${unit}`);
+    }
   }
-  if (hours) {
-    return `${hours} h ${two(minutes % 60)} m`;
-  }
-  return minutes ? `${minutes} m ${two(seconds % 60)} s` : `${seconds} s`;
-}
-
-function two(number) {
-  return String(number).padStart(2, "0");
+  return parts.join(" ");
 }
 
 tick();

@@ -86,7 +86,7 @@ def test_a_queue_that_holds_messages_is_deleted_by_the_word_only(ada: Client) ->
         ("queues/orders", {"depth": 7}, 422, "This field does not exist"),
         ("queues/orders", {"max_depth": "many"}, 422, "integer"),
         ("queues/orders", {"max_depth": -1}, 400, "greater than or equal to 0"),
-        ("queues/orders", {"max_message_bytes": "2 miles"}, 400, "is no quantity"),
+        ("queues/orders", {"max_message_bytes": "2 miles"}, 400, "is no size"),
         ("queues/orders", {"selector": "a ="}, 400, "selector"),
         ("queues/OLD", {}, 400, "name of another queue alias"),
         ("addresses/OLD", {}, 400, "name of another queue alias"),

@@ -68,7 +68,7 @@ def test_a_link_says_whence_and_where_to_and_how_it_does(sign_in: SignIn) -> Non
 
     assert "queue orders here → queue orders.copy at rabbitmq-east (RabbitMQ)" in text
     assert "running" in text
-    assert "37 oldest 2 m 05 s ago" in text
+    assert "37 oldest 2 min 5 s ago" in text
     assert "not told" not in text
 
 

@@ -101,7 +101,7 @@ def test_what_waits_for_its_time_says_when(sign_in: SignIn, orders: Queue) -> No
     said = words(page(sign_in("viewer"), message_id))
 
     assert "It waits on orders, as its sender asked." in said
-    assert "in 1 h 59 m" in said
+    assert "in 1 h 59 min" in said
 
 
 def test_what_is_lost_says_so_and_how_to_keep_the_next(
@@ -212,7 +212,7 @@ def test_of_a_long_body_the_beginning_is_read_and_all_can_be_had(
     answer = client.get(reverse("console:body", args=[message_id]))
 
     assert "The first 64 KiB are shown." in words(html)
-    assert "Download all 4.0 MiB" in words(html)
+    assert "Download all 4 MiB" in words(html)
     assert answer.content == body
     assert answer["Content-Type"] == "application/octet-stream"
     assert answer["Content-Disposition"].startswith("attachment")

@@ -142,7 +142,7 @@ def test_what_waits_is_listed_with_its_time_and_delivered_now(
     client = sign_in("operator")
     listed = said(client, reverse("console:queue", args=["orders"]), place="delayed")
     assert "Due at" in listed
-    assert "in 59 m" in listed
+    assert "in 59 min" in listed
 
     planned = order(client, Kind.DELIVER, waiting, place="delayed")
 

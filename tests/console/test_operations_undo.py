@@ -249,7 +249,7 @@ def test_the_time_to_undo_is_counted_down_and_ends(
     put("orders")
     client = sign_in("operator")
     done = order(client, Kind.MOVE, to="billing")
-    assert "it can be undone for 30 m 00 s." in said(client, url("operation", done))
+    assert "it can be undone for 30 min." in said(client, url("operation", done))
     started(client, done)
     html = client.get(url("operation", done)).content.decode()
     assert "<time data-countdown datetime=" in html

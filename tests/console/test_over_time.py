@@ -77,7 +77,7 @@ def test_all_queues_are_those_that_one_may_inquire(sign_in: SignIn) -> None:
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ("range=30d", "the last 30d, a point each 4 h 00 m"),
+        ("range=30d", "the last 30d, a point each 4 h"),
         ("from=2020-01-01", "There is nothing from before"),
         ("from=soon", "“from” is no time."),
         ("range=1y", "There is no range 1y."),

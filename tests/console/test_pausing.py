@@ -70,7 +70,7 @@ def test_the_page_pauses_until_a_time_and_says_so(sign_in: SignIn) -> None:
     until = Queue.objects.get().paused_until
     assert until is not None
     assert timedelta(minutes=119) < until - database_now() <= timedelta(hours=2)
-    assert f"orders is paused until {until:%Y-%m-%d %H:%M} (in 1 h 59 m)." in page
+    assert f"orders is paused until {until:%Y-%m-%d %H:%M} (in 1 h 59 min)." in page
     assert "Paused until <time" in page
     assert f"operator paused it until {until:%Y-%m-%d %H:%M} UTC" in page
     again = operator.get(url).content.decode()

@@ -51,9 +51,11 @@ def test_units_are_read_stored_and_shown(ada: Client) -> None:
         5_400_000,
         604_800,
     )
-    assert 'value="1.5 h"' in shown
-    assert "1.5 h" in words(ada.get("/admin/broker/addresssetting/").content.decode())
-    assert "is no quantity here" in send(ada, ADD, match="x", expiry_delay_ms="5 pt")
+    assert 'value="1 h 30 min"' in shown
+    assert "1 h 30 min" in words(
+        ada.get("/admin/broker/addresssetting/").content.decode()
+    )
+    assert "is no duration here" in send(ada, ADD, match="x", expiry_delay_ms="5 pt")
 
 
 def test_only_what_is_set_or_wrong_is_unfolded(ada: Client) -> None:

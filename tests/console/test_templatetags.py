@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.queueing.browse import Browsed
-from console.layout.times import duration
 from console.templatetags import console
 from tests.make import NOON, minutes, seconds
 
@@ -30,10 +29,10 @@ def test_numbers(value: float | None, shown: str) -> None:
         (None, "–"),
         (0, "0 B"),
         (1023, "1023 B"),
-        (1024, "1.0 KiB"),
-        (2**20 - 1, "1.0 MiB"),
-        (5 * 2**20, "5.0 MiB"),
-        (2**40, "1024.0 GiB"),
+        (1024, "1 KiB"),
+        (2**20 - 1, "1 MiB"),
+        (5 * 2**20, "5 MiB"),
+        (2**40, "1 TiB"),
     ],
 )
 def test_sizes(count: int | None, shown: str) -> None:
@@ -50,13 +49,13 @@ def test_sizes(count: int | None, shown: str) -> None:
         (9.96, "10 s"),
         (59.6, "59 s"),
         (seconds(59), "59 s"),
-        (minutes(3), "3 m 00 s"),
-        (minutes(64), "1 h 04 m"),
-        (timedelta(days=2, hours=5), "2 d 05 h"),
+        (minutes(3), "3 min"),
+        (minutes(64), "1 h 4 min"),
+        (timedelta(days=2, hours=5), "2 d 5 h"),
     ],
 )
 def test_durations(span: timedelta | float | None, shown: str) -> None:
-    assert duration(span) == shown
+    assert console.duration(span) == shown
 
 
 def test_a_moment_of_today_has_no_date_and_any_other_has() -> None:
@@ -64,10 +63,10 @@ def test_a_moment_of_today_has_no_date_and_any_other_has() -> None:
     earlier = console.moment(NOON - timedelta(days=3), now=NOON)
 
     assert "11:57:00.000" in today
-    assert "3 m 00 s ago" in today
+    assert "3 min ago" in today
     assert ">2026-03-14" not in today
     assert ">2026-03-11 12:00:00.000" in earlier
-    assert "in 3 m 00 s" in console.moment(NOON + minutes(3), now=NOON)
+    assert "in 3 min" in console.moment(NOON + minutes(3), now=NOON)
     assert console.moment(None) == '<span class="muted">–</span>'
 
 

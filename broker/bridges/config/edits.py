@@ -10,6 +10,7 @@ from broker.bridges import secrets
 from broker.bridges.config.faults import Part
 from broker.bridges.config.validation import faults_of, feeding, noun
 from broker.errors.bridges import StillNeeded, WrongBridge
+from broker.formats.quantities import write_count
 from broker.models import (
     Act,
     Bridge,
@@ -162,7 +163,7 @@ def of_running(link: Link) -> Iterator[str]:
     count = link.branches.count()
     if count:
         yield (
-            f"it has {count:,} transaction{'s' * (count != 1)} whose end is not known."
+            f"it has {write_count(count, 'transaction')} whose end is not known."
             " Let it run until they have ended, or commit or roll them back by hand."
         )
 

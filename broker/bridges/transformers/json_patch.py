@@ -34,6 +34,7 @@ from broker.formats.patches import (
 )
 from broker.formats.patches.documents import LONGEST, read_patch
 from broker.formats.patches.headers import PROPERTY
+from broker.formats.quantities import write_size
 from broker.queueing import copy_edits
 from broker.queueing.store import NewMessage
 
@@ -43,7 +44,7 @@ SENTENCES = {
     Misfit.GUARD_FAILED: "A test operation of the patch failed for this message.",
     Misfit.NO_SUCH_PATH: "The message has no value at a path of the patch.",
     Misfit.NOT_JSON: "The body is not JSON, or an object in it has a duplicate key.",
-    Misfit.TOO_LARGE: f"The body is, or would be, above {LARGEST // 2**20} MiB.",
+    Misfit.TOO_LARGE: f"The body is, or would be, above {write_size(LARGEST)}.",
     Misfit.LOCKED: "The patch would change fields that IBM MQ headers repeat.",
 }
 

@@ -78,8 +78,8 @@ def consumes(  # noqa: PLR0913  # each is named where it is used
         user: the name of the user whose authorities apply; by default the application,
             which has all.
         max_running: most units of work of the function at once, in all processes.
-        rate: most messages in a time, in all processes, as 100/m; of a second (s),
-            minute (m), hour (h) or day (d). They are spaced evenly.
+        rate: most messages in a time, in all processes, as 100/min; of a second (s),
+            minute (min), hour (h) or day (d). They are spaced evenly.
 
     Raises:
         InvalidSelector: the selector cannot be parsed.

@@ -14,27 +14,25 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 
 from broker import sql
+from broker.formats.quantities import read_duration
 from broker.models import HandlerLimit, Queue
 from broker.queueing import notifications
 from broker.queueing.get import Delivery, commits_how
 from broker.queueing.selective_get import Finder
 
-RATE = re.compile(r"([1-9]\d{0,8})/([smhd])")
-UNITS = {
-    "s": timedelta(seconds=1),
-    "m": timedelta(minutes=1),
-    "h": timedelta(hours=1),
-    "d": timedelta(days=1),
-}
+RATE = re.compile(r"([1-9]\d{0,8})/([a-z]+)")
 NO_TIME = timedelta(0)
 SLACK = timedelta(milliseconds=100)  # of late starts that are made up for
-NO_RATE = "{!r} is no rate: write a number and a unit of time (s, m, h, d), as 100/m."
+NO_RATE = (
+    "{!r} is no rate: write a number and a unit of time (s, min, h, d), as 100/min."
+)
 NO_NUMBER = "max_running must be 1 or more, not {!r}."
 
 
@@ -58,8 +56,10 @@ def interval(rate: str) -> timedelta:
     """
     if not rate:
         return NO_TIME
-    form = RATE.fullmatch(rate)
-    every = UNITS[form[2]] / int(form[1]) if form else NO_TIME
+    every = NO_TIME
+    if form := RATE.fullmatch(rate):
+        with suppress(ValueError):
+            every = timedelta(seconds=read_duration(f"1 {form[2]}")) / int(form[1])
     if not every:  # also more than one in a microsecond
         raise ImproperlyConfigured(NO_RATE.format(rate))
     return every

@@ -12,6 +12,7 @@ from broker.declarations.converters.converted import Converted
 from broker.declarations.converters.recognizing import require_form, text_of
 from broker.declarations.documents import write
 from broker.errors.settings import WrongSettings
+from broker.formats.quantities import write_size
 
 WIDTH = 200  # characters of a comment in one line
 LARGEST_BYTES = 2**24  # of a file; what is made of it is far smaller
@@ -34,7 +35,7 @@ def read(form: str, content: bytes) -> Converted:
         WrongSettings: it is not of this form.
     """
     if len(content) > LARGEST_BYTES:
-        raise WrongSettings("", f"It is above {LARGEST_BYTES // 2**20} MiB. Split it.")
+        raise WrongSettings("", f"It is above {write_size(LARGEST_BYTES)}. Split it.")
     text = text_of(content)
     require_form(form, text)
     found = FORMS[form](text)

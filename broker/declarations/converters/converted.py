@@ -19,6 +19,7 @@ from broker.declarations.kinds import Key, ObjectKind
 from broker.declarations.planning import Declaration
 from broker.errors.messages import InvalidSelector
 from broker.formats.inventory import Inventory, Path
+from broker.formats.quantities import write_count
 from broker.formats.selectors.parsing import parse
 
 
@@ -108,7 +109,7 @@ class Converted:
     def summary(self) -> str:
         """What was read and made, in one line."""
         made = len(self.declarations)
-        return f"{self.parts.counts} {made:,} object{'' if made == 1 else 's'} made."
+        return f"{self.parts.counts} {write_count(made, 'object')} made."
 
     @property
     def comments(self) -> list[str]:

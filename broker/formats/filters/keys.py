@@ -30,7 +30,7 @@ class KeyKind(Enum):
     NUMBER = "a whole number"
     SIZE = "a number of bytes, such as 500, 10kB or 1MiB"
     MOMENT = "a time, such as 2026-05-14 or 2026-05-14T02:00Z"
-    SPAN = "a span of time, such as 90s, 15m, 2h or 1d12h"
+    SPAN = "a duration, such as 90s, 15min, 2h or 1d12h"
     PROPERTY = "a text, a number, true or false; * is any run of characters"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, timedelta
 from decimal import Decimal
 from typing import NamedTuple
@@ -10,18 +11,14 @@ from typing import NamedTuple
 from broker.formats import moments
 from broker.formats.filters.keys import SYNONYMS, Key, KeyKind, nearest
 from broker.formats.filters.values import Moment, Text, Value
+from broker.formats.quantities import MS, read_duration, read_size
 
 LARGEST = 2**63 - 1
 STARS = 8  # most stars in one text: each star costs another search of the text
 YEARS = range(1970, 9999)
-LONGEST = timedelta(days=36_525)
+LONGEST_MS = 36_525 * MS["d"]
 
 NUMERAL = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,12})?")
-SIZE = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,9})?)([kmg]i?)?b?", re.I)
-BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
-BYTES |= {"ki": 2**10, "mi": 2**20, "gi": 2**30}
-SPAN = re.compile(r"(?:[0-9]{1,9}[wdhms])+", re.I)
-SECONDS = {"w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1}
 TIME = r"(\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?(z|[+-]\d\d:\d\d)?"
 MOMENT = re.compile(rf"(\d{{4}}-\d\d-\d\d)(?:[t ]{TIME})?", re.I | re.A)
 TIME_ONLY = re.compile(TIME, re.I | re.A)
@@ -136,31 +133,35 @@ def numeral(said: Written) -> Decimal:
 
 
 def size(said: Written) -> int:
-    found = SIZE.fullmatch(said.plainly)
-    if not found:
-        raise wrong(KeyKind.SIZE, said)
-    bytes_ = int(Decimal(found[1]) * BYTES[(found[2] or "").lower()])
+    try:
+        bytes_ = read_size(said.plainly)
+    except ValueError:
+        raise wrong(KeyKind.SIZE, said) from None
     if bytes_ > LARGEST:
         raise wrong(KeyKind.SIZE, said)
     return bytes_
 
 
 def span(said: Written) -> timedelta:
-    if not SPAN.fullmatch(said.plainly):
-        raise wrong(KeyKind.SPAN, said)
-    seconds = sum(
-        int(count) * SECONDS[unit.lower()]
-        for count, unit in re.findall(r"([0-9]+)([a-zA-Z])", said.plainly)
-    )
-    if seconds > LONGEST.total_seconds():
+    try:
+        ms = read_duration(said.plainly, "ms")
+    except ValueError:
+        raise wrong(KeyKind.SPAN, said) from None
+    if ms > LONGEST_MS:
         raise FaultError(said.at, "that is longer than a hundred years")
-    return timedelta(seconds=seconds)
+    return timedelta(milliseconds=ms)
+
+
+def is_span(said: Written) -> bool:
+    with suppress(ValueError):
+        return read_duration(said.plainly, "ms") > 0
+    return False
 
 
 def moment(said: Written) -> Moment:
     found = MOMENT.fullmatch(said.plainly)
     if not found:
-        if SPAN.fullmatch(said.plainly):
+        if is_span(said):
             why = f"this is a time, not a span; how long ago is age:>{said.plainly}"
             raise FaultError(said.at, why)
         raise wrong(KeyKind.MOMENT, said)

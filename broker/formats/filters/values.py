@@ -10,11 +10,12 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from broker.formats.quantities import write_duration
+
 Operator: TypeAlias = Literal["<", "<=", ">", ">="]
 
 # Text that needs no quotes at any place in a filter.
 BARE = re.compile(r"[\w/@$#+=][\w./@$#+=-]*")
-UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +104,11 @@ Alternative: TypeAlias = Is | Compared | Between
 def written(value: Value) -> str:
     match value:
         case timedelta():
-            return span_written(value)
+            # without what would end a value here
+            return re.sub("[ ,]", "", write_duration(value, exact=True))
         case Decimal():
             return f"{value:f}"
     return str(value)
-
-
-def span_written(span: timedelta) -> str:
-    rest = int(span.total_seconds())
-    words = ""
-    for unit, seconds in UNITS.items():
-        count, rest = divmod(rest, seconds)
-        words += f"{count}{unit}" if count else ""
-    return words or "0s"
 
 
 def quoted(text: str) -> str:

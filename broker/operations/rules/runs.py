@@ -21,6 +21,7 @@ from django.db import transaction
 from broker import operations
 from broker.errors import NoSuchQueue, NotResubmittable
 from broker.errors.operations import NothingChosen
+from broker.formats.quantities import write_count
 from broker.models import (
     Operation,
     OperationItem,
@@ -133,7 +134,7 @@ def left(row: RuleTable, unexplained: Sequence[int], at: datetime) -> list[RuleR
     fresh = sorted(set(unexplained).difference(known)) if unexplained else []
     if not fresh:
         return []
-    count = f"{len(fresh)} message{'s' * (len(fresh) > 1)}"
+    count = write_count(len(fresh), "message")
     logger.warning(LEFT, count, row.queue.name, NO_STORY, fresh[:SAMPLE])
     attempts.note(row.queue_id, dict.fromkeys(fresh), "", {}, at)
     return [

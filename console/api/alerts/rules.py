@@ -13,8 +13,8 @@ from ninja import Path, Router, Schema
 from pydantic import Field
 
 from broker.alerts import acts, editing
-from broker.alerts.words import read_duration, write_duration
 from broker.errors.alerts import AlertError, InvalidAlert, NoSuchAlert
+from broker.formats.quantities import read_duration, write_stored
 from broker.models import AlertRule, AlertTarget
 from console.alert_pages import sight
 from console.api.problems import NO_NUL, REFUSED, require
@@ -216,7 +216,7 @@ def target_of(name: str) -> AlertTarget:
 
 def seconds(field: str, text: str) -> int:
     try:
-        return read_duration(text)
+        return read_duration(text.strip() or "0")
     except ValueError as error:
         raise InvalidAlert(field, str(error)) from None
 
@@ -225,10 +225,10 @@ def rule_told(rule: AlertRule) -> dict[str, Any]:
     names = ("name", "condition", "queues", "threshold", "severity", "enabled")
     return {
         **{name: getattr(rule, name) for name in names},
-        "within": write_duration(rule.within_s),
-        "held_for": write_duration(rule.for_s),
-        "repeat_every": write_duration(rule.repeat_s),
-        "escalate_after": write_duration(rule.escalate_after_s),
+        "within": write_stored(rule.within_s, "_s"),
+        "held_for": write_stored(rule.for_s, "_s"),
+        "repeat_every": write_stored(rule.repeat_s, "_s"),
+        "escalate_after": write_stored(rule.escalate_after_s, "_s"),
         "targets": [one.name for one in rule.targets.all()],
         "escalate_to": [one.name for one in rule.escalate_to.all()],
     }

@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
+from broker.formats.quantities import write_duration
 from broker.security.users import User
 from console import second_factors
 from console.accounts import sessions, time_zones
@@ -29,8 +30,8 @@ def preferences(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User), "only those who have signed in get here"
     context = {
         "zones": sorted(time_zones.names()),
-        "idle": f"{settings.BACKOUT_SESSION_IDLE_S / 60:g} minutes",
-        "longest": f"{settings.BACKOUT_SESSION_LONGEST_S / 3600:g} hours",
+        "idle": write_duration(settings.BACKOUT_SESSION_IDLE_S),
+        "longest": write_duration(settings.BACKOUT_SESSION_LONGEST_S),
         "are_ours": sessions.are_ours(),
         "factors_url": url_of("mfa_index") if second_factors.are_installed() else "",
         "has_factor": second_factors.has_one(request.user),

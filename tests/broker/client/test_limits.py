@@ -104,7 +104,7 @@ def rated(rate: str, *, batch: int = 1) -> ServerSession:
 
 def test_a_rate_spaces_messages_evenly_by_the_clock_of_the_database() -> None:
     put_many(make_messages(5), now=NOON)
-    one = rated("100/m")
+    one = rated("100/min")
 
     begin(one, now=NOON)
     with pytest.raises(OverLimit) as over:
@@ -145,7 +145,7 @@ def test_a_limit_ends_with_its_queue(orders: Queue) -> None:
     [
         {"rate": "100"},
         {"rate": "0/s"},
-        {"rate": "100/w"},
+        {"rate": "100/y"},
         {"rate": "2000000/s"},
         {"rate": " 1/s"},
         {"max_running": 0},

@@ -284,7 +284,7 @@ def test_a_queue_is_declared_from_python_with_the_settings_of_its_address() -> N
         ("[queues.orders]\nabsent = 1", "true or false"),
         ('[queues.orders]\nunset = ["depth"]', "no such attribute"),
         ("[settings.x]\nredelivery_delay = 5", "Give a unit"),
-        ('[settings.x]\nredelivery_delay = "5 parsecs"', "is no quantity"),
+        ('[settings.x]\nredelivery_delay = "5 parsecs"', "is no duration"),
         ('[settings."a.#.b"]', "can only be the last word"),
         ('[settings.x]\ndead_letter_address = "x"', "its own dead letter"),
         ('[authorities.omar]\n"#" = ["put"]', "must be user:NAME or group:NAME"),

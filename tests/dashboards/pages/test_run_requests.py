@@ -119,7 +119,7 @@ def test_each_kind_of_cell_is_shown_as_what_it_is(omar: User, client: Client) ->
     assert "?f=origin%3Aorders+cause%3Amax-delivery-attempts" in page
     assert "2.5 a second" in page
     assert "95.5%" in page
-    assert "1 m 30 s" in page
+    assert "1 min 30 s" in page
     assert 'datetime="2026-03-01T02:03:04.000+00:00"' in page
     for chart in REPORT.charts:
         assert re.search(rf"{chart.title}( by (minute|hour|day))?</title>", page)
