@@ -14,19 +14,28 @@ from broker.errors.mq_codes import Completion, Reason
 
 
 @dataclass_transform(eq_default=False)
-class BrokerError(Exception):
-    """The base class of all errors: a dataclass; its fields are also its ``args``."""
+class StatedError(Exception):
+    """An error that states facts: a dataclass, whose fields are also its ``args``."""
 
-    code: ClassVar[str]
-    # The reason code for clients of IBM MQ, and the completion code of its call.
-    reason: ClassVar[Reason] = Reason.UNEXPECTED_ERROR
-    completion: ClassVar[Completion] = Completion.FAILED
+    sentence: ClassVar[str] = ""  # with fields in braces, as of ``str.format``
 
     def __init_subclass__(cls) -> None:
         dataclass(eq=False, repr=False)(cls)
 
     def __post_init__(self) -> None:
         self.args = tuple(vars(self).values())
+
+    def __str__(self) -> str:
+        return self.sentence.format_map(vars(self))
+
+
+class BrokerError(StatedError):
+    """The base class of all errors of the broker."""
+
+    code: ClassVar[str]
+    # The reason code for clients of IBM MQ, and the completion code of its call.
+    reason: ClassVar[Reason] = Reason.UNEXPECTED_ERROR
+    completion: ClassVar[Completion] = Completion.FAILED
 
 
 class NoSuchAddress(BrokerError):
@@ -37,11 +46,10 @@ class NoSuchAddress(BrokerError):
 
     address: str
 
-    def __str__(self) -> str:
-        return (
-            f"There is no address {self.address!r}. Create it with a queue under"
-            " Settings, or correct the name."
-        )
+    sentence = (
+        "There is no address {address!r}. Create it with a queue under Settings, or"
+        " correct the name."
+    )
 
 
 class NoSuchQueue(BrokerError):
@@ -52,11 +60,9 @@ class NoSuchQueue(BrokerError):
 
     queue: str
 
-    def __str__(self) -> str:
-        return (
-            f"There is no queue {self.queue!r}. Create it under Settings, or correct"
-            " the name."
-        )
+    sentence = (
+        "There is no queue {queue!r}. Create it under Settings, or correct the name."
+    )
 
 
 class MessageTooLarge(BrokerError):
@@ -68,11 +74,10 @@ class MessageTooLarge(BrokerError):
     size_bytes: int
     limit_bytes: int
 
-    def __str__(self) -> str:
-        return (
-            f"The body has {self.size_bytes:,} bytes; at most {self.limit_bytes:,} are"
-            " allowed (BROKER_MAX_MESSAGE_BYTES). Send it in parts, or a reference."
-        )
+    sentence = (
+        "The body has {size_bytes:,} bytes; at most {limit_bytes:,} are allowed"
+        " (BROKER_MAX_MESSAGE_BYTES). Send it in parts, or a reference."
+    )
 
 
 class InvalidMessage(BrokerError):
@@ -82,11 +87,10 @@ class InvalidMessage(BrokerError):
 
     why: str
 
-    def __str__(self) -> str:
-        return (
-            f"The message cannot be stored: {self.why}. Headers must be text without"
-            " NUL, and properties must be JSON; the body may be any bytes."
-        )
+    sentence = (
+        "The message cannot be stored: {why}. Headers must be text without NUL, and"
+        " properties must be JSON; the body may be any bytes."
+    )
 
 
 class LockLost(BrokerError):
@@ -117,8 +121,7 @@ class UnitOfWorkEnded(BrokerError):
 
     uow: int | None
 
-    def __str__(self) -> str:
-        return "This unit of work has ended. Begin another one."
+    sentence = "This unit of work has ended. Begin another one."
 
 
 class NotResubmittable(BrokerError):
@@ -128,12 +131,11 @@ class NotResubmittable(BrokerError):
 
     scope: str
 
-    def __str__(self) -> str:
-        return (
-            f"Nothing in “{self.scope}” can be resubmitted: the messages are gone, a"
-            " consumer holds them, or their queue no longer exists. Reload the list,"
-            " and choose others."
-        )
+    sentence = (
+        "Nothing in “{scope}” can be resubmitted: the messages are gone, a consumer"
+        " holds them, or their queue no longer exists. Reload the list, and choose"
+        " others."
+    )
 
 
 class OperationNotPlanned(BrokerError):
@@ -144,11 +146,10 @@ class OperationNotPlanned(BrokerError):
     operation_id: int
     state: str
 
-    def __str__(self) -> str:
-        return (
-            f"Operation {self.operation_id} is already {self.state}. Plan a new one if"
-            " it is still needed."
-        )
+    sentence = (
+        "Operation {operation_id} is already {state}. Plan a new one if it is still"
+        " needed."
+    )
 
 
 class UnsafeServer(BrokerError):
@@ -158,11 +159,10 @@ class UnsafeServer(BrokerError):
 
     setting: str
 
-    def __str__(self) -> str:
-        return (
-            f"PostgreSQL runs with {self.setting} = off, so a power cut could lose"
-            f" confirmed messages. Set {self.setting} = on and restart it."
-        )
+    sentence = (
+        "PostgreSQL runs with {setting} = off, so a power cut could lose confirmed"
+        " messages. Set {setting} = on and restart it."
+    )
 
 
 class PoolerHasLocks(UnsafeServer):
@@ -172,9 +172,8 @@ class PoolerHasLocks(UnsafeServer):
 
     setting: str = "BROKER_DIRECT_DATABASE_URL"
 
-    def __str__(self) -> str:
-        return (
-            "DATABASES leads to a connection pooler, but the locks of a process need a"
-            f" session of their own. Set {self.setting} to the URL of PostgreSQL"
-            " itself, or to that of a pooler in session mode."
-        )
+    sentence = (
+        "DATABASES leads to a connection pooler, but the locks of a process need a"
+        " session of their own. Set {setting} to the URL of PostgreSQL itself, or to"
+        " that of a pooler in session mode."
+    )

@@ -19,8 +19,7 @@ class NoSuchAlert(AlertError):
     kind: str  # alert, alert rule, alert target or silence
     name: str
 
-    def __str__(self) -> str:
-        return f"There is no {self.kind} {self.name!r}. It may have been removed."
+    sentence = "There is no {kind} {name!r}. It may have been removed."
 
 
 class NotFiring(AlertError):
@@ -31,11 +30,7 @@ class NotFiring(AlertError):
     alert: int
     state: str
 
-    def __str__(self) -> str:
-        return (
-            f"Alert {self.alert} is {self.state}. Only one that fires can be"
-            " acknowledged."
-        )
+    sentence = "Alert {alert} is {state}. Only one that fires can be acknowledged."
 
 
 class InvalidAlert(AlertError):
@@ -46,8 +41,7 @@ class InvalidAlert(AlertError):
     field: str
     why: str
 
-    def __str__(self) -> str:
-        return self.why
+    sentence = "{why}"
 
 
 class AddressRefused(AlertError):
@@ -57,8 +51,7 @@ class AddressRefused(AlertError):
 
     why: str
 
-    def __str__(self) -> str:
-        return self.why
+    sentence = "{why}"
 
 
 class NotDelivered(AlertError):
@@ -69,5 +62,4 @@ class NotDelivered(AlertError):
     why: str
     permanent: bool = False  # another attempt cannot succeed
 
-    def __str__(self) -> str:
-        return self.why
+    sentence = "{why}"

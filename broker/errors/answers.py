@@ -12,11 +12,10 @@ class AnotherRequest(BrokerError):
 
     key: str
 
-    def __str__(self) -> str:
-        return (
-            f"The key {self.key!r} was already used for another request. Use a new key"
-            " for each request, and the same key only to repeat a request."
-        )
+    sentence = (
+        "The key {key!r} was already used for another request. Use a new key for each"
+        " request, and the same key only to repeat a request."
+    )
 
 
 class StillUnderWay(BrokerError):
@@ -26,8 +25,7 @@ class StillUnderWay(BrokerError):
 
     key: str
 
-    def __str__(self) -> str:
-        return (
-            f"The first request with the key {self.key!r} is still running. Try again"
-            " in a few seconds."
-        )
+    sentence = (
+        "The first request with the key {key!r} is still running. Try again in a few"
+        " seconds."
+    )

@@ -25,11 +25,9 @@ class NoSuchBridge(BridgeError):
 
     bridge: str
 
-    def __str__(self) -> str:
-        return (
-            f"There is no bridge {self.bridge!r}. Create it under Settings, or correct"
-            " the name."
-        )
+    sentence = (
+        "There is no bridge {bridge!r}. Create it under Settings, or correct the name."
+    )
 
 
 class NoSuchLink(BridgeError):
@@ -40,11 +38,10 @@ class NoSuchLink(BridgeError):
     bridge: str
     link: str
 
-    def __str__(self) -> str:
-        return (
-            f"The bridge {self.bridge!r} has no link {self.link!r}. Create it under"
-            " Settings, or correct the name."
-        )
+    sentence = (
+        "The bridge {bridge!r} has no link {link!r}. Create it under Settings, or"
+        " correct the name."
+    )
 
 
 class CommandRefused(BridgeError):
@@ -56,8 +53,7 @@ class CommandRefused(BridgeError):
     command: str
     why: str
 
-    def __str__(self) -> str:
-        return f"The link {self.link!r} cannot {self.command}: {self.why}"
+    sentence = "The link {link!r} cannot {command}: {why}"
 
 
 class WrongLink(BridgeError):
@@ -68,8 +64,7 @@ class WrongLink(BridgeError):
     link: str
     why: str
 
-    def __str__(self) -> str:
-        return f"The link {self.link!r} cannot run: {self.why}"
+    sentence = "The link {link!r} cannot run: {why}"
 
 
 class ProviderError(BridgeError):
@@ -83,8 +78,7 @@ class ProviderError(BridgeError):
     factory: str
     why: str
 
-    def __str__(self) -> str:
-        return f"{self.factory}: {self.why}"
+    sentence = "{factory}: {why}"
 
 
 class ProviderLost(ProviderError):
@@ -171,8 +165,7 @@ class TransformerFailed(BridgeError):
     transformer: str
     why: str
 
-    def __str__(self) -> str:
-        return f"The transformer {self.transformer!r} failed: {self.why}"
+    sentence = "The transformer {transformer!r} failed: {why}"
 
 
 class DeadMessageRefused(BridgeError):
@@ -183,12 +176,11 @@ class DeadMessageRefused(BridgeError):
     link: str
     why: str
 
-    def __str__(self) -> str:
-        return (
-            f"No dead message queue of the link {self.link!r} accepted the message:"
-            f" {self.why} The link has stopped, and the message is still at its source."
-            " Fix the cause, then start the link."
-        )
+    sentence = (
+        "No dead message queue of the link {link!r} accepted the message: {why} The"
+        " link has stopped, and the message is still at its source. Fix the cause, then"
+        " start the link."
+    )
 
 
 class LinkTakenOver(BridgeError):
@@ -199,11 +191,10 @@ class LinkTakenOver(BridgeError):
     link: str
     epoch: int
 
-    def __str__(self) -> str:
-        return (
-            f"Another process runs the link {self.link!r} now. The open work of this"
-            f" process (epoch {self.epoch}) was rolled back. Nothing needs to be done."
-        )
+    sentence = (
+        "Another process runs the link {link!r} now. The open work of this process"
+        " (epoch {epoch}) was rolled back. Nothing needs to be done."
+    )
 
 
 class NoSuchTransformer(BridgeError):
@@ -230,8 +221,7 @@ class NoSuchBranch(BridgeError):
 
     xid: str
 
-    def __str__(self) -> str:
-        return f"The transaction {self.xid!r} has already ended. Nothing is left to do."
+    sentence = "The transaction {xid!r} has already ended. Nothing is left to do."
 
 
 class NoSuchPart(BridgeError):
@@ -243,11 +233,9 @@ class NoSuchPart(BridgeError):
     name: str
     bridge: str
 
-    def __str__(self) -> str:
-        return (
-            f"The bridge {self.bridge!r} has no {self.kind} {self.name!r}. Create it,"
-            " or correct the name."
-        )
+    sentence = (
+        "The bridge {bridge!r} has no {kind} {name!r}. Create it, or correct the name."
+    )
 
 
 class WrongBridge(BridgeError):
@@ -269,5 +257,4 @@ class StillNeeded(BridgeError):
     what: str
     why: str  # the reason, and what to do
 
-    def __str__(self) -> str:
-        return f"{self.what} cannot be deleted: {self.why}"
+    sentence = "{what} cannot be deleted: {why}"

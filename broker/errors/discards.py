@@ -16,11 +16,10 @@ class NotInDiscardBin(BrokerError):
 
     message_id: int
 
-    def __str__(self) -> str:
-        return (
-            f"The discard bin does not have message {self.message_id}: it was restored,"
-            " or its time in the bin is over. Search the journal for it."
-        )
+    sentence = (
+        "The discard bin does not have message {message_id}: it was restored, or its"
+        " time in the bin is over. Search the journal for it."
+    )
 
 
 class DiscardedExpired(BrokerError):
@@ -32,8 +31,7 @@ class DiscardedExpired(BrokerError):
     message_id: int
     expires_at: datetime
 
-    def __str__(self) -> str:
-        return (
-            f"Message {self.message_id} expired at {self.expires_at:%Y-%m-%d %H:%M:%S}"
-            " UTC; no consumer would get it. Put its body again as a new message."
-        )
+    sentence = (
+        "Message {message_id} expired at {expires_at:%Y-%m-%d %H:%M:%S} UTC; no"
+        " consumer would get it. Put its body again as a new message."
+    )

@@ -44,8 +44,7 @@ class NoSuchGroup(BrokerError):
 
     fingerprint: str
 
-    def __str__(self) -> str:
-        return (
-            f"There is no group {self.fingerprint!r} of dead letters that you may see."
-            " Look for it under Dead letters."
-        )
+    sentence = (
+        "There is no group {fingerprint!r} of dead letters that you may see. Look for"
+        " it under Dead letters."
+    )

@@ -17,11 +17,10 @@ class WrongReportOptions(BrokerError):
 
     report: int
 
-    def __str__(self) -> str:
-        return (
-            f"Report options {self.report:#010x} are not a valid combination. Combine"
-            " the values of broker.errors.mq_codes.Report that you want."
-        )
+    sentence = (
+        "Report options {report:#010x} are not a valid combination. Combine the values"
+        " of broker.errors.mq_codes.Report that you want."
+    )
 
 
 class MissingReplyTo(BrokerError):
@@ -32,11 +31,10 @@ class MissingReplyTo(BrokerError):
 
     report: int
 
-    def __str__(self) -> str:
-        return (
-            f"Report options {self.report:#010x} request a report, or the message is a"
-            " request, but it has no reply-to queue. Set one."
-        )
+    sentence = (
+        "Report options {report:#010x} request a report, or the message is a request,"
+        " but it has no reply-to queue. Set one."
+    )
 
 
 class WrongExpiry(BrokerError):
@@ -47,11 +45,10 @@ class WrongExpiry(BrokerError):
 
     expiry: int
 
-    def __str__(self) -> str:
-        return (
-            f"An expiry of {self.expiry} tenths of a second is not possible. Give 1 to"
-            " 999,999,999, or -1 for never."
-        )
+    sentence = (
+        "An expiry of {expiry} tenths of a second is not possible. Give 1 to"
+        " 999,999,999, or -1 for never."
+    )
 
 
 class WrongTimeToLive(WrongExpiry):
@@ -74,12 +71,10 @@ class WrongPersistence(BrokerError):
 
     mode: Any
 
-    def __str__(self) -> str:
-        return (
-            f"A delivery mode of {self.mode!r} does not exist. Give 0 for not"
-            " persistent, 1 for persistent, or 2 for persistence as the queue defines"
-            " it."
-        )
+    sentence = (
+        "A delivery mode of {mode!r} does not exist. Give 0 for not persistent, 1 for"
+        " persistent, or 2 for persistence as the queue defines it."
+    )
 
 
 class MalformedHeader(BrokerError):
@@ -92,8 +87,7 @@ class MalformedHeader(BrokerError):
     why: str
     offset: int  # position of the fault, in bytes from the header's first
 
-    def __str__(self) -> str:
-        return f"The {self.header} cannot be read at byte {self.offset}: {self.why}."
+    sentence = "The {header} cannot be read at byte {offset}: {why}."
 
 
 class MalformedFormat(MalformedHeader):
@@ -115,11 +109,10 @@ class InvalidBatch(BrokerError):
 
     why: str
 
-    def __str__(self) -> str:
-        return (
-            f"The body is not a batch of messages: {self.why}. Send the format that"
-            " docs/rest.md describes."
-        )
+    sentence = (
+        "The body is not a batch of messages: {why}. Send the format that docs/rest.md"
+        " describes."
+    )
 
 
 class InvalidSelector(BrokerError):
@@ -132,8 +125,7 @@ class InvalidSelector(BrokerError):
     position: int  # position of the fault, in characters from 1
     why: str
 
-    def __str__(self) -> str:
-        return f"The selector is wrong at character {self.position}: {self.why}."
+    sentence = "The selector is wrong at character {position}: {why}."
 
 
 class InvalidFilter(BrokerError):

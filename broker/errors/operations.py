@@ -16,11 +16,10 @@ class NothingChosen(BrokerError):
 
     scope: str
 
-    def __str__(self) -> str:
-        return (
-            f"There is nothing to do in “{self.scope}”: the messages are gone, or a"
-            " consumer holds them. Reload the list, and choose others."
-        )
+    sentence = (
+        "There is nothing to do in “{scope}”: the messages are gone, or a consumer"
+        " holds them. Reload the list, and choose others."
+    )
 
 
 class InvalidPriority(BrokerError):
@@ -30,11 +29,9 @@ class InvalidPriority(BrokerError):
 
     priority: str
 
-    def __str__(self) -> str:
-        return (
-            f"{self.priority!r} is not a priority. Enter one from 0 to 9; 9 is the"
-            " highest."
-        )
+    sentence = (
+        "{priority!r} is not a priority. Enter one from 0 to 9; 9 is the highest."
+    )
 
 
 class NotUndoable(BrokerError):
@@ -45,11 +42,10 @@ class NotUndoable(BrokerError):
     operation_id: int
     why: str  # the reason, as the end of a sentence
 
-    def __str__(self) -> str:
-        return (
-            f"Operation {self.operation_id} cannot be undone: {self.why}. Change its"
-            " results by another operation."
-        )
+    sentence = (
+        "Operation {operation_id} cannot be undone: {why}. Change its results by"
+        " another operation."
+    )
 
 
 class NotUndone(BrokerError):
@@ -59,11 +55,10 @@ class NotUndone(BrokerError):
 
     operation_id: int
 
-    def __str__(self) -> str:
-        return (
-            f"Operation {self.operation_id} is not undone, so it cannot be planned"
-            " again. Undo it first."
-        )
+    sentence = (
+        "Operation {operation_id} is not undone, so it cannot be planned again. Undo it"
+        " first."
+    )
 
 
 class InvalidPace(BrokerError):
@@ -73,11 +68,10 @@ class InvalidPace(BrokerError):
 
     pace: int
 
-    def __str__(self) -> str:
-        return (
-            f"{self.pace:,} messages a second is not a valid pace. Enter a number from"
-            " 1 to 100,000, or none for no limit."
-        )
+    sentence = (
+        "{pace:,} messages a second is not a valid pace. Enter a number from 1 to"
+        " 100,000, or none for no limit."
+    )
 
 
 class InvalidCanary(BrokerError):
@@ -88,11 +82,10 @@ class InvalidCanary(BrokerError):
     canaries: int
     most: int
 
-    def __str__(self) -> str:
-        return (
-            f"A canary cannot have {self.canaries:,} messages. Enter a number from 0,"
-            f" for no canary, to {self.most}."
-        )
+    sentence = (
+        "A canary cannot have {canaries:,} messages. Enter a number from 0, for no"
+        " canary, to {most}."
+    )
 
 
 class ReasonMissing(BrokerError):
@@ -102,8 +95,7 @@ class ReasonMissing(BrokerError):
 
     what: str  # the beginning of a sentence
 
-    def __str__(self) -> str:
-        return f"{self.what} needs a reason. Enter one; it is stored with your name."
+    sentence = "{what} needs a reason. Enter one; it is stored with your name."
 
 
 class ReasonNeeded(BrokerError):
@@ -114,11 +106,10 @@ class ReasonNeeded(BrokerError):
     operation_id: int
     queue: str
 
-    def __str__(self) -> str:
-        return (
-            f"Operation {self.operation_id} has so many messages of queue"
-            f" {self.queue!r} that it needs a reason. Enter one, and start it again."
-        )
+    sentence = (
+        "Operation {operation_id} has so many messages of queue {queue!r} that it needs"
+        " a reason. Enter one, and start it again."
+    )
 
 
 class ApprovalNeeded(BrokerError):
@@ -130,11 +121,10 @@ class ApprovalNeeded(BrokerError):
     queue: str
     what_to_do: str  # a sentence without its full stop
 
-    def __str__(self) -> str:
-        return (
-            f"Operation {self.operation_id} has so many messages of queue"
-            f" {self.queue!r} that a second person must approve it. {self.what_to_do}."
-        )
+    sentence = (
+        "Operation {operation_id} has so many messages of queue {queue!r} that a second"
+        " person must approve it. {what_to_do}."
+    )
 
 
 class ApprovalExpired(BrokerError):
@@ -162,11 +152,10 @@ class OwnApproval(BrokerError):
 
     operation_id: int
 
-    def __str__(self) -> str:
-        return (
-            f"The person who planned operation {self.operation_id} cannot approve it."
-            " Ask a second person to approve it."
-        )
+    sentence = (
+        "The person who planned operation {operation_id} cannot approve it. Ask a"
+        " second person to approve it."
+    )
 
 
 class NotApprovable(BrokerError):
@@ -177,5 +166,4 @@ class NotApprovable(BrokerError):
     operation_id: int
     why: str  # the reason, as the end of a sentence
 
-    def __str__(self) -> str:
-        return f"Operation {self.operation_id} cannot be approved: {self.why}."
+    sentence = "Operation {operation_id} cannot be approved: {why}."

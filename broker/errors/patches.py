@@ -26,11 +26,10 @@ class NotPatchable(BrokerError):
 
     operation_id: int
 
-    def __str__(self) -> str:
-        return (
-            f"Operation {self.operation_id} sends no messages. Only messages that are"
-            " resubmitted or moved can be repaired."
-        )
+    sentence = (
+        "Operation {operation_id} sends no messages. Only messages that are resubmitted"
+        " or moved can be repaired."
+    )
 
 
 class PatchNotLooked(BrokerError):
@@ -40,11 +39,10 @@ class PatchNotLooked(BrokerError):
 
     operation_id: int
 
-    def __str__(self) -> str:
-        return (
-            f"The preview of the patch of operation {self.operation_id} is not complete"
-            " yet. Wait until it is, then start the operation."
-        )
+    sentence = (
+        "The preview of the patch of operation {operation_id} is not complete yet. Wait"
+        " until it is, then start the operation."
+    )
 
 
 class NotRepaired(BrokerError):
@@ -55,8 +53,6 @@ class NotRepaired(BrokerError):
     message_id: int
     why: str  # the reason, as a sentence
 
-    def __str__(self) -> str:
-        return (
-            f"Message {self.message_id} was not sent and is unchanged. {self.why} Check"
-            " it again."
-        )
+    sentence = (
+        "Message {message_id} was not sent and is unchanged. {why} Check it again."
+    )

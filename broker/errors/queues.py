@@ -17,11 +17,10 @@ class QueueFull(BrokerError):
     queue: str
     max_depth: int
 
-    def __str__(self) -> str:
-        return (
-            f"Queue {self.queue!r} is full: it may hold {self.max_depth:,} messages."
-            " Let its consumers catch up, or raise its max depth under Settings."
-        )
+    sentence = (
+        "Queue {queue!r} is full: it may hold {max_depth:,} messages. Let its consumers"
+        " catch up, or raise its max depth under Settings."
+    )
 
 
 class PutInhibited(BrokerError):
@@ -32,8 +31,7 @@ class PutInhibited(BrokerError):
 
     queue: str
 
-    def __str__(self) -> str:
-        return f"Queue {self.queue!r} is put-inhibited. Allow puts under Settings."
+    sentence = "Queue {queue!r} is put-inhibited. Allow puts under Settings."
 
 
 class GetInhibited(BrokerError):
@@ -44,8 +42,7 @@ class GetInhibited(BrokerError):
 
     queue: str
 
-    def __str__(self) -> str:
-        return f"Queue {self.queue!r} is paused. Resume it to get messages."
+    sentence = "Queue {queue!r} is paused. Resume it to get messages."
 
 
 class PauseEndPassed(BrokerError):
@@ -76,12 +73,11 @@ class NoMessageUnderCursor(BrokerError):
 
     queue: str
 
-    def __str__(self) -> str:
-        return (
-            f"There is no message under the browse cursor of queue {self.queue!r}:"
-            " nothing was browsed yet, or the message was taken, or has expired. Browse"
-            " the next message; lock it (LOCK) to be sure to get it."
-        )
+    sentence = (
+        "There is no message under the browse cursor of queue {queue!r}: nothing was"
+        " browsed yet, or the message was taken, or has expired. Browse the next"
+        " message; lock it (LOCK) to be sure to get it."
+    )
 
 
 class MessageTooBigForQueue(BrokerError):
@@ -94,12 +90,11 @@ class MessageTooBigForQueue(BrokerError):
     size_bytes: int
     limit_bytes: int
 
-    def __str__(self) -> str:
-        return (
-            f"The message has {self.size_bytes:,} bytes with its headers; the limit of"
-            f" queue {self.queue!r} is {self.limit_bytes:,}. Raise its max message"
-            " bytes under Settings, or send less."
-        )
+    sentence = (
+        "The message has {size_bytes:,} bytes with its headers; the limit of queue"
+        " {queue!r} is {limit_bytes:,}. Raise its max message bytes under Settings, or"
+        " send less."
+    )
 
 
 class QueueNotEmpty(BrokerError):
@@ -132,23 +127,15 @@ class QueueNotEmpty(BrokerError):
 
 
 class NotAuthorized(BrokerError):
-    """A principal lacks an authority on a queue; nothing was done.
-
-    Args:
-        is_told: whether the principal may learn the queue's name.
-    """
+    """A principal lacks an authority on a queue; nothing was done."""
 
     code = "not-authorized"
     reason = Reason.NOT_AUTHORIZED
 
-    def __init__(
-        self, principal: str, authority: str, queue: str, *, is_told: bool = True
-    ) -> None:
-        super().__init__(principal, authority, queue)
-        self.principal = principal
-        self.authority = authority
-        self.queue = queue
-        self.is_told = is_told
+    principal: str
+    authority: str
+    queue: str
+    is_told: bool = True  # whether the principal may learn the queue's name
 
     def __str__(self) -> str:
         which = f"queue {self.queue!r}" if self.is_told else "a queue that is not shown"
@@ -167,11 +154,10 @@ class NoSuchQueueManager(BrokerError):
     name: str
     known: str
 
-    def __str__(self) -> str:
-        return (
-            f"There is no queue manager {self.name!r}; this broker is {self.known!r}."
-            " Use that name, or none."
-        )
+    sentence = (
+        "There is no queue manager {name!r}; this broker is {known!r}. Use that name,"
+        " or none."
+    )
 
 
 class NoModelQueue(BrokerError):
@@ -183,12 +169,11 @@ class NoModelQueue(BrokerError):
     model: str
     address: str
 
-    def __str__(self) -> str:
-        return (
-            f"Subscriptions to {self.address!r} are created from the model queue"
-            f" {self.model!r}, which does not exist or has the wrong type. Define it"
-            " under Settings, or set another model queue for the address."
-        )
+    sentence = (
+        "Subscriptions to {address!r} are created from the model queue {model!r}, which"
+        " does not exist or has the wrong type. Define it under Settings, or set"
+        " another model queue for the address."
+    )
 
 
 class DeliveryStopped(BrokerError):
@@ -200,11 +185,10 @@ class DeliveryStopped(BrokerError):
     queue: str
     why: str
 
-    def __str__(self) -> str:
-        return (
-            f"Delivery from queue {self.queue!r} has stopped: {self.why} Fix the cause,"
-            " then start delivery again on the queue's page."
-        )
+    sentence = (
+        "Delivery from queue {queue!r} has stopped: {why} Fix the cause, then start"
+        " delivery again on the queue's page."
+    )
 
 
 class NoSuchSubscription(BrokerError):
@@ -216,11 +200,10 @@ class NoSuchSubscription(BrokerError):
     client_id: str
     name: str
 
-    def __str__(self) -> str:
-        return (
-            f"Client {self.client_id!r} has no durable subscription {self.name!r}."
-            " Correct the name, or subscribe first."
-        )
+    sentence = (
+        "Client {client_id!r} has no durable subscription {name!r}. Correct the name,"
+        " or subscribe first."
+    )
 
 
 class SubscriptionInUse(BrokerError):
@@ -232,11 +215,10 @@ class SubscriptionInUse(BrokerError):
     client_id: str
     name: str
 
-    def __str__(self) -> str:
-        return (
-            f"The durable subscription {self.name!r} of client {self.client_id!r} is in"
-            " use. Close its consumer, end its unit of work, and try again."
-        )
+    sentence = (
+        "The durable subscription {name!r} of client {client_id!r} is in use. Close its"
+        " consumer, end its unit of work, and try again."
+    )
 
 
 class CauseRemains(BrokerError):
@@ -248,8 +230,7 @@ class CauseRemains(BrokerError):
     queue: str
     why: str
 
-    def __str__(self) -> str:
-        return (
-            f"Delivery from queue {self.queue!r} cannot start yet, because it would"
-            f" stop again immediately. {self.why}"
-        )
+    sentence = (
+        "Delivery from queue {queue!r} cannot start yet, because it would stop again"
+        " immediately. {why}"
+    )

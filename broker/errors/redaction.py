@@ -49,8 +49,7 @@ class UnmaskingNeedsReason(BrokerError):
 
     code = "unmasking-needs-reason"
 
-    def __str__(self) -> str:
-        return (
-            "Enter the reason why you need to see masked values. It is written to the"
-            " audit."
-        )
+    sentence = (
+        "Enter the reason why you need to see masked values. It is written to the"
+        " audit."
+    )

@@ -44,11 +44,10 @@ class RulesChanged(BrokerError):
     queue: str
     revision: int
 
-    def __str__(self) -> str:
-        return (
-            f"Somebody else saved the rules of {self.queue} meanwhile; they are now"
-            f" revision {self.revision}. Read them again, and change that revision."
-        )
+    sentence = (
+        "Somebody else saved the rules of {queue} meanwhile; they are now revision"
+        " {revision}. Read them again, and change that revision."
+    )
 
 
 class NoSuchRules(BrokerError):
@@ -58,5 +57,4 @@ class NoSuchRules(BrokerError):
 
     queue: str
 
-    def __str__(self) -> str:
-        return f"{self.queue} has no rules. Create them under Dead letters, Rules."
+    sentence = "{queue} has no rules. Create them under Dead letters, Rules."

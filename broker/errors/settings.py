@@ -26,11 +26,10 @@ class SettingsChanged(BrokerError):
 
     what: str = "address settings"  # name of the changed settings, in the plural
 
-    def __str__(self) -> str:
-        return (
-            f"The {self.what} have changed since this preview was made. Check the new"
-            " preview, then apply it."
-        )
+    sentence = (
+        "The {what} have changed since this preview was made. Check the new preview,"
+        " then apply it."
+    )
 
 
 class NotAsSeen(BrokerError):
@@ -40,11 +39,10 @@ class NotAsSeen(BrokerError):
 
     match: str
 
-    def __str__(self) -> str:
-        return (
-            f"The settings of {self.match!r} have changed since you read them. Read"
-            " them again, then repeat the change."
-        )
+    sentence = (
+        "The settings of {match!r} have changed since you read them. Read them again,"
+        " then repeat the change."
+    )
 
 
 class ObjectInUse(BrokerError):
@@ -57,8 +55,7 @@ class ObjectInUse(BrokerError):
     name: str
     why: str  # as a sentence, with what to do
 
-    def __str__(self) -> str:
-        return f"The {self.kind} {self.name!r} stays as it is. {self.why}"
+    sentence = "The {kind} {name!r} stays as it is. {why}"
 
 
 class NoSuchObject(BrokerError):
@@ -69,11 +66,7 @@ class NoSuchObject(BrokerError):
     kind: str
     name: str
 
-    def __str__(self) -> str:
-        return (
-            f"There is no {self.kind} {self.name!r}. Correct the name, or create it"
-            " first."
-        )
+    sentence = "There is no {kind} {name!r}. Correct the name, or create it first."
 
 
 class AlreadyDeclared(BrokerError):
@@ -84,8 +77,7 @@ class AlreadyDeclared(BrokerError):
     kind: str
     name: str
 
-    def __str__(self) -> str:
-        return (
-            f"There is the {self.kind} {self.name!r} already. Alter it, or say that it"
-            " is to be replaced."
-        )
+    sentence = (
+        "There is the {kind} {name!r} already. Alter it, or say that it is to be"
+        " replaced."
+    )

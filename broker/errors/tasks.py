@@ -12,8 +12,7 @@ class NoTask(BrokerError):
 
     why: str
 
-    def __str__(self) -> str:
-        return f"This message is no task that can be run: {self.why}."
+    sentence = "This message is no task that can be run: {why}."
 
 
 class NotJson(BrokerError, ValueError):
@@ -24,11 +23,10 @@ class NotJson(BrokerError, ValueError):
     what: str
     why: str
 
-    def __str__(self) -> str:
-        return (
-            f"{self.what} must be JSON: {self.why}. Use None or text for a number that"
-            " is none, and base64 for bytes."
-        )
+    sentence = (
+        "{what} must be JSON: {why}. Use None or text for a number that is none, and"
+        " base64 for bytes."
+    )
 
 
 class ReturnsTooMuch(BrokerError):
@@ -39,11 +37,10 @@ class ReturnsTooMuch(BrokerError):
     size: int
     most: int
 
-    def __str__(self) -> str:
-        return (
-            f"The task returned {self.size:,} bytes of JSON; {self.most:,} are allowed."
-            " Return an id of what it made, or raise MAX_RETURN_BYTES in TASKS."
-        )
+    sentence = (
+        "The task returned {size:,} bytes of JSON; {most:,} are allowed. Return an id"
+        " of what it made, or raise MAX_RETURN_BYTES in TASKS."
+    )
 
 
 class OtherTransaction(BrokerError):
@@ -53,10 +50,8 @@ class OtherTransaction(BrokerError):
 
     database: str
 
-    def __str__(self) -> str:
-        return (
-            f"The transaction is one of the database {self.database!r}, and tasks are"
-            " in the default one: if it was rolled back, the task would run. Enqueue"
-            " after it, by transaction.on_commit, or in a transaction of the default"
-            " database."
-        )
+    sentence = (
+        "The transaction is one of the database {database!r}, and tasks are in the"
+        " default one: if it was rolled back, the task would run. Enqueue after it, by"
+        " transaction.on_commit, or in a transaction of the default database."
+    )

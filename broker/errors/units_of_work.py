@@ -23,11 +23,10 @@ class BackedOut(BrokerError):
 
     why: str
 
-    def __str__(self) -> str:
-        return (
-            f"The unit of work could not be committed and was backed out: {self.why}"
-            " Its gets are available again, and its puts were not sent."
-        )
+    sentence = (
+        "The unit of work could not be committed and was backed out: {why} Its gets are"
+        " available again, and its puts were not sent."
+    )
 
 
 class TransactionLeftOpen(BrokerError):
@@ -36,12 +35,11 @@ class TransactionLeftOpen(BrokerError):
 
     code = "transaction-left-open"
 
-    def __str__(self) -> str:
-        return (
-            "The work ended in a transaction of the database that it did not commit: it"
-            " began one, or left autocommit off. What it wrote there was rolled back."
-            " Use transaction.atomic(), or commit, and set autocommit on again."
-        )
+    sentence = (
+        "The work ended in a transaction of the database that it did not commit: it"
+        " began one, or left autocommit off. What it wrote there was rolled back. Use"
+        " transaction.atomic(), or commit, and set autocommit on again."
+    )
 
 
 class Reject(Exception):
@@ -74,8 +72,7 @@ class RedeliverIn(Exception):
         super().__init__(delay)
         self.delay = delay
 
-    def __str__(self) -> str:
-        return f"redelivered after {self.delay}"
+    sentence = "redelivered after {delay}"
 
 
 class NotForced(BrokerError):
@@ -123,11 +120,10 @@ class SecondMark(BrokerError):
 
     uow: int | None
 
-    def __str__(self) -> str:
-        return (
-            "Only one message of a unit of work can be marked to skip a backout, and"
-            " one already is. Get others without the mark, or end the unit of work."
-        )
+    sentence = (
+        "Only one message of a unit of work can be marked to skip a backout, and one"
+        " already is. Get others without the mark, or end the unit of work."
+    )
 
 
 class WrongOptions(BrokerError):
@@ -139,8 +135,7 @@ class WrongOptions(BrokerError):
     options: GetOptions
     why: str
 
-    def __str__(self) -> str:
-        return f"These get options cannot be combined: {self.why}."
+    sentence = "These get options cannot be combined: {why}."
 
 
 class MarkNotPossible(BrokerError):
@@ -151,8 +146,7 @@ class MarkNotPossible(BrokerError):
 
     why: str
 
-    def __str__(self) -> str:
-        return f"No message can be marked to skip a backout: {self.why}."
+    sentence = "No message can be marked to skip a backout: {why}."
 
 
 class NotCoordinated(BrokerError):
@@ -162,12 +156,11 @@ class NotCoordinated(BrokerError):
 
     uow: int | None
 
-    def __str__(self) -> str:
-        return (
-            "Only a unit of work that was begun as coordinated, or that of a session"
-            " without a mark, can be prepared. Commit this one, or begin it with"
-            " coordinated=True."
-        )
+    sentence = (
+        "Only a unit of work that was begun as coordinated, or that of a session"
+        " without a mark, can be prepared. Commit this one, or begin it with"
+        " coordinated=True."
+    )
 
 
 class WrongXid(BrokerError):
@@ -191,11 +184,10 @@ class XidInUse(BrokerError):
 
     xid: str
 
-    def __str__(self) -> str:
-        return (
-            f"Another unit of work is prepared as {self.xid!r}. Use another xid, or"
-            " commit or back out the other unit of work first."
-        )
+    sentence = (
+        "Another unit of work is prepared as {xid!r}. Use another xid, or commit or"
+        " back out the other unit of work first."
+    )
 
 
 class NoSuchXid(BrokerError):
@@ -205,8 +197,7 @@ class NoSuchXid(BrokerError):
 
     xid: str
 
-    def __str__(self) -> str:
-        return (
-            f"No unit of work is prepared as {self.xid!r}: it was already committed or"
-            " backed out, or never prepared. The journal tells which."
-        )
+    sentence = (
+        "No unit of work is prepared as {xid!r}: it was already committed or backed"
+        " out, or never prepared. The journal tells which."
+    )

@@ -34,7 +34,7 @@ from dashboards.pipeline import (
 )
 from dashboards.pipeline.progress import watched
 from dashboards.reports import Report, discover, quality
-from dashboards.reports.errors import Cancelled, Overtaken, ReportError
+from dashboards.reports.errors import Cancelled, CannotRun, Overtaken, ReportError
 from dashboards.spark import own_conf, session
 from dashboards.spark.errors import ConfUnreadable, ConnectClientMissing
 from dashboards.spark.idle import IDLE
@@ -125,7 +125,7 @@ def within(
 def started(run: ReportRun, report: Report) -> SparkSession:
     """
     Raises:
-        ReportError: Spark cannot be started; a sentence for people.
+        CannotRun: Spark cannot be started; a sentence for people.
     """
     runs.go_on(run, 0.2)
     runs.tell(run, 0.2, "Starting Spark")
@@ -134,7 +134,7 @@ def started(run: ReportRun, report: Report) -> SparkSession:
         events = manifest.rows_of(manifest.BRONZE, days_to_read(run, report))
         return session.spark(settings.VAR_DIR, own, events=events)
     except (ConfUnreadable, ConnectClientMissing) as error:
-        raise ReportError(str(error)) from error
+        raise CannotRun(str(error)) from error
 
 
 def days_to_read(run: ReportRun, report: Report) -> set[date]:

@@ -20,7 +20,7 @@ from broker.models import DeadLetter
 from broker.operations.rules import Action, Rule, Table, parsed, read, rules_of
 from broker.operations.rules.matching import Letter, fits_one
 from broker.operations.rules.printer import rule_words
-from dashboards.reports.errors import ReportError
+from dashboards.reports.errors import CannotRun
 
 # Outcomes of letters.
 SUCCEEDED, DIED_AGAIN, RESUBMITTED = "succeeded", "dead-lettered again", "resubmitted"
@@ -84,13 +84,13 @@ def table_of(queue: str, text: str) -> Table:
     """The rules in a text; without a text, the rules of the queue.
 
     Raises:
-        ReportError: the text cannot be parsed, or there is no text and the queue has no
+        CannotRun: the text cannot be parsed, or there is no text and the queue has no
             rules.
     """
     try:
         return read(text, queue=queue) if text.strip() else parsed(rules_of(queue))
     except BrokerError as error:
-        raise ReportError(str(error)) from error
+        raise CannotRun(str(error)) from error
 
 
 def judged(table: Table, groups: Iterable[LetterGroup]) -> Iterator[dict[str, Any]]:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from broker.errors import StatedError
 
-class ConfUnreadable(Exception):
+
+class ConfUnreadable(StatedError):
     """``BACKOUT_REPORTS_SPARK_CONF`` has settings that cannot be used."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+    why: str
 
-    def __str__(self) -> str:
-        return f"BACKOUT_REPORTS_SPARK_CONF cannot be used: {self.why}."
+    sentence = "BACKOUT_REPORTS_SPARK_CONF cannot be used: {why}."
 
 
-class ConnectClientMissing(Exception):
+class ConnectClientMissing(StatedError):
     """``SPARK_REMOTE`` names a server, but the client is not installed."""
 
-    def __str__(self) -> str:
-        return (
-            "SPARK_REMOTE needs the client of Spark Connect, which is not installed"
-            " here. Install pyspark[connect] in the version of the server."
-        )
+    sentence = (
+        "SPARK_REMOTE needs the client of Spark Connect, which is not installed here."
+        " Install pyspark[connect] in the version of the server."
+    )
