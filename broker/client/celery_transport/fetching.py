@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from django.db import Error as DatabaseError
 from django.db import connection
@@ -30,6 +30,9 @@ from broker.queueing.low_watermarks import FLOORS
 from broker.settlement.outcomes import Release
 from broker.transactions.prefetch import Prefetched
 
+if TYPE_CHECKING:
+    from broker.client.celery_transport.channel import Channel
+
 logger = logging.getLogger(__name__)
 
 KIND = "celery"  # kind of the process
@@ -43,25 +46,13 @@ HOUSEKEEPERS: list[Callable[[], object]] = []
 WAITS = "Tasks wait for the database: %s"
 
 
-class Holder(Protocol):
-    """The part of ``Channel`` that fetches use."""
-
-    prefetch_count: int
-    unread: int
-
-    @property
-    def in_hand(self) -> int: ...
-
-    def declare_again(self, queue: Queue) -> Queue | None: ...
-
-
 @dataclass(eq=False)
 class TaskConsumer:
     """A consumer of one queue. ``deliver`` is called in the thread that drains."""
 
     tag: str
     queue: Queue
-    channel: Holder
+    channel: Channel
     deliver: Callable[[TaskConsumer, Delivery], None]
     no_ack: bool
     prefetched: Prefetched = field(init=False)

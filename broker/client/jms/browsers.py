@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from broker.client.jms.interfaces import SessionContext
 from broker.client.jms.messages import Message
 from broker.config.names import local_queue
 from broker.formats.selectors import parse
@@ -13,6 +12,9 @@ from broker.models import Place
 from broker.queueing import browse, selective_get
 from broker.queueing.browse import Browsed
 from broker.security import authorities
+
+if TYPE_CHECKING:
+    from broker.client.jms.sessions import Session
 
 PAGE = 50  # entries of one page
 
@@ -24,7 +26,7 @@ class Browser:
     go meanwhile; nothing is counted.
     """
 
-    def __init__(self, session: SessionContext, queue: str, selector: str = "") -> None:
+    def __init__(self, session: Session, queue: str, selector: str = "") -> None:
         self.session = session
         self.queue = local_queue(queue)
         authorities.require(session.user, "browse", self.queue.name)

@@ -7,11 +7,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cache
-from typing import Protocol, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Self, TypeVar
 
-from broker.client.jms.interfaces import SessionContext
 from broker.client.jms.messages import Message
-from broker.client.jms.producers import Producer, SendOptions
 from broker.errors import BrokerError
 from broker.errors.mq_codes import GetOptions
 from broker.errors.units_of_work import WrongOptions
@@ -22,23 +20,14 @@ from broker.queueing.get import Delivery
 from broker.queueing.selective_get import Search
 from broker.settlement.poison import Attributes, Last, Removing, attributes_of
 
+if TYPE_CHECKING:
+    from broker.client.jms.sessions import Session
+
 Body = TypeVar("Body")
 Result = TypeVar("Result")
 Listener = Callable[[Message], object]
 
 UNIT = "a message can be marked in a transacted session only"
-
-
-class ConsumerSession(SessionContext, Protocol):
-    """The part of ``Session`` that consumers and listeners use."""
-
-    consumers: list[Consumer]
-
-    def producer(
-        self, destination: str, **options: Unpack[SendOptions]
-    ) -> Producer: ...
-
-    def consumer(self, destination: str, selector: str = "") -> Consumer: ...
 
 
 class Consumer:
@@ -53,7 +42,7 @@ class Consumer:
 
     def __init__(
         self,
-        session: ConsumerSession,
+        session: Session,
         queue: Queue,
         selector: str = "",
         *,

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import logging
 import threading
+from typing import TYPE_CHECKING
 
 from django.db import Error as DatabaseError
 from django.db import connection
 
-from broker.client.jms.consumers import Consumer, ConsumerSession
+from broker.client.jms.consumers import Consumer
 from broker.errors import BrokerError, LockLost
 from broker.queueing import notifications
 from broker.queueing.low_watermarks import FLOORS
 from broker.transactions import session
 from broker.transactions.scope import describe
+
+if TYPE_CHECKING:
+    from broker.client.jms.sessions import Session
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +27,7 @@ AWAY_S = 1.0  # delay after an error of a queue or the database
 class Listening:
     """Passes a session's messages to its listeners, one at a time, until it closes."""
 
-    def __init__(self, session: ConsumerSession) -> None:
+    def __init__(self, session: Session) -> None:
         self.session = session
         self.thread = threading.Thread(target=self.run, name="listeners", daemon=True)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.message import EmailMessage
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.conf import settings
 
@@ -18,17 +18,12 @@ from broker.formats.mq.coding import coding_in
 from broker.formats.mq.descriptor import Descriptor
 from broker.queueing.get import Delivery
 
+if TYPE_CHECKING:
+    from broker.client.jms.sessions import Session
+
 Body = TypeVar("Body")
 
 REJECTED = "The application rejected it."
-
-
-class Receiver(Protocol):
-    """The part of ``Session`` that its messages use."""
-
-    def acknowledge(self) -> None: ...
-
-    def reject(self, delivery: Delivery, reason: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +36,7 @@ class Message:
     delivery: Delivery
     # Time of the receive; only set for messages that expire.
     received_at: datetime | None = None
-    session: Receiver | None = None  # the session that received it; None: browsed
+    session: Session | None = None  # the session that received it; None: browsed
 
     def acknowledge(self) -> None:
         """Accept all messages that the session has delivered, as
@@ -73,7 +68,7 @@ class Message:
         """
         self.received_by().reject(self.delivery, reason)
 
-    def received_by(self) -> Receiver:
+    def received_by(self) -> Session:
         if self.session is None:
             raise ValueError("The message was browsed. Receive it by a consumer.")
         return self.session

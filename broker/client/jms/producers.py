@@ -5,11 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from django.conf import settings
 
-from broker.client.jms.interfaces import SessionContext
 from broker.config.names import address_of, local_queue
 from broker.errors import InvalidMessage, NoSuchQueue
 from broker.errors.messages import WrongPersistence, WrongTimeToLive
@@ -20,6 +19,9 @@ from broker.formats.mq.fixed import padded
 from broker.queueing.put import NewMessage, put_many
 from broker.queueing.store import check
 from broker.security import authorities
+
+if TYPE_CHECKING:
+    from broker.client.jms.sessions import Session
 
 TENTH = timedelta(milliseconds=100)
 BYTES, TEXT, JSON = (
@@ -56,7 +58,7 @@ class Producer:
     """Sends to one address: at once, or in a transacted session at its commit."""
 
     def __init__(
-        self, session: SessionContext, destination: str, options: SendOptions
+        self, session: Session, destination: str, options: SendOptions
     ) -> None:
         self.session = session
         self.address = address_of(destination)

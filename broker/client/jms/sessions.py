@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from datetime import datetime
 from enum import Enum
 from types import TracebackType
-from typing import Protocol, Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from broker.client.jms.browsers import Browser
 from broker.client.jms.consumers import Consumer
 from broker.client.jms.holding import Holding
-from broker.client.jms.interfaces import ConnectionContext
 from broker.client.jms.listeners import Listening
 from broker.client.jms.messages import Message
 from broker.client.jms.producers import Producer, SendOptions
@@ -26,6 +25,9 @@ from broker.security import authorities
 from broker.sql import database_now
 from broker.transactions.branches import stored_as
 from broker.transactions.scope import describe
+
+if TYPE_CHECKING:
+    from broker.client.jms.connections import Connection
 
 CLOSED = "The session was closed before the message was accepted."
 RECOVERED = "The application asked to have its messages again."
@@ -44,12 +46,6 @@ class SessionMode(Enum):
     TRANSACTED = "transacted"  # accepted by ``commit``, with all messages put so far
 
 
-class SessionConnection(ConnectionContext, Protocol):
-    """The part of ``Connection`` that sessions use."""
-
-    sessions: list[Session]
-
-
 class Session:
     """A single thread's gets and puts. Use it in one thread at a time.
 
@@ -59,7 +55,7 @@ class Session:
 
     def __init__(
         self,
-        connection: SessionConnection,
+        connection: Connection,
         mode: SessionMode,
         *,
         prefetch: int,
