@@ -206,7 +206,7 @@ class Carrier:
         """See ``books.note``."""
         books.note(entries, link_id=self.link.pk, link=self.name)
 
-    # Access to the configured dead message queues; see ``dead_messages.Reach``.
+    # Access to the configured dead message queues; see ``dead_messages``.
 
     @property
     def queues(self) -> Sequence[DeadMessageQueue]:

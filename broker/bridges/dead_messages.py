@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
@@ -21,7 +21,7 @@ from broker.bridges.batch import MILLISECOND, Dead, Notice
 from broker.bridges.configured import destination_of, target_of
 from broker.bridges.messages import changed
 from broker.bridges.providers import local
-from broker.bridges.providers.interface import Destination, ProviderSession, Received
+from broker.bridges.providers.interface import Destination, Received
 from broker.bridges.resubmit import origin_of
 from broker.bridges.transformers.registry import Context
 from broker.bridges.transformers.running import transform
@@ -36,6 +36,9 @@ from broker.models import Address, DeadLetter, DeadMessageQueue, Link, Queue
 from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY, NOTICE_PROPERTY
 from broker.queueing.store import NewMessage, Receipt
 
+if TYPE_CHECKING:
+    from broker.bridges.carrier import Carrier
+
 logger = logging.getLogger(__name__)
 
 PREFIX = "JMS_SUN_JMSBRIDGE_"
@@ -47,24 +50,6 @@ HEADERS = (
     *("message_id", "priority", "durable", "expires_at", "correlation_id"),
     *("reply_to", "subject", "group_id", "content_type"),
 )
-
-
-class Reach(Protocol):
-    """Access to the configured dead message queues of a bridge."""
-
-    @property
-    def queues(self) -> Sequence[DeadMessageQueue]:
-        """The enabled dead message queues, in order."""
-
-    def session(self, queue: DeadMessageQueue) -> ProviderSession:
-        """A session with the provider of a queue; or raise a ``ProviderError``."""
-
-    def drop(self, queue: DeadMessageQueue) -> None:
-        """Close the session with the provider of a queue; the next call opens a new
-        session."""
-
-    def wait(self, seconds: float) -> object:
-        """Wait until the next attempt."""
 
 
 def copy_of(  # noqa: PLR0913  # each is named where it is used
@@ -141,7 +126,7 @@ def ensure() -> Queue:
     return queue
 
 
-def send_elsewhere(link: Link, dead: Dead, reach: Reach) -> None:
+def send_elsewhere(link: Link, dead: Dead, reach: Carrier) -> None:
     """Send a copy to the first configured queue that accepts it."""
     for queue in reach.queues:
         if is_taken(link, queue, dead, reach):
@@ -149,7 +134,7 @@ def send_elsewhere(link: Link, dead: Dead, reach: Reach) -> None:
             return
 
 
-def is_taken(link: Link, queue: DeadMessageQueue, dead: Dead, reach: Reach) -> bool:
+def is_taken(link: Link, queue: DeadMessageQueue, dead: Dead, reach: Carrier) -> bool:
     """Try one queue, up to its number of attempts; return whether it accepted the
     copy."""
     destination = destination_of(queue.destination)

@@ -15,34 +15,18 @@ ActiveMQ       redelivers a released message to the same consumer, after those i
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
-from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.delivery import Delivery
-from broker.amqp.protocol.endpoints import Receiver
-from broker.bridges.providers.amqp.attachment import Attachment
-from broker.bridges.providers.amqp.wire import Wire
-from broker.bridges.providers.interface import Destination
 
-
-class Returning(Protocol):
-    """The part of ``AmqpSubscription`` that this module uses."""
-
-    wire: Wire
-    source: Destination
-    is_durable: bool
-    receiver: Receiver
-    attachment: Attachment
-    waiting: deque[tuple[Delivery, datetime]]
-
-    def renew(self) -> None: ...
+if TYPE_CHECKING:
+    from broker.bridges.providers.amqp.subscription import AmqpSubscription
 
 
 def give_back(
-    subscription: Returning,
+    subscription: AmqpSubscription,
     deliveries: Sequence[Delivery],
     state: p.Released | p.Modified,
 ) -> None:
@@ -66,7 +50,9 @@ def give_back(
     wire.flush()
 
 
-def leaves_nothing(subscription: Returning, deliveries: Sequence[Delivery]) -> bool:
+def leaves_nothing(
+    subscription: AmqpSubscription, deliveries: Sequence[Delivery]
+) -> bool:
     """Whether no other delivery is unsettled, and the provider keeps messages while
     there is no consumer."""
     if subscription.source.is_topic and not subscription.is_durable:
@@ -76,7 +62,7 @@ def leaves_nothing(subscription: Returning, deliveries: Sequence[Delivery]) -> b
     return subscription.receiver.unsettled.keys() <= back
 
 
-def stop(subscription: Returning) -> None:
+def stop(subscription: AmqpSubscription) -> None:
     """Withdraw all credit, and wait until no more messages can come."""
     receiver = subscription.receiver
     if not receiver.credit:
@@ -90,7 +76,7 @@ def stop(subscription: Returning) -> None:
         wait(subscription, lambda: not receiver.credit)
 
 
-def wait(subscription: Returning, holds: Callable[[], bool]) -> None:
+def wait(subscription: AmqpSubscription, holds: Callable[[], bool]) -> None:
     attachment = subscription.attachment
     subscription.wire.until(
         lambda: attachment.end or holds(), f"stop sending from {subscription.source}"
