@@ -262,7 +262,7 @@ MUTANTS = [
     ),
     Mutant(
         "a lost answer that is taken for a backout",
-        "broker/transactions/failed_commits.py",
+        "broker/transactions/unit_of_work.py",
         "    is_in_doubt = bool(line.closed)\n",
         "    is_in_doubt = False\n",
         SCHEDULES,

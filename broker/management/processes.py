@@ -16,7 +16,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
 
 from django.db import connections
 
@@ -27,15 +26,6 @@ LOOK_AT_FORK_S = 0.01
 LONGEST_WAIT_S = 30.0
 # After running this long, a process is restarted after one second.
 STEADY_AFTER_S = 60.0
-
-
-class Child(Protocol):
-    """A process that this one has started."""
-
-    def poll(self) -> int | None: ...
-    def terminate(self) -> None: ...
-    def kill(self) -> None: ...
-    def wait(self, timeout: float | None = None) -> int: ...
 
 
 class ForkedProcess:
@@ -69,6 +59,9 @@ class ForkedProcess:
     def send(self, number: int) -> None:
         if self.poll() is None:
             os.kill(self.pid, number)
+
+
+Child = subprocess.Popen[bytes] | ForkedProcess
 
 
 def spawned(command: Sequence[str]) -> Child:

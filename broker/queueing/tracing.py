@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from broker.formats.exceptions import path_of, qualname_of, text_of
 from broker.formats.stack_trace import stack_trace
@@ -27,6 +27,8 @@ from broker.queueing.store import NewMessage, Receipt
 if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.trace import Link, Span, Tracer
+
+    from broker.queueing.get import Delivery
 
 try:
     from opentelemetry import context as contexts
@@ -45,13 +47,6 @@ PRESENT: ContextVar[Mapping[str, str]] = ContextVar("trace_context", default=NON
 
 Kind = Literal["CLIENT", "CONSUMER", "PRODUCER"]
 Put = Callable[[Sequence[NewMessage]], list[Receipt]]
-
-
-class Traced(Protocol):
-    """A message of which only the properties matter here."""
-
-    @property
-    def properties(self) -> Mapping[str, Any]: ...
 
 
 def tracer() -> Tracer | None:
@@ -91,7 +86,7 @@ def created(messages: Sequence[NewMessage]) -> Sequence[NewMessage]:
     return found
 
 
-def received(queue: str, messages: Sequence[Traced]) -> None:
+def received(queue: str, messages: Sequence[Delivery]) -> None:
     """Note in a span that a program got messages."""
     on = tracer()
     if on is not None and messages:
@@ -197,7 +192,7 @@ def extracted(properties: Mapping[str, Any]) -> Context | None:
     return W3C.extract(carried) if carried else None
 
 
-def links_to(messages: Iterable[Traced]) -> list[Link]:
+def links_to(messages: Iterable[NewMessage | Delivery]) -> list[Link]:
     """Links to the spans that created these messages."""
     found = filter(None, (extracted(one.properties) for one in messages))
     return [trace.Link(trace.get_current_span(one).get_span_context()) for one in found]

@@ -13,7 +13,7 @@ import os
 import threading
 import time
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from django.conf import settings
@@ -21,25 +21,17 @@ from django.db import Error as DatabaseError
 from django.db import connection
 
 from broker.errors import LockLost
-from broker.queueing.put import NewMessage
 from broker.transactions.prefetch import begun
+
+if TYPE_CHECKING:
+    from broker.transactions.unit_of_work import UnitOfWork
 
 logger = logging.getLogger(__name__)
 
 LISTED_AFTER_S = 1.0
 
 
-class PutOnly(Protocol):
-    """The part of a leased unit of work that is needed here."""
-
-    id: int | None
-    puts: list[NewMessage]
-    put_since_s: float | None  # time of the first put, by ``clock``
-    now: datetime | None
-    ended: bool
-
-
-def watch(work: PutOnly) -> None:
+def watch(work: UnitOfWork) -> None:
     """Have a row made for a unit of work if it only puts, and lasts. In a transaction
     of the caller, a row would be of no use."""
     if work.id is not None or not work.puts:
@@ -50,7 +42,7 @@ def watch(work: PutOnly) -> None:
         here().add(work)
 
 
-def unwatch(work: PutOnly) -> None:
+def unwatch(work: UnitOfWork) -> None:
     """Make no row from now on; end the unit of work if it is late.
 
     It is late even if it has a row, and the system has not looked at it yet: then the
@@ -71,10 +63,10 @@ class Watch:
     def __init__(self) -> None:
         self.pid = os.getpid()
         self.lock = threading.Lock()
-        self.works: WeakSet[PutOnly] = WeakSet()
+        self.works: WeakSet[UnitOfWork] = WeakSet()
         self.thread: threading.Thread | None = None
 
-    def add(self, work: PutOnly) -> None:
+    def add(self, work: UnitOfWork) -> None:
         with self.lock:
             self.works.add(work)
             if self.thread is None:
@@ -83,7 +75,7 @@ class Watch:
                 )
                 self.thread.start()
 
-    def remove(self, work: PutOnly) -> None:
+    def remove(self, work: UnitOfWork) -> None:
         """After this, the thread does not touch the unit of work."""
         with self.lock:
             self.works.discard(work)
@@ -131,7 +123,7 @@ def clock(now: datetime | None) -> float:
     return time.monotonic() if now is None else now.timestamp()
 
 
-def age_s(work: PutOnly) -> float:
+def age_s(work: UnitOfWork) -> float:
     """Seconds since the first put."""
     assert work.put_since_s is not None, "it has put something"
     return clock(work.now) - work.put_since_s

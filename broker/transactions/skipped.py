@@ -6,11 +6,14 @@ from __future__ import annotations
 import logging
 import weakref
 from collections.abc import Mapping
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.conf import settings
 
 from broker.errors.units_of_work import MarkNotPossible, SecondMark
+
+if TYPE_CHECKING:
+    from broker.transactions.unit_of_work import UnitOfWork
 
 logger = logging.getLogger(__name__)
 
@@ -24,15 +27,7 @@ DROPPED = (
 Work = TypeVar("Work")
 
 
-class Markable(Protocol):
-    """The part of a unit of work that decides whether a delivery can be marked."""
-
-    id: int | None
-    coordinated: bool
-    marked: bool
-
-
-def check_mark(work: Markable) -> None:
+def check_mark(work: UnitOfWork) -> None:
     """Refuse a mark that is not possible.
 
     Raises:

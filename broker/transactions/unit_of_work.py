@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+import psycopg
 from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection, transaction
@@ -30,10 +31,10 @@ from broker.settlement.outcomes import (
     Outcome,
     Reject,
     Release,
+    describe,
 )
 from broker.settlement.redelivery_policy import Disposition, NoPlace, Removal
 from broker.transactions import put_only, skipped
-from broker.transactions.failed_commits import is_undone
 from broker.transactions.session import Lent, insist
 
 PART = 200  # most entries of one claim
@@ -348,3 +349,29 @@ class UnitOfWork:
         if left < needed:
             raise TooMuchUncommitted("messages", most)
         return left
+
+
+def is_undone(
+    work: UnitOfWork, error: Exception, line: psycopg.Connection | None
+) -> bool:
+    """Back a unit of work out whose commit failed; return whether it is known that
+    nothing was committed.
+
+    If the connection was lost during the commit, and another one can still back the
+    unit of work out, nothing was committed; if not, the journal has the answer.
+
+    Args:
+        work: the unit of work.
+        error: why it failed.
+        line: the connection of the commit; None: there was none.
+    """
+    if line is None:
+        return False
+    is_in_doubt = bool(line.closed)
+    if is_in_doubt and work.id is None:
+        return False
+    try:
+        work.back_out(describe(error), by_system=True)
+    except LockLost:  # it has ended already
+        return not is_in_doubt
+    return True

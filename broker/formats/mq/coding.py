@@ -6,9 +6,10 @@ from __future__ import annotations
 import codecs
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from broker.errors.mq_codes import Ccsid, Enc, Format
+from broker.formats.messages import AnyMessage
 from broker.formats.mq import ccsids
 from broker.formats.mq.chain import (
     Chain,
@@ -19,20 +20,6 @@ from broker.formats.mq.chain import (
     first_part,
     following,
 )
-
-
-class Described(Protocol):
-    """A message, new or delivered, or its row."""
-
-    @property
-    def content_type(self) -> str: ...
-    @property
-    def descriptor(self) -> Mapping[str, Any] | None: ...
-    @property
-    def headers(self) -> bytes | memoryview | None: ...
-    @property
-    def body(self) -> bytes | memoryview: ...
-
 
 MARKS = {  # byte order marks, by the codec that reads them
     "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
@@ -109,7 +96,7 @@ def coding_of(
     return Coding(chain, max(chain.body_offset - len(headers or b""), 0))
 
 
-def coding_in(message: Described) -> Coding | None:
+def coding_in(message: AnyMessage) -> Coding | None:
     """As ``coding_of``, for a whole message."""
     return coding_of(
         message.descriptor, message.content_type, message.headers, message.body

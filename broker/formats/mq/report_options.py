@@ -6,13 +6,12 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import reduce
 from operator import or_
-from typing import Any, Protocol
 
 from broker.errors.messages import WrongReportOptions
 from broker.errors.mq_codes import Format, Report
+from broker.formats.messages import AnyMessage
 
 # "With data" has the bits of the plain report and more bits; "with full data" has all.
 KINDS_OF_REPORT = {
@@ -28,15 +27,6 @@ KNOWN = int(reduce(or_, Report.__members__.values())) & ~int(Report.ACTIVITY)
 # Bits that a put may carry although they are unknown (MQRO_ACCEPT_UNSUP_MASK).
 ACCEPTED_UNKNOWN = 0xEFE000FF
 BITS = 0xFFFFFFFF  # a report field is a signed number of 32 bits
-
-
-class Asking(Protocol):
-    """A message to put, or a delivery."""
-
-    @property
-    def descriptor(self) -> Mapping[str, Any] | None: ...
-    @property
-    def properties(self) -> Mapping[str, Any]: ...
 
 
 def check(report: int, format_: str) -> None:
@@ -60,7 +50,7 @@ def unknown(report: int) -> int:
     return report & BITS & ~KNOWN
 
 
-def asks_for(kind: Report, message: Asking) -> bool:
+def asks_for(kind: Report, message: AnyMessage) -> bool:
     """Whether a put or a get of a message is to be confirmed.
 
     Args:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from django.conf import settings
 
+from broker.formats.messages import AnyMessage
 from broker.formats.mq import jms_properties
 from broker.formats.mq.descriptor import legible, made_id
 
@@ -23,31 +24,6 @@ ONLY_IN_PYTHON = frozenset(
         *("JMS_AMQP_REPLY_TO_GROUP_ID", *jms_properties.NAMES),
     )
 )
-
-
-class Selectable(Protocol):
-    """The fields that a new message, a delivery and a row have in common."""
-
-    @property
-    def address(self) -> str: ...
-    @property
-    def properties(self) -> Mapping[str, Any]: ...
-    @property
-    def correlation_id(self) -> str | None: ...
-    @property
-    def subject(self) -> str | None: ...
-    @property
-    def group_id(self) -> str | None: ...
-    @property
-    def priority(self) -> int: ...
-    @property
-    def durable(self) -> bool: ...
-    @property
-    def expires_at(self) -> datetime | None: ...
-    @property
-    def descriptor(self) -> Mapping[str, Any] | None: ...
-    @property
-    def envelope(self) -> bytes | memoryview | None: ...
 
 
 @dataclass(slots=True)
@@ -107,7 +83,7 @@ def described_values(descriptor: Mapping[str, Any]) -> dict[str, object]:
 
 
 def document(
-    message: Selectable, entry: Mapping[str, object] | None = None
+    message: AnyMessage, entry: Mapping[str, object] | None = None
 ) -> SelectableValues:
     """The values of a selector's names for a message, new or delivered.
 
