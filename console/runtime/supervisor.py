@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any, NoReturn, Protocol
+from typing import IO, NoReturn
 
 import psutil
 from honcho.printer import Message, Printer
@@ -35,21 +35,8 @@ LONGEST_WAIT_S = 30
 LEFT_BEHIND_STOP_WITHIN_S = 10
 STEADY_AFTER_S = 60  # a process that ran this long starts again after a second
 
-
-class Process(Protocol):
-    """A process of either kind: ``subprocess.Popen`` or ``ForkedProcess``."""
-
-    pid: int
-    returncode: Any
-    stdout: IO[bytes] | None
-
-    def wait(self) -> int: ...
-
-
-class Say(Protocol):
-    """Prints a sentence to the terminal."""
-
-    def __call__(self, sentence: str, /) -> None: ...
+Process = subprocess.Popen[bytes] | ForkedProcess
+Say = Callable[[str], None]  # prints a sentence to the terminal
 
 
 def own_environment() -> dict[str, str]:

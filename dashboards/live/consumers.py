@@ -75,7 +75,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
                 self.resting = asyncio.create_task(self.tell_now_and_then())
             if self.topic:
                 topic, number = self.topic
-                await topic.join(number, self)
+                await topic.join(number, self.tell)
 
     async def watch(self) -> None:
         """Check the user's rights and Redis also while nothing is published: the socket
@@ -103,7 +103,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
                 task.cancel()
         if self.topic:
             topic, number = self.topic
-            topic.leave(number, self)
+            topic.leave(number, self.tell)
         # the membership of the group expires by itself
         with suppress(RedisError, TimeoutError, AttributeError):
             async with asyncio.timeout(ANSWERS_S):

@@ -7,10 +7,9 @@ over HTTP without sockets.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
 from urllib.parse import parse_qsl
 
 from channels.db import database_sync_to_async
@@ -23,11 +22,7 @@ EVERY_S = 1.0
 KEPT_S = 0.9  # cached for one second
 LARGEST = 2**63 - 1
 
-
-class Page(Protocol):
-    """One open page."""
-
-    async def tell(self, html: str) -> None: ...
+Tell = Callable[[str], Awaitable[None]]  # sends HTML to one open page
 
 
 @dataclass
@@ -43,7 +38,7 @@ class Topic:
     name: str
     may_see: Callable[[authorities.Principal, int], bool]
     look: Callable[[int], str]
-    pages: dict[int, set[Page]] = field(default_factory=dict)
+    pages: dict[int, set[Tell]] = field(default_factory=dict)
     # the last sent numbers, by the number of the object
     told: dict[int, str] = field(default_factory=dict)
     tasks: dict[int, asyncio.Task[None]] = field(default_factory=dict)
@@ -57,19 +52,19 @@ class Topic:
             cache.set(key, found, KEPT_S)
         return found
 
-    async def join(self, number: int, page: Page) -> None:
-        """Send this page the present numbers, then every change."""
+    async def join(self, number: int, tell: Tell) -> None:
+        """Send a page the present numbers, then every change."""
         others = self.pages.setdefault(number, set())
-        others.add(page)
+        others.add(tell)
         task = self.tasks.get(number)
         if task is None or task.done():
             self.tasks[number] = asyncio.create_task(self.keep_telling(number))
         elif number in self.told:
-            await page.tell(self.told[number])
+            await tell(self.told[number])
 
-    def leave(self, number: int, page: Page) -> None:
+    def leave(self, number: int, tell: Tell) -> None:
         left = self.pages.get(number, set())
-        left.discard(page)
+        left.discard(tell)
         if not left and number in self.tasks:
             self.tasks.pop(number).cancel()
             self.pages.pop(number, None)
@@ -86,7 +81,7 @@ class Topic:
                 if html != self.told.get(number):
                     self.told[number] = html
                     # A page that is gone or slow must not delay the others.
-                    tells = [page.tell(html) for page in self.pages[number]]
+                    tells = [tell(html) for tell in self.pages[number]]
                     await asyncio.gather(*tells, return_exceptions=True)
             await asyncio.sleep(EVERY_S)
 

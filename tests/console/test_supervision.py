@@ -54,12 +54,12 @@ def test_a_program_that_is_killed_is_started_again(
     keep: Keep, output: io.StringIO
 ) -> None:
     kept = keep("exec sleep 100")
-    first = until(lambda: kept.process)
-    os.kill(first.pid, signal.SIGKILL)
+    first = until(lambda: process_id(kept))
+    os.kill(first, signal.SIGKILL)
 
-    second = until(lambda: kept.process is not first and kept.process)
+    second = until(lambda: (now := process_id(kept)) != first and now)
 
-    assert psutil.pid_exists(second.pid)
+    assert psutil.pid_exists(second)
     assert "example ended (signal SIGKILL); it is started again in 1 s." in (
         output.getvalue()
     )
@@ -71,8 +71,7 @@ def test_what_a_killed_program_started_ends_with_it(
     kept = keep("sleep 100 & echo child $!; wait")
     line = until(lambda: "child" in output.getvalue() and output.getvalue())
     child = psutil.Process(int(line.split()[-1]))
-    process = until(lambda: kept.process)
-    os.kill(process.pid, signal.SIGKILL)
+    os.kill(until(lambda: process_id(kept)), signal.SIGKILL)
 
     until(lambda: kept.ends)
 
@@ -119,6 +118,11 @@ def test_programs_of_a_killed_launcher_are_stopped(tmp_path: Path) -> None:
 
     assert f"({left.pid}); they are stopped." in said[0]
     until(lambda: has_ended(left))
+
+
+def process_id(kept: SupervisedProgram) -> int | None:
+    process = kept.process
+    return process.pid if process is not None else None
 
 
 def has_ended(process: psutil.Process) -> bool:

@@ -92,10 +92,10 @@ async def test_a_page_that_is_gone_keeps_nothing_from_the_others(
 
     pages = (Gone(), Open())
     for page in pages:
-        await topic.join(7, page)
+        await topic.join(7, page.tell)
     seen = [await asyncio.wait_for(told.get(), 5) for _ in range(3)]
     for page in pages:
-        topic.leave(7, page)
+        topic.leave(7, page.tell)
 
     assert seen == [f"<data>7, asked {n}</data>" for n in (1, 2, 3)]
 
