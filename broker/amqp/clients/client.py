@@ -33,7 +33,7 @@ from broker.amqp.protocol.endpoints import Endpoint
 from broker.amqp.protocol.performatives import Open
 from broker.amqp.protocol.types.types import Symbol
 from broker.amqp.transactions import finish as ending
-from broker.amqp.transactions.pending import Retired, Transaction
+from broker.amqp.transactions.state import Retired, Transaction
 from broker.models.clients import Credential
 from broker.monitoring import logs
 from broker.security.authorities import Authority, GrantedAuthorities

@@ -27,7 +27,7 @@ from broker.amqp.receivers.credit import Credit
 from broker.amqp.refusals import lacking, refusal
 from broker.amqp.threads import DatabaseAway
 from broker.amqp.transactions import state as transactions
-from broker.amqp.transactions.pending import Transaction
+from broker.amqp.transactions.state import Transaction
 from broker.amqp.transactions.store import OVERHEAD, Put
 from broker.errors import BrokerError, NoSuchAddress
 from broker.models import ClientEndpoint

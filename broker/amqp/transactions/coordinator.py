@@ -22,8 +22,7 @@ from broker.amqp.protocol.types.composites import composite_of
 from broker.amqp.protocol.types.decoding import decode
 from broker.amqp.protocol.types.types import Described
 from broker.amqp.transactions import finish
-from broker.amqp.transactions.pending import Transaction
-from broker.amqp.transactions.state import UNKNOWN
+from broker.amqp.transactions.state import UNKNOWN, Transaction
 from broker.models import ClientEndpoint
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.refusals import refusal
 from broker.amqp.transactions.commit import Discharge, Ending
-from broker.amqp.transactions.pending import Retired, Transaction
+from broker.amqp.transactions.state import Retired, Transaction
 from broker.settlement.batch import Settlement
 from broker.settlement.outcomes import BackOut
 
