@@ -13,6 +13,7 @@ The packages, from the top down; each imports only those below it:
 ``housekeeping``             what is done on time, by Celery or by a dispatcher
 ``admin``, ``checks``        the Django admin, and the system checks
 ``alerts``                   rules that find problems, and notifications of people
+``problems``                 what is wrong now: one table of conditions
 ``bridges``                  links that carry messages to and from other brokers
 ``amqp``                     AMQP 1.0 for clients
 ``client``                   the API for programs: sessions, handlers, the dispatcher

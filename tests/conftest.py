@@ -23,8 +23,7 @@ from broker.models import Address, Owner, Queue
 from broker.monitoring.search import pages
 from broker.queueing import notifications, processes
 from console.alert_pages import firing
-from console.layout import settings_problems
-from dashboards.live import ages, attention, link_status
+from dashboards.live import ages, attention, link_status, problems
 from dashboards.live import cache as live_cache
 from tests.examples import PART
 from tests.make import make_queue
@@ -197,9 +196,9 @@ def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_cache, "BRIEF_S", math.inf)
     monkeypatch.setattr(pages, "monotonic", lambda: 0.0)  # nor does a search stop early
     monkeypatch.setattr("console.views.messages.search.QUICK_S", math.inf)
-    for keeper in (ages, attention, firing, settings_problems, link_status):
+    for keeper in (ages, attention, firing, link_status):
         monkeypatch.setattr(keeper, "KEPT_S", math.inf)
-    monkeypatch.setattr(settings_problems, "PROCESSES_KEPT_S", math.inf)
+    monkeypatch.setattr(problems, "KEPT_S", dict.fromkeys(problems.KEPT_S, math.inf))
 
 
 @pytest.fixture(scope="session")

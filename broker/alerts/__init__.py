@@ -1,7 +1,7 @@
 """Alerts: rules find problems, and notifications tell people.
 
-``findings``     what is wrong now, by the condition of a rule; reads, changes nothing
-``evaluation``   compares that with the open alerts: pending, firing, resolved
+``evaluation``   compares what is wrong now, by the condition of a rule, with the open
+                 alerts: pending, firing, resolved
 ``owed``         who is to be told what: recipients, quiet hours, escalation, repeats
 ``notifications``  puts what is owed as messages, in the transaction of the change
 ``handler``      sends these messages; the dispatcher runs it

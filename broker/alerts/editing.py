@@ -15,26 +15,19 @@ from broker.alerts.outbound import checked
 from broker.bridges import secrets
 from broker.errors.alerts import AddressRefused, InvalidAlert, NoSuchAlert
 from broker.models import Act, AlertRule, AlertTarget
-from broker.monitoring.dead_letters import LOOKED_AT
+from broker.problems.conditions import table
 from broker.security import audit
 
 Condition = AlertRule.Condition
 Kind = AlertTarget.Kind
 Fault = tuple[str, str]  # the field, and what is wrong with it
-# The smallest and the largest threshold of each condition that has one.
-THRESHOLDS = {
-    Condition.DEPTH: (1, 2**62),
-    Condition.AGE: (1, 2**31),
-    Condition.DEAD_LETTERS: (1, 2**62),
-    Condition.GROWTH: (1, LOOKED_AT),
-    Condition.DISK: (1, 100),
-}
 SHORTEST_UNTAKEN_S = 60
 
 
 def faults_of_rule(rule: AlertRule) -> Iterator[Fault]:
     """What is wrong with a rule, beyond the types of its fields."""
-    low, high = THRESHOLDS.get(Condition(rule.condition), (0, 2**62))
+    row = table().get(rule.condition)
+    low, high = (row and row.threshold) or (0, 2**62)
     if not low <= rule.threshold <= high:
         yield "threshold", f"Give a threshold from {low:,} to {high:,}."
     if rule.condition == Condition.NOT_CONSUMED and rule.for_s < SHORTEST_UNTAKEN_S:

@@ -6,6 +6,7 @@ which nothing changes writes nothing, but for the time at which an alert was las
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
@@ -13,8 +14,11 @@ from django.db.models import QuerySet
 
 from broker import sql
 from broker.alerts import notifications
-from broker.alerts.findings import Readings, RuleFinding, of_rule
+from broker.alerts.names import OWN
 from broker.models import Alert, AlertEvent, AlertRule, AlertSilence
+from broker.problems.conditions import table
+from broker.problems.problem import Bound, Problem
+from broker.problems.readings import MOST, Readings
 from broker.sql.fencing import short_transaction
 
 EVERY_S = 10.0
@@ -48,6 +52,14 @@ def evaluate(*, now: datetime | None = None) -> bool:
     return True
 
 
+def of_rule(rule: AlertRule, seen: Readings) -> list[Problem]:
+    """The problems of one rule, the worst first, and at most ``MOST``."""
+    condition = table().get(rule.condition)  # None: its application is gone
+    found = condition.found(seen, Bound.of(rule)) if condition else ()
+    every = {one.subject: one for one in found if OWN.isdisjoint((one.of, *one.queues))}
+    return heapq.nlargest(MOST, every.values(), key=lambda one: one.value)
+
+
 def unsettled() -> QuerySet[Alert]:
     """The alerts that are not over, or of which somebody is still to be told."""
     return Alert.objects.filter(is_settled=False).select_related("rule").order_by("pk")
@@ -55,7 +67,7 @@ def unsettled() -> QuerySet[Alert]:
 
 def reconcile(
     rules: Iterable[AlertRule],
-    found: dict[int, list[RuleFinding]],
+    found: dict[int, list[Problem]],
     alerts: Iterable[Alert],
     now: datetime,
 ) -> list[Alert]:
@@ -72,7 +84,8 @@ def reconcile(
             alert = known.get((rule.pk, finding.subject[:LONGEST]))
             if alert is None:
                 done.append(begin(rule, finding, now))
-            elif go_on(alert, rule, finding, now):
+            else:
+                go_on(alert, rule, finding, now)
                 done.append(left.pop(alert.pk))
     active = {rule.pk for rule in rules}
     for alert in left.values():
@@ -81,14 +94,14 @@ def reconcile(
     return [one for one in done if one.state != State.PENDING]
 
 
-def begin(rule: AlertRule, finding: RuleFinding, now: datetime) -> Alert:
+def begin(rule: AlertRule, finding: Problem, now: datetime) -> Alert:
     """A new alert; it fires at once, or after the duration of its rule."""
     alert = Alert(
         rule=rule,
         rule_name=rule.name,
         condition=rule.condition,
         subject=finding.subject[:LONGEST],
-        queue=finding.queue,
+        queue=queue_of(finding),
         fingerprint=finding.fingerprint,
         state=State.PENDING,
         first_seen_at=now,
@@ -100,29 +113,26 @@ def begin(rule: AlertRule, finding: RuleFinding, now: datetime) -> Alert:
     return alert
 
 
-def go_on(alert: Alert, rule: AlertRule, finding: RuleFinding, now: datetime) -> bool:
-    """Continue an alert. False: its mark has changed, so the problem is over."""
-    if alert.mark != finding.mark:
-        if alert.state != State.PENDING:
-            return False
-        alert.first_seen_at = now  # the duration begins again
-        note(alert, rule, finding, now)
-        alert.save()
-    elif alert.state == State.PENDING:
+def queue_of(finding: Problem) -> str:
+    """The queue whose sight shows the alert; none of a link, which has its own."""
+    is_of_link = table()[finding.condition].needs_each_queue
+    return "" if is_of_link or not finding.queues else finding.queues[0]
+
+
+def go_on(alert: Alert, rule: AlertRule, finding: Problem, now: datetime) -> None:
+    if alert.state == State.PENDING:
         if (now - alert.first_seen_at).total_seconds() >= rule.for_s:
             note(alert, rule, finding, now)
             fire(alert, now)
     elif now - alert.last_seen_at >= SEEN_EVERY or alert.severity != rule.severity:
         note(alert, rule, finding, now)
         alert.save()
-    return True
 
 
-def note(alert: Alert, rule: AlertRule, finding: RuleFinding, now: datetime) -> None:
+def note(alert: Alert, rule: AlertRule, finding: Problem, now: datetime) -> None:
     alert.severity = rule.severity
     alert.text = finding.text[:LONGEST]
     alert.value = finding.value
-    alert.mark = finding.mark
     alert.last_seen_at = now
 
 

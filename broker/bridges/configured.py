@@ -7,6 +7,11 @@ from broker.bridges.providers.interface import Destination, Factory
 from broker.bridges.providers.registry import HERE
 from broker.models import BridgeDestination, ConnectionFactory, Link
 
+ENDS = ("bridge", "source", "source_factory", "target", "target_factory")
+# Fetched by queries of their own: usually no link has failed, and to plan a join of all
+# these tables takes milliseconds.
+WITH_ENDS = tuple(f"link__{one}" for one in ENDS)
+
 
 def factory_of(row: ConnectionFactory, *, client_id: str = "") -> Factory:
     """A connection factory with its password in clear.
@@ -37,3 +42,13 @@ def target_of(link: Link) -> Destination | None:
 def is_here(row: ConnectionFactory) -> bool:
     """Whether the factory is for this broker."""
     return row.provider == HERE
+
+
+def ends_here(link: Link) -> set[str]:
+    """The addresses and queues of this broker that are ends of a link."""
+    ends = set()
+    if is_here(link.source_factory):
+        ends.add(link.source.name)
+    if is_here(link.target_factory):
+        ends.add((link.target or link.source).name)
+    return ends

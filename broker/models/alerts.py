@@ -107,6 +107,16 @@ class AlertRule(models.Model):
         APPROVAL = "approval", "an operation waits for an approval"
         DISK = "disk", "share of the disk in use"
         REPORTS = "reports_late", "reports of the night are not done"
+        LATE = "delayed_late", "delayed messages are late"
+        UNIT = "unit_lost", "a unit of work lost its process or its deadline"
+        PAUSED = "paused", "a queue is paused"
+        IN_DOUBT = "in_doubt", "transactions of a link are in doubt"
+        PREPARED = "prepared", "units of work wait for a coordinator"
+        SILENT = "process_silent", "a process does not answer"
+        PASSWORD = "password_lost", "the key of a password is lost"
+        SETTINGS = "settings", "settings that lose or block messages"
+        UNATTENDED = "reports_unattended", "no process takes reports that wait"
+        GROUP = "group_missing", "a group of the second factor is missing"
 
     class Severity(models.TextChoices):
         WARNING = "warning"
@@ -183,7 +193,7 @@ class Alert(models.Model):
     state = models.TextField(choices=State)
     text = models.TextField()  # what is wrong, a sentence
     value = models.BigIntegerField()
-    mark = models.BigIntegerField(null=True)  # what must not change while it is pending
+    mark = models.BigIntegerField(null=True)  # of earlier versions; no longer read
     first_seen_at = MomentField()
     last_seen_at = MomentField()
     fired_at = MomentField(null=True)

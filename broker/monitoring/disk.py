@@ -38,8 +38,8 @@ class Disk:
 
     def __str__(self) -> str:
         return (
-            f"The disk of {self.path} is nearly full: {self.free_percent:.1f} %"
-            f" ({self.free / 2**30:.1f} GiB) is free."
+            f"The disk of {self.path} {'is nearly full' if self.is_low else 'fills'}:"
+            f" {self.free_percent:.1f} % ({self.free / 2**30:.1f} GiB) is free."
         )
 
 

@@ -1,32 +1,32 @@
-"""Which alerts a user may see, and act on.
+"""Which problems and alerts a user may see, and act on.
 
-An alert of a queue needs the authority ``inquire`` there, an alert of a link the sight
-of the link. Alerts of operations and of the disk are for everybody who sees queues.
+One of a queue needs the authority ``inquire`` there, one of a link the sight of the
+link. Those of operations and of the disk are for everybody who sees queues.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 
 from broker.alerts.acts import MAY
+from broker.bridges.configured import ENDS, ends_here
 from broker.errors.alerts import InvalidAlert, NoSuchAlert
 from broker.errors.groups import NoSuchGroup
-from broker.models import Alert, AlertRule, AlertSilence, Link, Queue
+from broker.models import Alert, AlertSilence, Link, Queue
 from broker.monitoring import dead_letter_groups
+from broker.problems.conditions import table
+from broker.problems.problem import Problem
 from broker.security.authorities import GrantedAuthorities, held_by, require
-from dashboards.live.link_status import ENDS, ends_here, sees
 
 VIEW = "broker.view_queue"
-LINKS = "broker.view_link"
 OPERATE = MAY
 TARGETS = "broker.view_alerttarget"
 TEST = "broker.change_alerttarget"
 WHOLE_RULE = "A whole rule is silenced by those who may inquire every queue."
 MOST = 500  # alerts that one page or response is made of
-LINK = AlertRule.Condition.LINK
 Viewer = User | AnonymousUser | None  # None: the process itself
 
 
@@ -40,19 +40,43 @@ def visible(
     alerts: Iterable[Alert], user: Viewer, held: GrantedAuthorities
 ) -> list[Alert]:
     """Those of the alerts that the user may see."""
-    every = list(alerts)
-    links: set[str] = set()
-    may_see_links = user is None or user.has_perm(LINKS)
-    if may_see_links and any(one.condition == LINK for one in every):
+    every, ends = list(alerts), dict[str, Collection[str]]()
+    if any(is_of_link(one) for one in every):
         known = Link.objects.select_related(*ENDS)
-        links = {str(one) for one in known if sees(held, ends_here(one))}
-    return [one for one in every if may_see(one, held, links)]
+        ends = {str(one): ends_here(one) for one in known}
+
+    def is_seen(one: Alert) -> bool:
+        queues = ends.get(one.subject) if is_of_link(one) else {one.queue} - {""}
+        return queues is not None and may_know(one.condition, queues, user, held)
+
+    return list(filter(is_seen, every))
 
 
-def may_see(alert: Alert, held: GrantedAuthorities, links: set[str]) -> bool:
-    if alert.condition == LINK:
-        return alert.subject in links
-    return not alert.queue or held.on("inquire", alert.queue)
+def is_of_link(alert: Alert) -> bool:
+    row = table().get(alert.condition)
+    return row is not None and row.needs_each_queue
+
+
+def of_problems(
+    found: Iterable[Problem], user: Viewer, held: GrantedAuthorities
+) -> list[Problem]:
+    """Those of the problems that the user may know of."""
+    return [one for one in found if may_know(one.condition, one.queues, user, held)]
+
+
+def may_know(
+    condition: str, queues: Collection[str], user: Viewer, held: GrantedAuthorities
+) -> bool:
+    """Whether the user may know of a problem of these queues."""
+    row, is_each = table().get(condition), False  # None: its application is gone
+    if row is not None:
+        is_each = row.needs_each_queue
+        if row.permission and user is not None and not user.has_perm(row.permission):
+            return False
+        if row.is_of_all_queues and not held.everywhere("inquire"):
+            return False
+    seen = [held.on("inquire", one) for one in queues]
+    return not seen or (all(seen) if is_each else any(seen))
 
 
 def found(user: Viewer, alert_id: int) -> Alert:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
+from broker.bridges.configured import ENDS, ends_here
 from broker.bridges.providers.registry import HERE
 from broker.bridges.resubmit import origin_of
 from broker.models import BridgeDestination, DeadLetter, Link
@@ -23,7 +24,7 @@ from console.messages import dead_letter_groups
 from console.messages.dead_letter_query import fields_of, matches
 from console.messages.properties import PREFIX, moment_of
 from dashboards.live import attention
-from dashboards.live.link_status import ENDS, ends_here, sees
+from dashboards.live.link_status import sees
 
 MOST = 10  # groups on the page of a link
 Cause = DeadLetter.Cause

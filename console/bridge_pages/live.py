@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from django.contrib.auth.models import AnonymousUser
 from django.template.loader import render_to_string
 
+from broker.bridges.configured import ENDS, ends_here
 from broker.models import Branch, Link, LinkStatus
 from broker.security import authorities
 from broker.security.users import User
 from console.bridge_pages import sight
 from console.bridge_pages.rows import rows_of
 from dashboards.live import topics
-from dashboards.live.link_status import ENDS, ends_here, sees
+from dashboards.live.link_status import sees
 
 EVERY = 0  # number of the topic of all links
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from django.http import Http404
 
 from broker.bridges.commands import link_of
+from broker.bridges.configured import ENDS, ends_here
 from broker.errors.bridges import NoSuchBridge, NoSuchLink
 from broker.models import Link, LinkStatus
 from broker.security import authorities
-from dashboards.live.link_status import ENDS, ends_here, sees
+from dashboards.live.link_status import sees
 
 VIEW = "broker.view_link"
 OPERATE = "broker.operate_link"

@@ -11,6 +11,7 @@ from django_typer.management import command
 from typer import Argument, Exit, Option
 
 from broker.management import init
+from console.cli import telling
 from console.cli.declarations import DeclarationCommands
 from console.cli.options import Json
 from console.cli.people import NOTHING
@@ -47,7 +48,9 @@ class RunCommands(DeclarationCommands):
             found = status.look()
         except (OperationalError, InterfaceError) as error:
             raise CommandError(status.AWAY, returncode=NOTHING) from error
-        self.tell(asdict(found), str(found), as_json=json)
+        wrong = [telling.in_words(one["sentence"]) for one in found.wrong]
+        said = [str(found), f"Wrong now: {len(wrong)}.", *(f"- {one}" for one in wrong)]
+        self.tell(asdict(found), "\n".join(said), as_json=json)
         if not found.is_running:
             raise Exit(NOTHING)
 

@@ -16,8 +16,9 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
-from broker.client.dispatch import stoppages
 from broker.monitoring import dead_letter_queues
+from broker.problems import conditions
+from broker.problems.problem import Name
 from broker.security import authorities
 from console.accounts import sign_in
 from console.alert_pages import firing
@@ -131,7 +132,7 @@ class Frame:
     @cached_property
     def stopped(self) -> list[str]:
         """Queues, of those the user may see, with stopped ConnectionConsumers."""
-        names = [one.queue.name for one in stoppages.standing()]
+        names = [one.subject for one in conditions.of(Name.STOPPED)]
         return [name for name in names if self.held.on("inquire", name)]
 
     @cached_property

@@ -13,18 +13,16 @@ from django.urls import reverse
 
 from broker.bridges import secrets
 from broker.config.advice import Advice
-from broker.config.lint import advice
 from broker.models import AddressSetting, ConnectionFactory, ModelQueue, Queue
-from broker.monitoring import disk, silent_processes
-from broker.security.authorities import GrantedAuthorities, Principal
-from broker.security.users import User
-from console import second_factors
-from dashboards.live import cache
-from dashboards.pipeline import unattended
+from broker.problems.problem import Name
+from broker.security.authorities import GrantedAuthorities
+from console.alert_pages import sight
+from dashboards.live import problems
 
-KEY = "console.advice"
-KEPT_S = 15
-KEY_OF_SECRETS = "console.advice.secrets"
+ON_HEALTH = (
+    *(Name.DISK, Name.SILENT, Name.UNATTENDED, Name.GROUP),
+    *(Name.PASSWORD, Name.SETTINGS),
+)
 About = Queue | ModelQueue | AddressSetting | ConnectionFactory
 OF_ALL = {  # problems of all queues; listed first
     "dead-letter-queue-fills",
@@ -45,9 +43,16 @@ LOST = "password-lost"  # the problem names a connection factory
 SILENT = "process-silent"  # the problem names a process
 FILLS = "disk-fills"  # the problem names a directory
 UNATTENDED = "reports-wait"  # the problem is of no one thing
-KEY_OF_PROCESSES = "console.advice.processes"
-PROCESSES_KEPT_S = 2
-KEY_OF_REPORTS = "console.advice.reports"
+
+
+THINGS = {
+    UNATTENDED: "runs that wait",
+    NO_SUCH_GROUP: "group that does not exist",
+    LOST: "connection factory",
+    SILENT: "process",
+    FILLS: "directory",
+}
+KINDS: dict[type, str] = {ModelQueue: "model queue", AddressSetting: "address setting"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,138 +77,49 @@ class Finding:
         return isinstance(self.about, Queue)
 
     @property
-    def is_of_model(self) -> bool:
-        return isinstance(self.about, ModelQueue)
+    def thing(self) -> str:
+        """What it is that has the problem."""
+        kind = KINDS.get(type(self.about), "does not exist")
+        return THINGS.get(self.advice.code, kind)
 
     @property
-    def is_of_group(self) -> bool:
-        return self.advice.code == NO_SUCH_GROUP
-
-    @property
-    def is_of_factory(self) -> bool:
-        return self.advice.code == LOST
-
-    @property
-    def is_of_disk(self) -> bool:
-        return self.advice.code == FILLS
-
-    @property
-    def is_of_process(self) -> bool:
-        return self.advice.code == SILENT
-
-    @property
-    def is_of_reports(self) -> bool:
-        return self.advice.code == UNATTENDED
-
-    @property
-    def is_of_setting(self) -> bool:
-        return isinstance(self.about, AddressSetting)
+    def has_settings(self) -> bool:
+        """Whether settings can put it right."""
+        return self.advice.code not in (SILENT, FILLS, UNATTENDED)
 
 
 def advice_for(held: GrantedAuthorities) -> list[Advice]:
     """Problems of queues that the user may inquire; up to some seconds old if there are
     many queues. Five queries.
     """
-    return seen(held, cache.newest(KEY, advice, KEPT_S))
+    return found_for(None, held, [Name.SETTINGS])
 
 
-def all_for(user: Principal, held: GrantedAuthorities) -> list[Advice]:
+def all_for(user: sight.Viewer, held: GrantedAuthorities) -> list[Advice]:
     """All problems: of the disk, processes, reports, groups and passwords, then of the
-    user's queues."""
-    hang = cache.newest(KEY_OF_PROCESSES, of_processes, PROCESSES_KEPT_S)
-    wait = cache.newest(KEY_OF_REPORTS, of_reports, KEPT_S)
-    found = cache.newest(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
-    return [*of_disk(), *hang, *wait, *of_people(user), *found, *advice_for(held)]
+    user's queues: those of all queues first."""
+    return found_for(user, held, ON_HEALTH)
 
 
-def count(user: Principal, held: GrantedAuthorities) -> int:
+def count(user: sight.Viewer, held: GrantedAuthorities) -> int:
     """The number of problems; up to some seconds old."""
-    found = cache.recent(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
-    hang = cache.recent(KEY_OF_PROCESSES, of_processes, PROCESSES_KEPT_S)
-    wait = cache.recent(KEY_OF_REPORTS, of_reports, KEPT_S)
-    of_queues = seen(held, cache.recent(KEY, advice, KEPT_S))
-    of_users = len(of_people(user)) + len(found) + len(of_queues)
-    return len(of_disk()) + len(hang) + len(wait) + of_users
+    return len(found_for(user, held, ON_HEALTH, newest=False))
 
 
-def sees(user: Principal) -> bool:
-    """Whether the user may see connection factories."""
-    return isinstance(user, User) and user.has_perm("broker.view_connectionfactory")
-
-
-def of_disk() -> list[Advice]:
-    """The disk of this process's data, if little of it is free. No query."""
-    found = disk.look()
-    if found is None or not found.is_low:
-        return []
-    remedy = (
-        "Free some space, or enlarge the disk: when it is full, nothing can be put, got"
-        " or accepted. Shorter retention (BROKER_JOURNAL_RETENTION_DAYS,"
-        " BROKER_MESSAGE_RETENTION_DAYS) makes the database smaller."
-    )
-    return [Advice(found.path, FILLS, str(found), remedy)]
-
-
-def of_processes() -> list[Advice]:
-    """Processes that hang or were stopped. One query."""
+def found_for(
+    user: sight.Viewer,
+    held: GrantedAuthorities,
+    names: Iterable[Name],
+    *,
+    newest: bool = True,
+) -> list[Advice]:
+    known = (one for name in names for one in problems.of(name.value, newest=newest))
+    seen = sight.of_problems(known, user, held)
+    seen.sort(key=lambda one: one.condition == Name.SETTINGS and one.code not in OF_ALL)
     return [
-        Advice(
-            str(one),
-            SILENT,
-            f"The process {one} has not answered for {one.silent_s:.0f} seconds: it"
-            " hangs, or it was stopped. What it holds waits until its deadline.",
-            "Continue it (SIGCONT), or kill it: what it holds is then backed out, and"
-            " another process can go on.",
-        )
-        for one in silent_processes.silent()
+        Advice(next(iter(one.queues), one.subject), one.code, one.text, one.remedy)
+        for one in seen
     ]
-
-
-def of_reports() -> list[Advice]:
-    """Runs of reports that no process takes. At most five queries."""
-    found = unattended.waiting()
-    if found is None:
-        return []
-    remedy = f"{found.remedy} {found.command}"
-    return [Advice("Reports", UNATTENDED, found.sentence, remedy)]
-
-
-def of_secrets() -> list[Advice]:
-    """Passwords of connection factories that cannot be decrypted. One query."""
-    return [
-        Advice(
-            str(one),
-            LOST,
-            f"The password of the connection factory {one} cannot be decrypted:"
-            " BACKOUT_SECRET_KEYS no longer has its key. No link can use it.",
-            "Add that key again, at the end, and start the processes again; or enter"
-            " the password anew.",
-        )
-        for one in secrets.lost()
-    ]
-
-
-def of_people(user: Principal) -> list[Advice]:
-    """Required second-factor groups that do not exist; for users who manage groups."""
-    if not isinstance(user, User) or not user.has_perm("auth.view_group"):
-        return []
-    return [
-        Advice(
-            name,
-            NO_SUCH_GROUP,
-            f"BACKOUT_SECOND_FACTOR_GROUPS names the group {name}, which does not"
-            " exist: until it does, every user needs a second factor.",
-            "Correct the name in the environment and start the processes again, or"
-            " create the group under Settings and put its people into it.",
-        )
-        for name in second_factors.missing_groups()
-    ]
-
-
-def seen(held: GrantedAuthorities, every: Iterable[Advice]) -> list[Advice]:
-    """Problems of all queues first, then by queue."""
-    found = [one for one in every if held.on("inquire", one.queue)]
-    return sorted(found, key=lambda one: one.code not in OF_ALL)
 
 
 def findings(request: HttpRequest, found: Sequence[Advice]) -> list[Finding]:

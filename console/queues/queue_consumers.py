@@ -10,6 +10,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 from django.urls import reverse
 
+from broker.bridges.configured import ends_here
 from broker.models import ClientEndpoint, ConnectionConsumer, Owner, Queue
 from broker.monitoring import links_as_consumers
 from broker.security.authorities import GrantedAuthorities
@@ -97,7 +98,7 @@ def of_links(queue: Queue, held: GrantedAuthorities) -> Iterator[QueueConsumer]:
     for status in links_as_consumers.taking_from(queue.name):
         link = status.link
         stands_still, _ = links_as_consumers.stand_of(status)
-        if not stands_still and link_status.sees(held, link_status.ends_here(link)):
+        if not stands_still and link_status.sees(held, ends_here(link)):
             url = reverse("console:link", args=[link.bridge.name, link.name])
             yield QueueConsumer(
                 "link", str(link), url, status.get_state_display(), "a bridge", None

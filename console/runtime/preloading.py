@@ -26,7 +26,7 @@ MODULES = (
     *("broker.amqp.listener", "broker.bridges.process", "broker.client.dispatch"),
     *("broker.client.dispatch.dispatcher", "broker.housekeeping.housekeeper"),
     *("broker.management.processes", "channels_redis.core", "dashboards.duties"),
-    "dashboards.alert_conditions",
+    *("console.conditions", "dashboards.conditions"),
     *("console.integration.sockets", "console.runtime.request_size", "console.urls"),
     "dashboards.routing",
 )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker.config.lint import advice
 from broker.models import Owner
+from broker.problems.problem import Name
 from console.runtime import supervisor
 from console.runtime.directories import VAR_DIR
-from dashboards.live import attention
+from dashboards.live import attention, problems
 
 NEW_PASSWORD = "manage.py make_administrator NAME"  # noqa: S105  it makes one
 AWAY = (
@@ -30,6 +30,7 @@ class Status:
     processes: Mapping[str, int]  # alive on all machines, by kind
     groups: int  # of dead letters that need attention
     problems: int  # on the page Health
+    wrong: Sequence[Mapping[str, str | int]]  # what is wrong now
 
     @property
     def is_running(self) -> bool:
@@ -51,10 +52,11 @@ class Status:
 
 
 def look() -> Status:
+    wrong = [one.described() for one in problems.now()]
     kinds = Owner.objects.exclude(kind=PROGRAMS).values_list("kind", flat=True)
-    return Status(
-        address(), dict(Counter(kinds)), attention.count(), len(list(advice()))
-    )
+    counts = dict(Counter(kinds))
+    settings = len(problems.of(Name.SETTINGS.value))
+    return Status(address(), counts, attention.count(), settings, wrong)
 
 
 def address() -> str | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from hmac import compare_digest
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -23,6 +25,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from broker.checks import refuse_unsafe_server
 from broker.errors import BrokerError, UnsafeServer
 from broker.monitoring import disk
+from dashboards.live import problems
 from dashboards.metrics import collector
 
 logger = logging.getLogger(__name__)
@@ -46,13 +49,27 @@ def alive(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def ready(request: HttpRequest) -> HttpResponse:
-    """Readiness: 200, or 503 with what is missing."""
+    """Readiness: 200, or 503 with what is missing. For those who may read metrics, with
+    ``?verbose`` also what is wrong now, which does not make it unready."""
     missing = in_time(lacks)
-    answer = {"ready": not missing, "missing": missing}
+    answer: dict[str, Any] = {"ready": not missing, "missing": missing}
+    if "verbose" in request.GET and NO_DATABASE not in missing:
+        if not may_scrape(request):
+            return refused()
+        answer["problems"] = in_time(wrong)
     return JsonResponse(answer, status=503 if missing else 200)
 
 
-def in_time(question: Callable[[], list[str]]) -> list[str]:
+def wrong() -> list[dict[str, str | int]]:
+    """What is wrong now; without a token, only how many problems of each condition."""
+    found = problems.now()
+    if settings.BACKOUT_METRICS_TOKEN:
+        return [one.described() for one in found]
+    counts = Counter(one.condition for one in found)
+    return [{"condition": name, "problems": many} for name, many in counts.items()]
+
+
+def in_time(question: Callable[[], list[Any]]) -> list[Any]:
     """The answer, or that the database gave none in time.
 
     A frozen PostgreSQL keeps its connections and never answers, and none of its own
@@ -65,7 +82,7 @@ def in_time(question: Callable[[], list[str]]) -> list[str]:
         return [NO_DATABASE]
 
 
-def asked(question: Callable[[], list[str]]) -> list[str]:
+def asked(question: Callable[[], list[Any]]) -> list[Any]:
     try:
         return question()
     finally:

@@ -12,18 +12,16 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db.models import BooleanField, ExpressionWrapper, F
-from django.db.models.functions import Lower
 from django.template.loader import render_to_string
 
-from broker.models import Kind, Queue
-from broker.monitoring.dead_letter_queues import takes_dead_letters
+from broker.models import Kind
+from broker.monitoring import queue_states
 from broker.queueing import journal
 from broker.security import authorities
+from broker.sql import database_now
 from dashboards.live import attention, link_status, samples
 
 GROUP = "dashboards.depths"
-NOTHING = journal.Depth()
 MOST_SHOWN = 500  # queues on one page
 
 
@@ -45,17 +43,11 @@ class QueueDepth(NamedTuple):
     arriving: float | None
     accepted: float | None
     backed_out: float | None  # returned for redelivery, or on their way to be moved
+    is_untaken: bool  # messages are ready, and nobody took one for a minute
 
     @property
     def total(self) -> int:
         return self.ready + self.claimed + self.delayed
-
-    @property
-    def is_untaken(self) -> bool:
-        """Messages are ready for consumers, and none was got for some seconds."""
-        is_still = self.paused or self.stopped
-        is_for_consumers = not (is_still or self.takes_dead_letters)
-        return is_for_consumers and self.ready > 0 == self.claimed == self.accepted
 
 
 def queues(
@@ -65,47 +57,32 @@ def queues(
     counts: Mapping[int, journal.Depth] | None = None,
     now: datetime | None = None,
 ) -> list[QueueDepth]:
-    """All queues, or the one of that name, ordered by name. Three queries.
+    """All queues, or the one of that name, ordered by name. Three queries, and up to
+    three more if messages are ready and none is claimed.
 
     Args:
         user: limits the result to queues the user may inquire (one more query);
             None is the process itself.
         counts: the journal's counts, if the caller has them already.
     """
-    chosen = Queue.objects.all() if name is None else Queue.objects.filter(name=name)
-    takes = ExpressionWrapper(takes_dead_letters(), output_field=BooleanField())
-    rows = chosen.order_by(Lower("name"), "name").values_list(
-        "pk", "name", F("address__name"), "paused", "stopped", takes
-    )
-    if counts is None:
-        counts = journal.depths(None if name is None else [row[0] for row in rows])
-    rates = samples.rates(counts, now)
+    found = queue_states.states(name, counts=counts)
+    rates = samples.rates({one.pk: one.depth for one in found}, now)
+    waits = queue_states.waits(found, now)
+    lying = queue_states.untaken(waits, now or database_now()) if waits else {}
     held = authorities.held_by(user)
     sees_all = held.everywhere("inquire")
-    every = []
-    for pk, queue, feed, paused, stopped, is_dead in rows:
-        if sees_all or held.on("inquire", queue):
-            depth, (arriving, accepted, backed_out) = counts.get(pk, NOTHING), rates[pk]
-            every.append(
-                QueueDepth(
-                    pk,
-                    queue,
-                    feed,
-                    paused,
-                    stopped,
-                    is_dead,
-                    depth.ready,
-                    depth.claimed,
-                    depth.delayed,
-                    depth.done.get(Kind.PUT, 0),
-                    depth.accepted,
-                    depth.accept_attempts,
-                    arriving,
-                    accepted,
-                    backed_out,
-                )
-            )
-    return every
+    return [
+        QueueDepth(
+            *(one.pk, one.name, one.address, one.paused, one.stopped),
+            *(one.takes_dead_letters, one.depth.ready, one.depth.claimed),
+            *(one.depth.delayed, one.depth.done.get(Kind.PUT, 0), one.depth.accepted),
+            one.depth.accept_attempts,
+            *rates[one.pk],
+            one.pk in lying,
+        )
+        for one in found
+        if sees_all or held.on("inquire", one.name)
+    ]
 
 
 def html(

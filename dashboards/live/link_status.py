@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 import redis
 from django.utils import timezone
 
-from broker.bridges import standing
-from broker.bridges.providers.registry import HERE
-from broker.models import Link, LinkStatus
+from broker.models import LinkStatus
+from broker.problems import of_links
+from broker.problems.problem import Problem
 from broker.security import authorities
 from dashboards.live import cache, samples
 
@@ -28,18 +28,6 @@ SHORTEST_S = 0.5  # seconds; shorter intervals give no useful rate
 FAILED = "dashboards.links.failed"
 KEPT_S = 2
 MOST = 100  # failed links shown by name
-ENDS = ("bridge", "source", "source_factory", "target", "target_factory")
-# Fetched by queries of their own: usually no link has failed, and to plan a join of all
-# these tables takes milliseconds.
-WITH_ENDS = tuple(f"link__{one}" for one in ENDS)
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A link that stopped after an error."""
-
-    name: str
-    ends: frozenset[str]  # names of the link's queues at this broker
 
 
 def remember(now: datetime | None = None) -> None:
@@ -90,30 +78,17 @@ def failed(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> lis
         held: the user's authorities.
     """
     every = cache.recent(FAILED, look, KEPT_S)
-    return [one.name for one in every if sees(held, one.ends)]
+    return [one.subject for one in every if sees(held, one.queues)]
 
 
 def renew() -> list[str]:
     """All failed links now; refreshes the cache."""
-    return [one.name for one in cache.look_now(FAILED, look)]
+    return [one.subject for one in cache.look_now(FAILED, look)]
 
 
-def look() -> list[Failed]:
-    """Query the failed links. One query if there are none."""
-    found = standing.failed().prefetch_related(*WITH_ENDS)
-    return [
-        Failed(str(one.link), frozenset(ends_here(one.link))) for one in found[:MOST]
-    ]
-
-
-def ends_here(link: Link) -> set[str]:
-    """The addresses and queues of this broker that are ends of a link."""
-    ends = set()
-    if link.source_factory.provider == HERE:
-        ends.add(link.source.name)
-    if link.target_factory.provider == HERE:
-        ends.add((link.target or link.source).name)
-    return ends
+def look() -> list[Problem]:
+    """The links that stopped by themselves. One query if there are none."""
+    return list(islice(of_links.stopped(), MOST))
 
 
 def sees(held: authorities.GrantedAuthorities, ends: Iterable[str]) -> bool:

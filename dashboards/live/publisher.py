@@ -20,7 +20,7 @@ from broker.sql.fencing import short_transaction
 from dashboards.live import attention, depths, link_status, samples, trends
 
 # the Redis key of the last published numbers, by queue id
-PUBLISHED = "dashboards:published:15"  # the number of fields
+PUBLISHED = "dashboards:published:16"  # the number of fields
 OF_ALL = ("groups", "links")  # keys that are not ids of queues
 # the Redis key of the ids of changed queues that were not sent yet
 OWED = "dashboards:owed"

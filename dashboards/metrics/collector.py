@@ -11,10 +11,9 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
-from typing import NamedTuple
 
 from django.core.cache import cache
-from django.db.models import BooleanField, Count, ExpressionWrapper
+from django.db.models import Count
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
@@ -31,11 +30,11 @@ from broker.models import (
     Queue,
     UnitOfWork,
 )
-from broker.monitoring import disk, search, silent_processes, wait_times
-from broker.monitoring.dead_letter_queues import takes_dead_letters
+from broker.monitoring import disk, queue_states, search, silent_processes, wait_times
+from broker.problems import conditions
 from broker.queueing import journal
 from dashboards import sql
-from dashboards.live import depths
+from dashboards.live import problems
 from dashboards.metrics import bridge_links
 from dashboards.metrics.families import Family
 
@@ -47,7 +46,7 @@ MOST_QUEUES = 5000
 
 # Counters exported as 0 before the first event, so that rates work.
 ALWAYS = (Kind.PUT, Kind.GET, Kind.ACCEPT, Kind.BACK_OUT, Kind.DEAD_LETTER, Kind.EXPIRE)
-NAMES = {"queue", "bridge", "link"}  # labels
+NAMES = {"queue", "bridge", "link", "subject"}  # labels
 STATES = ("ready", "in_flight", "delayed")
 
 
@@ -125,23 +124,21 @@ UNSENT = Family(
     "backout_alert_notifications_failed_total",
     "Notifications of alerts that could not be delivered.",
 )
+PROBLEM = Family(
+    "backout_problem",
+    "How much is wrong now, by what it is and of what: messages, letters, seconds.",
+    ("condition", "subject"),
+)
+PROBLEMS = Family(
+    "backout_problems", "What is wrong now: how many problems.", ("condition",)
+)
 SCRAPE = Family("backout_scrape_duration_seconds", "Time to collect these metrics.")
 FAMILIES = (
     *(MESSAGES, EVENTS, DEAD, OLDEST, CONSUMERS, PAUSED, STOPPED, QUEUES),
     *(CONNECTIONS, ENDPOINTS, PROCESSES, SILENT, UNITS, OPEN, OPERATIONS),
-    *(LATENESS, LAG, DISK, ALERTS, UNSENT, SCRAPE),
+    *(LATENESS, LAG, DISK, ALERTS, UNSENT, PROBLEM, PROBLEMS, SCRAPE),
     *bridge_links.FAMILIES,
 )
-
-
-class Known(NamedTuple):
-    """A queue, as metrics label it."""
-
-    pk: int
-    name: str
-    paused: bool
-    stopped: bool
-    is_for_dead_letters: bool
 
 
 def exposition(*, named: bool = True) -> bytes:
@@ -180,6 +177,7 @@ class Numbers(Collector):
                 *of_work(),
                 *of_disk(),
                 *of_alerts(),
+                *of_problems(),
                 *bridge_links.of_links(),
             ]
         yield from metrics
@@ -197,33 +195,27 @@ class UnnamedNumbers(Numbers):
 
 
 def of_queues() -> Iterator[Metric]:
-    """The metrics of queues. Five queries, however many queues there are."""
-    takes = ExpressionWrapper(takes_dead_letters(), output_field=BooleanField())
-    rows = Queue.objects.order_by("pk").values_list(
-        "pk", "name", "paused", "stopped", takes
-    )
-    queues = [Known(*row) for row in rows[:MOST_QUEUES]]
-    counts = journal.depths()
+    """The metrics of queues. Four queries, however many queues there are."""
+    every = queue_states.states()
+    queues = sorted(every, key=lambda one: one.pk)[:MOST_QUEUES]
     oldest = wait_times.ages()
     yield MESSAGES.of(
         ((one.name, state), number)
         for one in queues
-        for state, number in states_of(counts.get(one.pk, depths.NOTHING))
+        for state, number in states_of(one.depth)
     )
     yield EVENTS.of(
         ((one.name, word_of(kind)), number)
         for one in queues
-        for kind, number in events_of(counts.get(one.pk, depths.NOTHING))
+        for kind, number in events_of(one.depth)
     )
     yield DEAD.of(
-        ((one.name,), counts.get(one.pk, depths.NOTHING).total)
-        for one in queues
-        if one.is_for_dead_letters
+        ((one.name,), one.depth.total) for one in queues if one.takes_dead_letters
     )
     yield OLDEST.of(((one.name,), oldest.get(one.pk, 0.0)) for one in queues)
     yield PAUSED.of(((one.name,), one.paused) for one in queues)
     yield STOPPED.of(((one.name,), one.stopped) for one in queues)
-    yield QUEUES.is_(Queue.objects.count())
+    yield QUEUES.is_(len(every))
 
 
 def states_of(depth: journal.Depth) -> Iterator[tuple[str, int]]:
@@ -287,6 +279,14 @@ def of_alerts() -> Iterator[Metric]:
     own = list(Queue.objects.filter(name=QUEUE).values_list("pk", flat=True))
     found = journal.depths(own).values() if own else ()
     yield UNSENT.is_(sum(one.done[Kind.DEAD_LETTER] for one in found))
+
+
+def of_problems() -> Iterator[Metric]:
+    """What is wrong now. As many queries however much it is."""
+    found = problems.now()
+    counts = Counter(one.condition for one in found)
+    yield PROBLEM.of(((one.condition, one.subject), one.value) for one in found)
+    yield PROBLEMS.of(((name,), counts[name]) for name in conditions.table())
 
 
 def of_disk() -> Iterator[Metric]:

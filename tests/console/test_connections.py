@@ -16,7 +16,7 @@ from pytest_django import Settings
 from broker.models import ClientConnection, ClientEndpoint
 from broker.monitoring import connections
 from broker.monitoring.connections import ClientQuery
-from console.layout import settings_problems
+from dashboards.live import problems
 from tests.console.conftest import SignIn
 from tests.console.wire import (
     LIST,
@@ -226,7 +226,7 @@ def test_the_page_asks_as_much_for_many_as_for_one(
     for looker in (sign_in("operator"), narrowed(Client(), "*")):
         page(looker)
         cache.delete(
-            settings_problems.KEY
+            problems.key("settings")
         )  # it is kept for seconds, which may end at any time
         with CaptureQueriesContext(database) as one:
             page(looker)
@@ -238,7 +238,7 @@ def test_the_page_asks_as_much_for_many_as_for_one(
             )
             make_endpoint(made, name)
             make_endpoint(made, "")
-        cache.delete(settings_problems.KEY)
+        cache.delete(problems.key("settings"))
         with CaptureQueriesContext(database) as many:
             page(looker)
         assert len(many) == len(one)

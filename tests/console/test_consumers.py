@@ -19,8 +19,7 @@ from broker.models import Act, Queue, Stoppage
 from broker.models import ConnectionConsumer as Row
 from broker.queueing import processes
 from broker.queueing.put import put
-from console.layout import settings_problems
-from dashboards.live import depths
+from dashboards.live import depths, problems
 from tests.broker.handling import Seen, broken, handler, session, stopped
 from tests.console.conftest import SignIn
 from tests.console.recorded import deeds
@@ -221,14 +220,14 @@ def test_the_page_asks_as_much_for_many_as_for_one(sign_in: SignIn) -> None:
     ConnectionConsumer.open(handler(Seen(), queue=make_queue("0").name))
     page(client)
     cache.delete(
-        settings_problems.KEY
+        problems.key("settings")
     )  # it is kept for seconds, which may end at any time
     with CaptureQueriesContext(connection) as one:
         page(client)
     for number in range(1, 10):
         name = make_queue(str(number)).name
         ConnectionConsumer.open(handler(Seen(), queue=name))
-    cache.delete(settings_problems.KEY)
+    cache.delete(problems.key("settings"))
     with CaptureQueriesContext(connection) as many:
         page(client)
     assert len(many) == len(one)

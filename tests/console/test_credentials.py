@@ -18,7 +18,7 @@ from pytest_django import Settings
 
 from broker.models import Act, Credential
 from broker.security import credentials
-from console.layout import settings_problems
+from dashboards.live import problems
 from tests.console.conftest import SignIn
 from tests.console.recorded import deeds
 from tests.console.wire import make_client, make_credential, text
@@ -277,13 +277,13 @@ def test_the_page_asks_as_much_for_many_as_for_one(sign_in: SignIn) -> None:
     make_credential("a")
     page(client)
     cache.delete(
-        settings_problems.KEY
+        problems.key("settings")
     )  # it is kept for seconds, which may end at any time
     with CaptureQueriesContext(database) as one:
         page(client)
     for number in range(9):
         make_client(credential=make_credential(f"b{number}"))
-    cache.delete(settings_problems.KEY)
+    cache.delete(problems.key("settings"))
     with CaptureQueriesContext(database) as many:
         page(client)
     assert len(many) == len(one)

@@ -17,6 +17,7 @@ from broker.models import AddressSetting, ModelQueue
 from broker.queueing.put import put_many
 from console.accounts import roles
 from console.layout import settings_problems
+from dashboards.live import problems
 from tests.console.conftest import SignIn
 from tests.console.test_messages import EVIL, words
 from tests.make import (
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 HEALTH = reverse("console:health")
 DLQ = "SYSTEM.DEAD.LETTER.QUEUE"
-KEPT_S = settings_problems.KEPT_S  # outside of tests
+KEPT_S = problems.KEPT_S["settings"]  # outside of tests
 
 
 @pytest.fixture(autouse=True)

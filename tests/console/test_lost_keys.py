@@ -80,7 +80,9 @@ def test_health_says_so_to_those_who_can_mend_it(ada: Client, sign_in: SignIn) -
     said = words(page.content.decode())
     assert f"bridge: mq connection factory {SENTENCE}" in said
     assert "or enter the password anew." in said
-    (found,) = [one for one in page.context["findings"] if one.is_of_factory]
+    (found,) = [
+        one for one in page.context["findings"] if one.thing == "connection factory"
+    ]
     assert found.places[0].url.startswith("/admin/broker/connectionfactory/")
     assert SENTENCE not in words(sign_in("viewer").get(HEALTH).content.decode())
 

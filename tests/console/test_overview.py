@@ -13,12 +13,11 @@ from django.utils import timezone
 
 from broker.models import Operation, Queue
 from broker.models import UnitOfWork as UnitRow
+from broker.problems import conditions
 from broker.queueing.put import put, put_many
-from broker.security import authorities
 from broker.transactions.prepared import PreparedUnitOfWork
 from broker.transactions.scope import UnitOfWork
-from console.views.needs import MOST, undecided
-from dashboards.live.depths import QueueDepth
+from console.views.needs import MOST
 from tests.console.conftest import SignIn
 from tests.console.letters import attempt, die, make_places
 from tests.console.test_messages import EVIL, words
@@ -91,12 +90,9 @@ def test_a_paused_queue_needs_somebody_once_something_waits(sign_in: SignIn) -> 
     assert "orders: 1 wait until somebody resumes it." in said
 
 
-def test_a_queue_that_nobody_consumes_says_since_when(
-    sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_queue_that_nobody_consumes_says_since_when(sign_in: SignIn) -> None:
     make_queue()
     put("orders", now=timezone.now() - minutes(42))
-    monkeypatch.setattr(QueueDepth, "is_untaken", True)
 
     said = words(overview(sign_in("viewer")))
 
@@ -220,8 +216,8 @@ def test_prepared_units_of_work_are_counted_in_good_english(
     monkeypatch: pytest.MonkeyPatch, count: int, sentence: str
 ) -> None:
     waiting = [PreparedUnitOfWork("x", 1, 1, NOON, 1, 0)] * count
-    monkeypatch.setattr("console.views.needs.prepared", lambda: waiting)
+    monkeypatch.setattr("broker.problems.of_work.prepared", lambda: waiting)
 
-    (need,) = undecided(authorities.EVERYTHING)
+    (found,) = conditions.of("prepared")
 
-    assert need.what.startswith(sentence)
+    assert found.text.startswith(sentence)

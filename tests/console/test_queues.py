@@ -17,7 +17,7 @@ from django.utils import timezone
 from broker.models import Act, Event, Queue
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import unit_of_work
-from console.layout import settings_problems
+from dashboards.live import problems
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places
 from tests.console.recorded import deeds
@@ -78,13 +78,13 @@ def test_the_list_asks_as_much_for_many_queues_as_for_one(
     client = sign_in("viewer")
     client.get("/queues/")
     cache.delete(
-        settings_problems.KEY
+        problems.key("settings")
     )  # it is kept for seconds, which may end at any time
     with CaptureQueriesContext(connection) as one:
         client.get("/queues/")
     for count in range(30):
         make_queue(f"queue {count}")
-    cache.delete(settings_problems.KEY)
+    cache.delete(problems.key("settings"))
     with CaptureQueriesContext(connection) as many:
         client.get("/queues/")
 

@@ -181,7 +181,7 @@ def test_a_scrape_asks_as_often_however_many_queues_there_are(
         make_queue(f"q{number}")
         put(f"q{number}")
 
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(40):
         collector.exposition()
 
 

@@ -11,11 +11,12 @@ from broker.monitoring.silent_processes import SILENCE, SilentProcess, silent
 from broker.queueing import processes
 from broker.security import authorities
 from console.layout import settings_problems
+from dashboards.live import problems
 from tests.broker.elsewhere import process, said
 from tests.console.until import until
 from tests.make import make_user, seconds
 
-PROCESSES_KEPT_S = settings_problems.PROCESSES_KEPT_S  # outside of tests
+PROCESSES_KEPT_S = problems.KEPT_S["process_silent"]  # outside of tests
 DISPATCHER = """
 from broker.client.dispatch.dispatcher import Dispatcher
 from broker.queueing import processes

@@ -13,7 +13,7 @@ from broker.monitoring import dead_letter_queues
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import UnitOfWork, unit_of_work
 from dashboards.live import depths
-from tests.make import NOON, make_messages, make_queue, make_setting
+from tests.make import NOON, make_messages, make_queue, make_setting, seconds
 
 
 def test_every_place_is_counted(orders: Queue) -> None:
@@ -66,41 +66,12 @@ def test_what_consumers_moved_away_counts_as_dead_letters(db: None) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("changes", "is_untaken"),
-    [
-        ({}, True),
-        ({"paused": True}, False),
-        ({"stopped": True}, False),
-        ({"takes_dead_letters": True}, False),
-        ({"ready": 0}, False),
-        ({"claimed": 1}, False),
-        ({"accepted": 0.5}, False),
-        ({"accepted": None}, False),  # not known is no reason for alarm
-    ],
-)
-def test_what_consumers_leave_lying_is_told(
-    changes: dict[str, object], is_untaken: bool
-) -> None:
-    fields = {
-        "queue_id": 1,
-        "name": "orders",
-        "address": "orders",
-        "paused": False,
-        "stopped": False,
-        "takes_dead_letters": False,
-        "ready": 3,
-        "claimed": 0,
-        "delayed": 0,
-        "arrived": 3,
-        "left": 0,
-        "attempts": 0,
-        "arriving": 0.0,
-        "accepted": 0.0,
-        "backed_out": 0.0,
-    }
+def test_what_consumers_leave_lying_for_a_minute_is_told(orders: Queue) -> None:
+    put("orders", now=NOON)
 
-    assert depths.QueueDepth(**fields | changes).is_untaken == is_untaken  # type: ignore[arg-type]
+    found = [depths.queues(now=NOON + seconds(after)) for after in (59, 60)]
+
+    assert [one.is_untaken for (one,) in found] == [False, True]
 
 
 def test_only_what_changed_is_spelled_out_and_totals_always(orders: Queue) -> None:

@@ -11,10 +11,10 @@ from django.test import Client
 from pytest_django import Settings
 
 from broker.sql import database_now
-from console.layout import settings_problems
 from console.runtime import project
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import Terminal
+from dashboards.live import problems
 from dashboards.models import ReportRun
 from dashboards.pages import run_requests
 from dashboards.pipeline import locks, unattended
@@ -56,7 +56,7 @@ def test_what_is_not_installed_is_said_before_anybody_waits(
         text = client.get(page).content.decode()
         assert "Reports cannot run here: no-such-package is not installed." in text
         assert INSTALL in text
-    assert settings_problems.of_reports() == []  # nobody wants a report
+    assert problems.of("reports_unattended") == []  # nobody wants a report
 
 
 @pytest.mark.usefixtures("_without_spark")
@@ -67,7 +67,7 @@ def test_health_and_the_waiting_run_say_the_command_that_installs_it(
 
     assert INSTALL in client.get(PAGE).content.decode()
     assert INSTALL in client.get(f"{PAGE}run/?run={run.pk}").content.decode()
-    (found,) = settings_problems.of_reports()
+    (found,) = problems.of("reports_unattended")
     assert 'pip install "backout[reports]"' in found.remedy
     omar.user_permissions.clear()
     looking = make_user("vera", permissions=("broker.view_queue",))
@@ -83,8 +83,8 @@ def test_a_run_that_no_worker_takes_says_how_to_start_one(
 
     ReportRun.objects.update(requested_at=database_now() - timedelta(minutes=2))
     assert START in client.get(PAGE).content.decode()
-    (found,) = settings_problems.of_reports()
-    assert found.sentence == "No reports worker takes the runs that wait."
+    (found,) = problems.of("reports_unattended")
+    assert found.text == "No reports worker takes the runs that wait."
 
 
 def test_behind_a_run_that_goes_on_others_may_wait(omar: User) -> None:

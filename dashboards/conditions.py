@@ -1,4 +1,5 @@
-"""What alerts find here: reports of the night that are not done in the morning."""
+"""What can be wrong here: reports of the night that are not done in the morning, and
+runs that no process takes."""
 
 from __future__ import annotations
 
@@ -9,19 +10,20 @@ from django.conf import settings
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Max, Min
 
-from broker.alerts.findings import Condition, Readings, RuleFinding
 from broker.formats.quantities import write_count
-from broker.models import AlertRule
+from broker.problems.problem import Bound, Condition, Name, Problem
+from broker.problems.readings import Readings
 from dashboards.models import ReportRun
 from dashboards.pages import schedules
+from dashboards.pipeline import unattended
 from dashboards.reports import discover
 
 DAY = timedelta(days=1)
 NAMED = 5  # reports that a sentence names
 
 
-def late(rule: AlertRule, seen: Readings) -> Iterator[RuleFinding]:
-    """One finding for all reports that are late."""
+def late(seen: Readings, bound: Bound) -> Iterator[Problem]:
+    """One problem for all reports that are late."""
     if missing := not_done(seen.now):
         reports = discover()
         titles = [reports[slug].title for slug in missing if slug in reports]
@@ -29,7 +31,17 @@ def late(rule: AlertRule, seen: Readings) -> Iterator[RuleFinding]:
         some = write_count(len(missing), "report")
         verb = "is" if len(missing) == 1 else "are"
         text = f"{some} of the night {verb} not done: {names}."
-        yield RuleFinding("reports", text, len(missing))
+        yield Problem("reports", text, len(missing), is_urgent=False)
+
+
+def untaken(seen: Readings, bound: Bound) -> Iterator[Problem]:
+    """Runs that no process takes. At most five queries."""
+    if found := unattended.waiting():
+        remedy = f"{found.remedy} {found.command}"
+        yield Problem(
+            "Reports", found.sentence, is_urgent=False, code="reports-wait",
+            remedy=remedy,
+        )  # fmt: skip
 
 
 def not_done(now: datetime) -> list[str]:
@@ -58,4 +70,12 @@ def installed_at() -> datetime | None:
     return at
 
 
-CONDITIONS = {Condition.REPORTS: late}
+CONDITIONS = [
+    Condition(Name.REPORTS, "reports late", late, "reports",
+        "reports of the night are not done in the morning",
+        "See on their pages whether their runs failed, and run them again.",
+        "report{s}"),
+    Condition(Name.UNATTENDED, "reports wait", untaken, "health",
+        "no process takes reports that wait",
+        "Start a process that runs reports.", "report{s}"),
+]  # fmt: skip

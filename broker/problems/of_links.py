@@ -1,0 +1,68 @@
+"""How problems of links of bridges are found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.db.models import Count, Min
+
+from broker.bridges import secrets, standing
+from broker.bridges.configured import ENDS, WITH_ENDS, ends_here
+from broker.models import Branch, Link, LinkStatus
+from broker.problems.problem import Bound, Problem
+from broker.problems.readings import MOST, Readings
+
+PATIENCE = timedelta(minutes=1)  # grace time for errors that usually pass
+RETRIES = "link-retries"  # a code
+
+
+def failed(seen: Readings, bound: Bound) -> Iterator[Problem]:
+    """Links that stopped by themselves, then those that have transferred nothing since
+    their errors began, some time ago."""
+    yield from stopped()
+    for one in standing.troubled().prefetch_related(*WITH_ENDS)[:MOST]:
+        if not is_recent(one, seen.now - PATIENCE):
+            hold = standing.held_by(one)
+            why = f"waits: its target is {hold}" if hold else "transfers nothing"
+            yield of_link(one, why, RETRIES)
+
+
+def stopped() -> Iterator[Problem]:
+    for one in standing.failed().prefetch_related(*WITH_ENDS)[:MOST]:
+        yield of_link(one, "stopped by itself")
+
+
+def is_recent(one: LinkStatus, since: datetime) -> bool:
+    """Whether a link was started, or transferred something, since a time."""
+    known = (one.last_transfer_at, one.started_at)
+    return any(at is not None and at > since for at in known)
+
+
+def of_link(one: LinkStatus, why: str, code: str = "") -> Problem:
+    link, text = one.link, f"{one.link} {why}: {one.error[:200]}"
+    key, ends = (link.bridge.name, link.name), tuple(sorted(ends_here(link)))
+    return Problem(str(link), text, queues=ends, since=one.error_at, key=key, code=code)
+
+
+def in_doubt(seen: Readings, bound: Bound) -> Iterator[Problem]:
+    """Links with transactions in doubt for some time. Two queries."""
+    rows = Branch.objects.filter(began_at__lte=seen.now - PATIENCE).values("link")
+    counted = rows.annotate(branches=Count("pk"), since=Min("began_at"))
+    counts = {row["link"]: row for row in counted.order_by("since")[:MOST]}
+    links = Link.objects.select_related(*ENDS).in_bulk(list(counts))
+    for pk, row in counts.items():
+        link, many = links[pk], row["branches"]
+        words = "transaction waits" if many == 1 else "transactions wait"
+        text = f"{link}: {many:,} {words} for the other broker."
+        key, ends = (link.bridge.name, link.name), tuple(sorted(ends_here(link)))
+        yield Problem(str(link), text, many, ends, since=row["since"], key=key)
+
+
+def lost_passwords(seen: Readings, bound: Bound) -> Iterator[Problem]:
+    for one in secrets.lost():
+        text = (
+            f"The password of the connection factory {one} cannot be decrypted:"
+            " BACKOUT_SECRET_KEYS no longer has its key. No link can use it."
+        )
+        yield Problem(str(one), text, is_urgent=False, code="password-lost")

@@ -1,0 +1,61 @@
+"""What conditions are found in, read once, and only if a condition asks for it."""
+
+from __future__ import annotations
+
+import heapq
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from broker.models import AlertRule
+from broker.monitoring import dead_letters, queue_states, wait_times
+from broker.sql import database_now
+
+MOST = 200  # problems of one condition, and queues whose delayed messages are read
+
+
+class Readings:
+    """The readings of one moment."""
+
+    def __init__(self, now: datetime | None = None) -> None:
+        self.at = now
+        self.grown: dict[int, list[dead_letters.Growing]] = {}
+
+    @cached_property
+    def now(self) -> datetime:
+        return self.at or database_now()
+
+    @cached_property
+    def queues(self) -> list[queue_states.WatchedQueue]:
+        """All queues. Three queries."""
+        return queue_states.states()
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        return {one.pk: one.name for one in self.queues}
+
+    @cached_property
+    def waits(self) -> dict[int, wait_times.QueueWait]:
+        """Wait times of idle queues and of those with most delayed messages. One
+        query."""
+        late = heapq.nlargest(MOST, self.queues, key=lambda one: one.depth.delayed)
+        ids = {one.pk for one in late if one.depth.delayed}
+        ids |= {one.pk for one in self.queues if one.is_idle}
+        return wait_times.waiting(ids, now=self.now)
+
+    @cached_property
+    def ages(self) -> dict[int, float]:
+        """Seconds that the oldest message of each queue has waited. One query."""
+        return wait_times.ages(now=self.now)
+
+    @cached_property
+    def rules(self) -> list[AlertRule]:
+        return list(AlertRule.objects.filter(enabled=True))
+
+    def growing(self, within_s: int) -> list[dead_letters.Growing]:
+        """The groups of dead letters that grew lately. One query for each period."""
+        if within_s not in self.grown:
+            ids = [one.pk for one in self.queues if one.takes_dead_letters]
+            self.grown[within_s] = dead_letters.growing(
+                ids, limit=MOST, now=self.now, span=timedelta(seconds=within_s)
+            )
+        return self.grown[within_s]

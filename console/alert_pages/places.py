@@ -1,0 +1,64 @@
+"""Where something is done about a problem: the pages that conditions name, and the
+chips of their problems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from broker.models import Alert
+from broker.problems.conditions import table
+from broker.problems.problem import Name
+
+
+class Page(NamedTuple):
+    """Where something is done about a problem."""
+
+    view: str
+    link: str  # label of the link
+    every: str  # the view of all such things
+    takes: int = 0  # how many parts of a problem's key are in the path
+    query: tuple[str, ...] = ()  # what the others are called in the query
+
+    def url(self, key: Sequence[str | int]) -> str:
+        path = reverse(self.view, args=key[: self.takes])
+        query = urlencode(dict(zip(self.query, key[self.takes :], strict=False)))
+        return f"{path}?{query}" if query else path
+
+
+CONSUMERS, BRIDGES, QUEUES = "console:consumers", "console:bridges", "console:queues"
+LETTERS, HEALTH, UNITS = "console:dead_letters", "console:health", "console:units"
+SCHEDULED, REPORTS = "console:scheduled", "dashboards:reports"
+OPERATIONS, GROUP = "console:operations", "console:dead_letter_group"
+PAGES = {  # by the page that a condition names
+    "consumers": Page(CONSUMERS, "See why, and start it again", CONSUMERS),
+    "link": Page("console:link", "See the link", BRIDGES, 2),
+    "group": Page(GROUP, "See the group", LETTERS, 1, ("queue", "on")),
+    "queue": Page("console:queue", "See the queue", QUEUES, 1),
+    "scheduled": Page(SCHEDULED, "See what is late", SCHEDULED, 0, ("queue",)),
+    "unit": Page("console:unit", "See what it holds", UNITS, 1),
+    "operation": Page("console:operation", "See the plan", OPERATIONS, 1),
+    "dead_letters": Page(LETTERS, "See their causes", LETTERS),
+    "health": Page(HEALTH, "See it on Health", HEALTH),
+    "reports": Page(REPORTS, "See the reports", REPORTS),
+}
+STATES = {  # of the chips; others are like “not consumed”
+    **dict.fromkeys((Name.STOPPED, Name.LINK, Name.UNIT), "stopped"),
+    **dict.fromkeys((Name.GROWTH, Name.NEW_CAUSE, Name.DEAD_LETTERS), "dead"),
+    **dict.fromkeys((Name.IN_DOUBT, Name.PAUSED, Name.PREPARED, Name.APPROVAL), "held"),
+    Name.LATE: "redelivery",
+}
+
+
+def of_alert(alert: Alert) -> tuple[str, str]:
+    """The page where somebody acts on what an alert is about, and the link's label."""
+    row = table().get(alert.condition)
+    name = row.page if row else "queue"  # its application is gone
+    page, key = PAGES[name], alert.fingerprint or alert.queue
+    if name in ("group", "queue") and key:
+        return page.url([key]), page.link
+    link = page.link if page.view == page.every else "See them all"
+    return reverse(page.every), link

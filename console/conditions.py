@@ -1,0 +1,27 @@
+"""What can be wrong here: groups of the second factor that do not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from broker.problems.problem import Bound, Condition, Name, Problem
+from broker.problems.readings import Readings
+from console import second_factors
+
+
+def missing_groups(seen: Readings, bound: Bound) -> Iterator[Problem]:
+    for name in second_factors.missing_groups():
+        text = (
+            f"BACKOUT_SECOND_FACTOR_GROUPS names the group {name}, which does not"
+            " exist: until it does, every user needs a second factor."
+        )
+        yield Problem(name, text, is_urgent=False, code="no-such-group")
+
+
+CONDITIONS = [
+    Condition(Name.GROUP, "no such group", missing_groups, "health",
+        "a group of the second factor does not exist",
+        "Correct the name in the environment and start the processes again, or create"
+        " the group under Settings and put its people into it.",
+        "group{s}", permission="auth.view_group")
+]  # fmt: skip

@@ -1,0 +1,321 @@
+"""What is wrong now is the same wherever it is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.fernet import Fernet
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.db import connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils.html import escape
+from hypothesis import HealthCheck, given
+from hypothesis import settings as runs
+from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
+from pytest_django import Settings
+
+from broker.alerts.evaluation import evaluate
+from broker.models import Alert, AlertRule, Queue, Stoppage
+from broker.monitoring.history import sampling
+from broker.problems.conditions import table
+from broker.problems.problem import Condition, Name
+from broker.queueing import journal, processes
+from broker.queueing.put import put, put_many
+from broker.security import authorities
+from broker.settlement.outcomes import BackOut
+from broker.transactions.scope import UnitOfWork
+from console.alert_pages.places import PAGES
+from console.views import needs
+from dashboards.live import depths, problems
+from dashboards.metrics import collector
+from tests.console.bridging import fail, make_branch, make_link
+from tests.console.commanding import run, told
+from tests.console.second_factors import give_app
+from tests.console.situations import SITUATIONS, Patch, ago, paused
+from tests.make import (
+    NOON,
+    make_authority,
+    make_messages,
+    make_queue,
+    make_setting,
+    minutes,
+    seconds,
+)
+
+TOKEN = "s3cret"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "alerts.md"
+Found = dict[str, int]  # how much, by subject
+
+
+def test_every_condition_has_a_row_and_a_page() -> None:
+    assert set(table()) == set(AlertRule.Condition.values) == set(SITUATIONS)
+    assert {one.page for one in table().values()} == set(PAGES)
+    for row in table().values():
+        assert row.remedy.endswith(".")
+        assert row.remedy[0].isupper()
+
+
+def test_the_document_lists_every_condition_as_the_table_has_it() -> None:
+    listed = re.findall(r"^\| `\w+` \|.* \|.* \|.* \|$", DOCUMENT.read_text(), re.M)
+
+    assert listed == [
+        f"| `{name}` | {row.when.format(count='*n*', time='*t*', within='*p*')}"
+        f" | {threshold(row)} | {row.remedy} |"
+        for name, row in table().items()
+    ]
+
+
+def threshold(row: Condition) -> str:
+    if row.threshold is None:
+        return "–"
+    if "{time}" in row.when:
+        return "*t*, a time"
+    return "*n*, percent" if "%" in row.when else "*n*, messages"
+
+
+def in_alerts(name: Name, rule: Mapping[str, Any]) -> Found:
+    AlertRule.objects.all().delete()
+    AlertRule.objects.create(name="rule", condition=name, **rule)
+    evaluate()
+    found = Alert.objects.filter(state=Alert.State.FIRING, condition=name)
+    return dict(found.values_list("subject", "value"))
+
+
+def in_overview(name: Name, client: Client) -> Found:
+    """With the sentences on the page, and a page behind each. Of one thing it shows the
+    most urgent problem: that a group grows, not that its cause is new."""
+    page = client.get("/")
+    html = page.content.decode()
+    shown = [
+        one
+        for one in page.context["found"].needs
+        if one.problem.condition == (Name.GROWTH if name == Name.NEW_CAUSE else name)
+    ]
+    for one in shown:
+        assert escape(one.problem.text)[:60] in html
+        assert client.get(one.url).status_code == 200
+    return {one.problem.subject: one.problem.value for one in shown}
+
+
+def in_metrics(name: Name, client: Client) -> Found:
+    cache.delete(collector.KEY)
+    answer = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    samples = [
+        sample
+        for family in text_string_to_metric_families(answer.content.decode())
+        for sample in family.samples
+        if sample.labels.get("condition") == name
+    ]
+    found = {
+        one.labels["subject"]: int(one.value)
+        for one in samples
+        if one.name == "backout_problem"
+    }
+    assert [one.value for one in samples if one.name == "backout_problems"] == [
+        len(found)
+    ]
+    return found
+
+
+def in_readiness(name: Name, client: Client) -> Found:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    every = client.get("/readyz?verbose", headers=headers).json()["problems"]
+    return {one["subject"]: one["count"] for one in every if one["condition"] == name}
+
+
+def in_status(name: Name) -> Found:
+    every = [one for one in told("status")["wrong"] if one["condition"] == name]
+    said = run("status")
+    assert all(one["sentence"][:30] in said for one in every)
+    return {one["subject"]: one["count"] for one in every}
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+@pytest.mark.usefixtures("transactional_db")
+def test_a_problem_is_the_same_at_every_door(
+    name: Name, client: Client, settings: Settings, monkeypatch: Patch
+) -> None:
+    settings.BACKOUT_METRICS_TOKEN = TOKEN
+    settings.BACKOUT_SECRET_KEYS = [Fernet.generate_key().decode()]
+    ada = User.objects.create_superuser("ada")
+    make_authority(ada, *authorities.ALL)
+    give_app(ada)
+    client.force_login(ada)
+    processes.current("dispatcher")
+    make_queue(settings.BROKER_DEAD_LETTER_QUEUE)
+    one = SITUATIONS[name]
+    one.make(monkeypatch)
+    settings.BACKOUT_SECRET_KEYS = [Fernet.generate_key().decode()]
+
+    found = in_alerts(name, one.rule)
+
+    (subject,) = found
+    (wanted,) = one.found
+    begin, dots, _ = wanted.partition("…")
+    assert subject.startswith(begin) if dots else subject == wanted
+    if name == Name.AGE:
+        assert one.found[wanted] <= found[subject] < one.found[wanted] + 300
+    else:
+        assert list(found.values()) == list(one.found.values())
+    for told_here in (
+        in_overview(name, client),
+        in_metrics(name, client),
+        in_readiness(name, client),
+        in_status(name),
+    ):
+        close = name == Name.AGE  # seconds go on
+        assert told_here.keys() == found.keys()
+        assert close or told_here == found
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A queue in any state."""
+
+    messages: int
+    age_s: int
+    is_paused: bool
+    is_stopped: bool
+    is_dead: bool
+    claimed: int
+    taken_s: int | None  # so many seconds ago one was given back
+
+    def make(self, name: str) -> None:
+        if self.is_dead:
+            make_setting(f"of.{name}", dead_letter_address=name)
+        queue = make_queue(name)
+        put_many(make_messages(self.messages, name), now=NOON - seconds(self.age_s))
+        if self.messages and self.claimed:
+            UnitOfWork(now=NOON).get(name, self.claimed)
+        if self.is_stopped:
+            Stoppage.objects.create(queue=queue, message_id=1, reason=2085, why="no")
+        Queue.objects.filter(name=name).update(
+            paused=self.is_paused, stopped=self.is_stopped
+        )
+
+    def take(self, name: str) -> None:
+        work = UnitOfWork(now=NOON)
+        if work.get(name):
+            work.back_out(BackOut("no", at_once=True))
+
+
+QUEUES = st.lists(
+    st.builds(
+        Drawn,
+        messages=st.integers(0, 3),
+        age_s=st.sampled_from([0, 59, 60, 600]),
+        is_paused=st.booleans(),
+        is_stopped=st.booleans(),
+        is_dead=st.booleans(),
+        claimed=st.integers(0, 1),
+        taken_s=st.sampled_from([None, 30, 90]),
+    ),
+    max_size=needs.MOST,
+)
+OF_QUEUES = (Name.STOPPED, Name.NOT_CONSUMED, Name.PAUSED, Name.DEAD_LETTERS)
+
+
+@given(drawn=QUEUES)
+@runs(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@pytest.mark.django_db
+def test_alerts_and_overview_cannot_disagree_about_a_queue(drawn: list[Drawn]) -> None:
+    cache.clear()
+    with transaction.atomic():
+        AlertRule.objects.all().delete()
+        for condition in OF_QUEUES:
+            AlertRule.objects.create(name=condition, condition=condition)
+        by_name = {f"q{number}": one for number, one in enumerate(drawn)}
+        for name, one in by_name.items():
+            one.make(name)
+        for taken_s in (90, 30):
+            sampling.sample(NOON - seconds(taken_s + 10))
+            for name, one in by_name.items():
+                if one.taken_s == taken_s:
+                    one.take(name)
+            sampling.sample(NOON - seconds(taken_s))
+        evaluate(now=NOON)
+        every = Alert.objects.values_list("condition", "subject", "value")
+        told_of = {one for one in every if one[1] in by_name}
+        user = User(username="ada", is_superuser=True)
+        queues = depths.queues(now=NOON)
+        page = needs.overview(queues, authorities.EVERYTHING, user, now=NOON)
+        shown = {
+            (one.problem.condition, one.problem.subject, one.problem.value)
+            for one in page.needs
+            if one.problem.condition in OF_QUEUES and one.problem.subject in by_name
+        }
+        transaction.set_rollback(True)
+
+    assert told_of == shown
+    untaken = {name for condition, name, _ in shown if condition == Name.NOT_CONSUMED}
+    assert {one.name for one in queues if one.is_untaken} == untaken
+    assert untaken == {
+        name
+        for name, one in by_name.items()
+        if one.messages > 0 and one.age_s >= 60 and one.taken_s != 30
+        if not (one.is_paused or one.is_stopped or one.is_dead or one.claimed)
+    }
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_a_queue_from_which_one_is_accepted_within_a_minute_is_consumed() -> None:
+    make_queue()
+    put_many(make_messages(2), now=NOON - minutes(9))
+    sampling.sample(NOON - seconds(40))
+    work = UnitOfWork(now=NOON - seconds(35))
+    work.get("orders")
+    work.commit()
+    journal.fold()
+    sampling.sample(NOON - seconds(30))
+
+    found = [depths.queues(now=NOON + seconds(after))[0] for after in (0, 29, 30)]
+
+    assert [one.is_untaken for one in found] == [False, False, True]
+
+
+@pytest.mark.django_db
+def test_the_questions_do_not_grow_with_the_queues(monkeypatch: Patch) -> None:
+    AlertRule.objects.all().delete()
+    for name in (Name.AGE, Name.DEPTH):
+        AlertRule.objects.create(name=name, condition=name, threshold=1)
+    counts = []
+    for many in (1, 20):
+        for number in range(many):
+            make_queue(f"q{many}.{number}", paused=number % 2 == 1)
+            put(f"q{many}.{number}", now=ago(minutes=5))
+            fail(make_link(f"{many}.{number}"), "refused")
+            make_branch(make_link(f"{many}.d{number}"), f"{many}{number}",
+                        began_at=ago(minutes=5))  # fmt: skip
+        cache.clear()
+        with CaptureQueriesContext(connection) as asked:
+            found = problems.now()
+        counts.append(len(asked))
+        assert len(found) >= 3 * many
+
+    assert counts[0] == counts[1] <= 45
+
+
+def test_without_a_token_readiness_names_nobody(
+    transactional_db: None, client: Client
+) -> None:
+    paused(Patch())
+
+    answer = client.get("/readyz?verbose")
+    away = client.get("/readyz?verbose", REMOTE_ADDR="10.1.2.3")
+
+    assert {"condition": "paused", "problems": 1} in answer.json()["problems"]
+    assert "orders" not in answer.content.decode()
+    assert answer.json()["ready"]
+    assert away.status_code == 403
