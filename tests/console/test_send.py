@@ -180,7 +180,7 @@ def test_refusals_of_the_broker_are_told_in_the_form(
     assert "full" in told["full"]
     assert "No queue took the message" in told["picky"]
     assert "shut" in told["shut"]
-    assert "at most 3 bytes" in told["orders"], "the limit is told before, too"
+    assert "at most 3 B" in told["orders"], "the limit is told before, too"
     assert not Message.objects.exists()
     assert not AuditRecord.objects.filter(act=Act.SEND).exists()
 

@@ -61,7 +61,7 @@ def test_the_rule_is_told_in_words() -> None:
     assert told == [
         "At 06:00 on Monday through Friday Europe/Berlin",
         "every 5 min",
-        "every 90 s",
+        "every 1 min 30 s",
     ]
 
 
