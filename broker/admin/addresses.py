@@ -12,22 +12,39 @@ from broker.admin.fieldsets import folded
 from broker.admin.names import NamedForm
 from broker.admin.quantities import said
 from broker.admin.settings_import import ExchangingAdmin
+from broker.config.address_settings import ATTRIBUTES, Group, in_group
 from broker.formats.wildcards import configured
 from broker.models import Address, AddressSetting
 
-NOWHERE = {  # the values of the checkbox that defines a text as empty
-    "dead_letter_address": "no_dead_letter_address",
-    "expiry_address": "no_expiry_address",
-    "dead_letter_queue_prefix": "no_dead_letter_queue_prefix",
-    "dead_letter_queue_suffix": "no_dead_letter_queue_suffix",
-    "expiry_queue_prefix": "no_expiry_queue_prefix",
-    "expiry_queue_suffix": "no_expiry_queue_suffix",
+NOWHERE = {  # the checkbox that defines a text as empty
+    name: f"no_{name}"
+    for name, one in ATTRIBUTES.items()
+    if isinstance(one.default, str)
+}
+# Shown first; the others are folded, by group.
+FIRST = ("max_delivery_attempts", "dead_letter_address", "redelivery_delay_ms")
+MORE = {
+    Group.POISON: "The policy says who moves a message away that cannot be processed."
+    " The broker counts by max delivery attempts; consumers, by the backout threshold"
+    " of the queue.",
+    Group.DEAD_LETTERS: "Auto-created queues for dead letters: one for each address"
+    " that messages come from.",
+    Group.ARRIVAL: "When what arrives expires: the first of these that is defined"
+    " decides, and min and max together.",
 }
 NOT_DEFINED = ("unknown", "not defined here")  # the third value of a yes-or-no field
 
 
 def tick(label: str, help_text: str) -> forms.BooleanField:
     return forms.BooleanField(required=False, label=label, help_text=help_text)
+
+
+def with_tick(name: str) -> str | tuple[str, str]:
+    return (name, NOWHERE[name]) if name in NOWHERE else name
+
+
+def fields_of(group: Group) -> list[str | tuple[str, str]]:
+    return [with_tick(name) for name in in_group(group) if name not in FIRST]
 
 
 @admin.register(Address)
@@ -138,67 +155,10 @@ class AddressSettingAdmin(ExchangingAdmin):
             {
                 "description": "What is left empty is decided by a less specific"
                 " setting, or in the end by the broker's defaults.",
-                "fields": [
-                    "match",
-                    "max_delivery_attempts",
-                    ("dead_letter_address", "no_dead_letter_address"),
-                    "redelivery_delay_ms",
-                ],
+                "fields": ["match", *map(with_tick, FIRST)],
             },
         ),
-        folded(
-            "Redelivery",
-            [
-                "redelivery_delay_multiplier",
-                "max_redelivery_delay_ms",
-                "redelivery_collision_avoidance_factor",
-            ],
-        ),
-        folded(
-            "Poison messages",
-            ["poison_policy", "send_to_dla_on_no_route"],
-            "The policy says who moves a message away that cannot be"
-            " processed. The broker counts by max delivery attempts; consumers, by"
-            " the backout threshold of the queue.",
-        ),
-        folded(
-            "Dead letter queues",
-            [
-                "auto_create_dead_letter_resources",
-                ("dead_letter_queue_prefix", "no_dead_letter_queue_prefix"),
-                ("dead_letter_queue_suffix", "no_dead_letter_queue_suffix"),
-            ],
-            "Auto-created queues for dead letters: one for"
-            " each address that messages come from.",
-        ),
-        folded(
-            "Expired messages",
-            [
-                ("expiry_address", "no_expiry_address"),
-                "auto_create_expiry_resources",
-                ("expiry_queue_prefix", "no_expiry_queue_prefix"),
-                ("expiry_queue_suffix", "no_expiry_queue_suffix"),
-            ],
-        ),
-        folded(
-            "Expiry on arrival",
-            [
-                "no_expiry",
-                "expiry_delay_ms",
-                "min_expiry_delay_ms",
-                "max_expiry_delay_ms",
-            ],
-            "When what arrives expires: the first of these that is"
-            " defined decides, and min and max together.",
-        ),
-        folded(
-            "Clearing up",
-            [
-                "auto_delete_queues_delay_ms",
-                "message_retention_s",
-                "discard_retention_s",
-            ],
-        ),
+        *(folded(group, fields_of(group), MORE.get(group, "")) for group in Group),
     ]
 
     @admin.display(

@@ -2,39 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from typing import Any, NamedTuple
 
 from broker.formats.wildcards import configured, matches, specificity
 from broker.models import AddressSetting
 
 Policy = AddressSetting.PoisonPolicy
+WEEK_S = 7 * 24 * 3600
+CREATE = "Create queues automatically"
+PREFIX, SUFFIX = "Prefix of their names", "Suffix of their names"
+RESTORABLE = "Discarded ones can be restored for"
+NO_ROUTE = "Dead-letter messages that reach no queue"
 
-DEFAULTS: dict[str, Any] = {
-    "max_delivery_attempts": 10,
-    "dead_letter_address": "",
-    "redelivery_delay_ms": 0,
-    "redelivery_delay_multiplier": 1.0,
-    "redelivery_collision_avoidance_factor": 0.0,
-    "max_redelivery_delay_ms": None,  # default: ten times the merged delay
-    "expiry_address": "",
-    "poison_policy": None,  # default: depends on whether the queue has a threshold
-    "discard_retention_s": 7 * 24 * 3600,
-    "message_retention_s": None,  # default: BROKER_MESSAGE_RETENTION_DAYS
-    "send_to_dla_on_no_route": False,
-    "auto_create_dead_letter_resources": False,
-    "dead_letter_queue_prefix": "DLQ.",
-    "dead_letter_queue_suffix": "",
-    "auto_create_expiry_resources": False,
-    "expiry_queue_prefix": "EXP.",
-    "expiry_queue_suffix": "",
-    "auto_delete_queues_delay_ms": 0,
-    "no_expiry": False,
-    "expiry_delay_ms": -1,
-    "min_expiry_delay_ms": -1,
-    "max_expiry_delay_ms": -1,
+
+class Group(StrEnum):
+    """Attributes that belong together, in the order of pages."""
+
+    POISON = "Poison messages"
+    REDELIVERY = "Redelivery"
+    DEAD_LETTERS = "Dead letters"
+    EXPIRY = "Expiry"
+    ARRIVAL = "Arrival"
+    AUTOMATIC = "Automatic queues"
+    ENDED = "Messages that have ended"
+
+
+class SettingAttribute(NamedTuple):
+    """One attribute of an address setting; its unit is the ending of its name."""
+
+    group: Group
+    title: str
+    default: Any
+    is_of_artemis: bool = True  # Artemis has it too, by the same name with hyphens
+
+
+POISON, AGAIN, LETTERS, EXPIRY, ARRIVAL, AUTO, ENDED = Group
+ATTRIBUTES: Mapping[str, SettingAttribute] = {
+    name: SettingAttribute(*told)
+    for name, *told in (
+        ("max_delivery_attempts", POISON, "Max delivery attempts", 10),
+        ("dead_letter_address", POISON, "Dead letter address", ""),
+        ("redelivery_delay_ms", AGAIN, "Redelivery delay", 0),
+        ("redelivery_delay_multiplier", AGAIN, "Multiplier after each backout", 1.0),
+        ("redelivery_collision_avoidance_factor", AGAIN, "Collision avoidance", 0.0),
+        # None: ten times the merged delay
+        ("max_redelivery_delay_ms", AGAIN, "Max redelivery delay", None),
+        ("expiry_address", EXPIRY, "Expiry address", ""),
+        # None: it depends on whether the queue has a threshold
+        ("poison_policy", POISON, "Poison policy", None, False),
+        ("discard_retention_s", ENDED, RESTORABLE, WEEK_S, False),
+        # None: BROKER_MESSAGE_RETENTION_DAYS
+        ("message_retention_s", ENDED, "Stay readable for", None, False),
+        ("send_to_dla_on_no_route", LETTERS, NO_ROUTE, False),
+        ("auto_create_dead_letter_resources", LETTERS, CREATE, False),
+        ("dead_letter_queue_prefix", LETTERS, PREFIX, "DLQ."),
+        ("dead_letter_queue_suffix", LETTERS, SUFFIX, ""),
+        ("auto_create_expiry_resources", EXPIRY, CREATE, False),
+        ("expiry_queue_prefix", EXPIRY, PREFIX, "EXP."),
+        ("expiry_queue_suffix", EXPIRY, SUFFIX, ""),
+        ("auto_delete_queues_delay_ms", AUTO, "Empty queues are kept for", 0),
+        ("no_expiry", ARRIVAL, "Arriving messages never expire", False),
+        ("expiry_delay_ms", ARRIVAL, "Expiry of messages without one", -1),
+        ("min_expiry_delay_ms", ARRIVAL, "Shortest expiry", -1),
+        ("max_expiry_delay_ms", ARRIVAL, "Longest expiry", -1),
+    )
 }
+DEFAULTS = {name: one.default for name, one in ATTRIBUTES.items()}
+
+
+def in_group(group: Group) -> list[str]:
+    return [name for name, one in ATTRIBUTES.items() if one.group is group]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from broker.config.address_settings import ATTRIBUTES
 from broker.config.not_here import (
     CONSUMERS,
     GROUPS,
@@ -21,25 +22,9 @@ from broker.config.not_here import (
 )
 
 ELEMENTS = {  # elements of Artemis, by field of an address setting
-    "dead_letter_address": "dead-letter-address",
-    "auto_create_dead_letter_resources": "auto-create-dead-letter-resources",
-    "dead_letter_queue_prefix": "dead-letter-queue-prefix",
-    "dead_letter_queue_suffix": "dead-letter-queue-suffix",
-    "expiry_address": "expiry-address",
-    "auto_create_expiry_resources": "auto-create-expiry-resources",
-    "expiry_queue_prefix": "expiry-queue-prefix",
-    "expiry_queue_suffix": "expiry-queue-suffix",
-    "expiry_delay_ms": "expiry-delay",
-    "min_expiry_delay_ms": "min-expiry-delay",
-    "max_expiry_delay_ms": "max-expiry-delay",
-    "no_expiry": "no-expiry",
-    "redelivery_delay_ms": "redelivery-delay",
-    "redelivery_delay_multiplier": "redelivery-delay-multiplier",
-    "redelivery_collision_avoidance_factor": "redelivery-collision-avoidance-factor",
-    "max_redelivery_delay_ms": "max-redelivery-delay",
-    "max_delivery_attempts": "max-delivery-attempts",
-    "send_to_dla_on_no_route": "send-to-dla-on-no-route",
-    "auto_delete_queues_delay_ms": "auto-delete-queues-delay",
+    name: name.removesuffix("_ms").replace("_", "-")
+    for name, one in ATTRIBUTES.items()
+    if one.is_of_artemis
 }
 FIELDS = {element: name for name, element in ELEMENTS.items()}
 

@@ -8,7 +8,14 @@ from typing import Any
 
 from django.conf import settings
 
-from broker.config.address_settings import Decision, Policy, policy_of
+from broker.config.address_settings import (
+    ATTRIBUTES,
+    Decision,
+    Group,
+    Policy,
+    in_group,
+    policy_of,
+)
 from broker.config.auto_create import name_for
 from broker.formats.quantities import write_count, write_stored
 from broker.models import AddressSetting, Queue
@@ -52,22 +59,10 @@ def ordinal(number: int) -> str:
     return f"{write_count(number)}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
 
 
-def yes_or_no(value: bool) -> str:  # noqa: FBT001  it is called by a table
-    return "yes" if value else "no"
-
-
-def text_or_none(value: str) -> str:
-    return value or "none"
-
-
 def deliveries(value: int) -> str:
     if value <= 0:
         return "no limit"
     return write_count(value, "delivery", "deliveries")
-
-
-def delay(value: int) -> str:
-    return write_stored(value, "_ms") if value else "none"
 
 
 def lifetime(value: int) -> str:
@@ -84,73 +79,36 @@ def multiplier(value: float) -> str:
     return f"× {value:g}" if value != 1 else "× 1, always the same"
 
 
-def kept(value: int) -> str:
-    return write_stored(value, "_s") if value else "not at all"
-
-
 def policy(value: str) -> str:
     return f"{value}: {Policy(value).label}"
 
 
-Words = Callable[[Any], str]
-GROUPS: dict[str, dict[str, tuple[str, Words]]] = {  # titles, and texts of values
-    "Poison messages": {
-        "poison_policy": ("Poison policy", policy),
-        "max_delivery_attempts": ("Max delivery attempts", deliveries),
-        "dead_letter_address": ("Dead letter address", text_or_none),
-    },
-    "Redelivery": {
-        "redelivery_delay_ms": ("Redelivery delay", delay),
-        "redelivery_delay_multiplier": ("Multiplier after each backout", multiplier),
-        "redelivery_collision_avoidance_factor": ("Collision avoidance", factor),
-        "max_redelivery_delay_ms": ("Max redelivery delay", delay),
-    },
-    "Dead letters": {
-        "send_to_dla_on_no_route": (
-            "Dead-letter messages that reach no queue",
-            yes_or_no,
-        ),
-        "auto_create_dead_letter_resources": ("Create queues automatically", yes_or_no),
-        "dead_letter_queue_prefix": ("Prefix of their names", text_or_none),
-        "dead_letter_queue_suffix": ("Suffix of their names", text_or_none),
-    },
-    "Expiry": {
-        "expiry_address": ("Expiry address", text_or_none),
-        "auto_create_expiry_resources": ("Create queues automatically", yes_or_no),
-        "expiry_queue_prefix": ("Prefix of their names", text_or_none),
-        "expiry_queue_suffix": ("Suffix of their names", text_or_none),
-    },
-    "Arrival": {
-        "no_expiry": ("Arriving messages never expire", yes_or_no),
-        "expiry_delay_ms": ("Expiry of messages without one", lifetime),
-        "min_expiry_delay_ms": ("Shortest expiry", lifetime),
-        "max_expiry_delay_ms": ("Longest expiry", lifetime),
-    },
-    "Automatic queues": {
-        "auto_delete_queues_delay_ms": ("Empty queues are kept for", delay),
-    },
-    "Messages that have ended": {
-        "message_retention_s": ("Stay readable for", kept),
-        "discard_retention_s": ("Discarded ones can be restored for", kept),
-    },
+WORDS: dict[str, Callable[[Any], str]] = {  # texts of values that need their own
+    "poison_policy": policy,
+    "max_delivery_attempts": deliveries,
+    "redelivery_delay_multiplier": multiplier,
+    "redelivery_collision_avoidance_factor": factor,
+    **dict.fromkeys(in_group(Group.ARRIVAL)[1:], lifetime),
 }
-TITLES = {name: title for rows in GROUPS.values() for name, (title, _) in rows.items()}
 
 
 def words(field: str, value: Any) -> str:
     """The text of a field's value; empty texts and -1 mean none."""
-    for rows in GROUPS.values():
-        if field in rows:
-            return rows[field][1](value)
-    raise KeyError(field)
+    if field in WORDS:
+        return WORDS[field](value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and value:
+        return write_stored(value, "_s" if field.endswith("_s") else "_ms")
+    return value or ("not at all" if field.endswith("_s") else "none")
 
 
 def groups(decisions: Sequence[Decision], merged: AddressSetting) -> list[SettingGroup]:
     """Every field in its group, as texts."""
     by_field = {one.field: one for one in decisions}
     return [
-        SettingGroup(title, [row(by_field[name], merged) for name in names])
-        for title, names in GROUPS.items()
+        SettingGroup(one, [row(by_field[name], merged) for name in in_group(one)])
+        for one in Group
     ]
 
 
@@ -159,7 +117,7 @@ def row(decision: Decision, merged: AddressSetting) -> SettingRow:
     if decision.value is not None:
         said = words(decision.field, decision.value)
     elif decision.field == "max_redelivery_delay_ms":
-        said = delay(longest_delay_ms(merged))
+        said = words(decision.field, longest_delay_ms(merged))
         why = "No setting defines it: ten times the redelivery delay."
     elif decision.field == "poison_policy":
         said = "by queue"
@@ -168,20 +126,22 @@ def row(decision: Decision, merged: AddressSetting) -> SettingRow:
             " artemis."
         )
     elif decision.field == "message_retention_s":
-        said = kept(settings.BROKER_MESSAGE_RETENTION_DAYS * DAY_S)
+        said = words(decision.field, settings.BROKER_MESSAGE_RETENTION_DAYS * DAY_S)
         why = "No setting defines it: BROKER_MESSAGE_RETENTION_DAYS."
     passed = [
         Passed(one.match, words(decision.field, one.value))
         for one in decision.passed_over
     ]
-    return SettingRow(TITLES[decision.field], said, decision.decided_by, why, passed)
+    return SettingRow(
+        ATTRIBUTES[decision.field].title, said, decision.decided_by, why, passed
+    )
 
 
 def as_counted(merged: AddressSetting) -> AddressSetting:
     """The settings as the broker applies them: attempts are limited only where messages
     are moved away at the limit. If that depends on the queue, the limit is assumed.
     """
-    rule = AddressSetting(**{name: getattr(merged, name) for name in TITLES})
+    rule = AddressSetting(**{name: getattr(merged, name) for name in ATTRIBUTES})
     rule.match = merged.match
     if rule.poison_policy and rule.poison_policy not in COUNTED_BY_BROKER:
         rule.max_delivery_attempts = -1

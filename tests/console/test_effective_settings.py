@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from broker.config.address_settings import DEFAULTS
+from broker.config.address_settings import ATTRIBUTES, DEFAULTS
 from broker.models import AddressSetting, Authority
 from broker.settlement.redelivery_schedule import staircase
 from console.queues.effective_settings import (
-    TITLES,
     as_counted,
     ending,
     ordinal,
@@ -59,10 +58,10 @@ def test_each_field_says_who_decided_it_and_what_was_passed_over(vera: Client) -
 
 
 def test_every_field_has_a_title_and_words(vera: Client) -> None:
-    assert set(TITLES) == set(DEFAULTS)
+    assert set(ATTRIBUTES) == set(DEFAULTS)
     said = shown(vera, "orders")
-    for title in TITLES.values():
-        assert title in said
+    for one in ATTRIBUTES.values():
+        assert one.title in said
 
 
 @pytest.mark.spec("REDEL-3", "DLA-2")
