@@ -12,6 +12,7 @@ The packages, from the top down; each imports only those below it:
 ``management``, ``tasks``    commands, and what Celery calls
 ``housekeeping``             what is done on time, by Celery or by a dispatcher
 ``admin``, ``checks``        the Django admin, and the system checks
+``acts``                     what a person may order, declared for all doors
 ``alerts``                   rules that find problems, and notifications of people
 ``problems``                 what is wrong now: one table of conditions
 ``bridges``                  links that carry messages to and from other brokers

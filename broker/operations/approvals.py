@@ -1,9 +1,12 @@
-"""Approval of large operations by a second person (four-eyes principle).
+"""What an operation needs to start: a reason, and approval (four-eyes principle).
 
-A queue defines above how many of its messages an operation needs a reason, and above
-how many it needs approval. The plan is sealed: an approval is for a digest of these
-messages and what is done with them, and it expires. An undo needs no approval: it only
-returns entries that nobody has touched since.
+An operation after which a message may be on no queue needs a reason, as does one of
+more than a hundred messages. A queue defines above how many of its messages an
+operation needs a reason, and above how many it needs the approval of a second person.
+
+The plan is sealed: an approval is for a digest of these messages and what is done with
+them, and it expires. An undo needs no approval: it only returns entries that nobody has
+touched since.
 """
 
 from __future__ import annotations
@@ -23,12 +26,24 @@ from broker.errors.operations import (
     ApprovalNeeded,
     NotApprovable,
     OwnApproval,
+    ReasonMissing,
     ReasonNeeded,
 )
-from broker.models import Act, Approval, Operation, OperationPatch, Queue
+from broker.models import (
+    Act,
+    Approval,
+    Operation,
+    OperationItem,
+    OperationPatch,
+    Queue,
+)
 from broker.operations.auditing import note
 from broker.sql import database_now
 
+Kind = Operation.Kind
+# After these a message may be on no queue.
+HARD = frozenset({Kind.DEAD_LETTER, Kind.EXPIRE, Kind.REMOVE})
+REASON_ABOVE = 100  # messages
 # The permission to approve an operation as the second person.
 MAY = "broker.approve_operation"
 NOT_ASKED = "nobody has to approve it"
@@ -42,6 +57,24 @@ WAITS = "Somebody else has to approve it first"
 LATER = "That was set after it was planned; plan it again"
 LOST = "Whoever approved it may no longer do so; plan it again"
 CHANGED = "It is not the plan that was approved; plan it again"
+
+
+def is_hard(operation: Operation) -> bool:
+    """Whether a message may be on no queue after it; an undo puts messages back."""
+    return operation.undoes_id is None and operation.kind in HARD
+
+
+def needs_reason(operation: Operation, counts: Mapping[int, int] | None = None) -> bool:
+    """Whether an operation needs a reason to start.
+
+    Args:
+        operation: the plan.
+        counts: as in ``limits_passed``.
+    """
+    if is_hard(operation) or limits_passed(operation, "reason_above", counts):
+        return True
+    items = operation.items.exclude(status=OperationItem.Status.LEFT_OUT)
+    return items[: REASON_ABOVE + 1].count() > REASON_ABOVE
 
 
 def limits_passed(
@@ -181,17 +214,29 @@ def refuse_by(rules: Iterable[tuple[bool, str]], operation_id: int) -> None:
             raise NotApprovable(operation_id, why)
 
 
-def require(operation: Operation, now: datetime | None) -> None:
-    """Refuse the start of an operation without the reason or the approval that its
-    queues require now.
+def require_reason(operation: Operation) -> None:
+    """Refuse the start of an operation without the reason that it needs now.
 
     Raises:
-        ReasonNeeded: it has no reason.
+        ReasonMissing, ReasonNeeded: it has none.
+    """
+    if operation.reason:
+        return
+    if over := limits_passed(operation, "reason_above"):
+        raise ReasonNeeded(operation.pk, over[0])
+    if needs_reason(operation):
+        raise ReasonMissing("This operation")
+
+
+def require(operation: Operation, now: datetime | None) -> None:
+    """Refuse the start of an operation without what it needs now.
+
+    Raises:
+        ReasonMissing, ReasonNeeded: it has no reason.
         ApprovalNeeded: it has no approval, or the approval is for another plan.
         ApprovalExpired: its approval is too old.
     """
-    if not operation.reason and (over := limits_passed(operation, "reason_above")):
-        raise ReasonNeeded(operation.pk, over[0])
+    require_reason(operation)
     over = limits_passed(operation, "approval_above")
     if not over:
         return

@@ -38,6 +38,7 @@ def start(
     Raises:
         OperationNotPlanned: it was started or cancelled before.
         PatchNotLooked: it has a patch that was not yet tested on all items.
+        ReasonMissing: it needs a reason.
         ReasonNeeded, ApprovalNeeded, ApprovalExpired: required by its queues.
     """
     with transaction.atomic():

@@ -34,7 +34,6 @@ from console.api import (
     acting,
     addresses,
     audit,
-    authentication,
     branches,
     connections,
     courses,
@@ -47,12 +46,9 @@ from console.api import (
     letters,
     operations,
     own_rights,
-    problems,
     queues,
-    requests,
     rules,
     settings,
-    throttle,
     views,
 )
 from console.api.alerts import alerts
@@ -72,6 +68,7 @@ from console.api.messages import (
     tasks,
 )
 from console.api.reports import reports
+from console.edges import authentication, problems, requests, throttle
 
 PARTS = (
     *(search, detail, sending, taking, branches, decisions),

@@ -23,8 +23,8 @@ from console.accounts import permissions
 from console.api.courses import Canary, Pace
 from console.api.letters import Which, selection_of
 from console.api.operations import OperationState, seen, state_of, told
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 from console.messages import search_form
 from console.messages.dead_letter_query import in_words, names_for, one_in_words
 from console.operations import results, starting

@@ -10,7 +10,7 @@ from ninja import Path, Router, Schema
 from broker.config.address_settings import decisions
 from broker.models import Queue
 from broker.security import authorities
-from console.api.problems import REFUSED, require
+from console.edges.problems import REFUSED, require
 
 router = Router(tags=["addresses"])
 

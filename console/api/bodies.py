@@ -18,8 +18,8 @@ from pydantic import AwareDatetime, Field, JsonValue
 
 from broker.queueing.put import NewMessage
 from broker.settlement.redelivery_policy import LONGEST_MS
-from console.api.problems import NO_NUL
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL
+from console.edges.requests import RequestBody
 
 DEFAULT_TYPES = {
     "text": "text/plain; charset=utf-8",

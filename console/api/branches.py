@@ -37,13 +37,13 @@ from broker.transactions import branches, leases
 from broker.transactions.leases import Lease
 from broker.transactions.prepared import commit_prepared
 from console.accounts import masking
-from console.api import authentication
 from console.api.messages import batches, taking
 from console.api.messages.sending import MOST
 from console.api.messages.taking import StillHeld
-from console.api.problems import NO_NUL, REFUSED
 from console.api.queues import named
-from console.api.requests import RequestBody
+from console.edges import authentication
+from console.edges.problems import NO_NUL, REFUSED
+from console.edges.requests import RequestBody
 
 router = Router(tags=["branches"])
 

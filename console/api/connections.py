@@ -12,8 +12,8 @@ from pydantic import Field
 from broker.models import ClientEndpoint
 from broker.monitoring import connections as clients
 from broker.monitoring.connections import ClientQuery, Connected
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 from console.queues.connections import CLOSE, LONGEST_TEXT, ask, seen
 
 router = Router(tags=["connections"])

@@ -15,8 +15,8 @@ from broker.models import Operation
 from broker.operations import Only, canary, rate_limit
 from console.accounts import permissions
 from console.api.operations import OperationState, seen, state_of
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 from console.operations import patch_changes, results
 from console.operations.permissions import require_ways
 

@@ -17,8 +17,8 @@ from broker.models import Credential
 from broker.security import credentials as verbs
 from broker.security.users import User, named
 from console.accounts.credential_form import ADD, PEOPLE, REVOKE, VIEW, CredentialForm
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 from console.layout import pagination
 
 router = Router(tags=["credentials"])

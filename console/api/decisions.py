@@ -22,8 +22,8 @@ from broker.transactions.prepared import (
     release_prepared,
 )
 from console.api.branches import stored_as
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 from console.queues import prepared
 
 router = Router(tags=["branches"])

@@ -32,9 +32,9 @@ from broker.security import authorities
 from console.accounts.declaring import USER, permission, require_rights
 from console.api import settings, warned
 from console.api.messages import browsing
-from console.api.problems import REFUSED, require
-from console.api.requests import RequestBody
 from console.api.warned import Warned
+from console.edges.problems import REFUSED, require
+from console.edges.requests import RequestBody
 
 router = Router(tags=["definitions"])
 

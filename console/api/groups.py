@@ -18,8 +18,8 @@ from broker.monitoring.dead_letters import DeadLetterCount
 from broker.security.users import named
 from broker.sql import database_now
 from console.accounts.permissions import CHANGE
-from console.api.problems import NO_NUL, REFUSED, Problem, require
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, Problem, require
+from console.edges.requests import RequestBody
 from console.messages.dead_letter_query import known_of, names_for, parts_of
 from dashboards.live import attention
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from ninja import Router, Schema
 
 from broker.security import authorities
-from console.api.problems import REFUSED, require
+from console.edges.problems import REFUSED, require
 from console.layout import settings_problems
 from console.queues import prepared
 

@@ -21,7 +21,8 @@ from psycopg.errors import LockNotAvailable
 from broker.errors import BrokerError
 from broker.errors.answers import StillUnderWay
 from broker.operations import idempotency
-from console.api import authentication, problems
+from console.accounts import denials
+from console.edges import authentication, problems
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
@@ -45,7 +46,8 @@ def once(run: Run) -> Run:
                 detail=f"{HEADER} takes 1 to {LONGEST} printable characters of ASCII.",
             )
         try:
-            return kept(run, request, key, values)
+            with denials.after_rollback(request):
+                return kept(run, request, key, values)
         except BrokerError as error:
             return problems.refused(request, error)
         except RequestDataTooBig as error:

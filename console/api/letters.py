@@ -14,8 +14,8 @@ from broker.models import DeadLetter, Queue
 from broker.monitoring import dead_letters
 from broker.monitoring.dead_letters import Letter, Selection
 from console.api.bodies import Numbered
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 from console.messages.dead_letter_query import names_for
 from console.messages.documents import numbered
 

@@ -14,8 +14,8 @@ from pydantic import Field
 from broker.models import Approval, Course, Operation, OperationItem
 from broker.operations import copy_outcomes
 from console.api.bodies import Numbered
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 from console.messages.documents import numbered
 from console.operations import approvals, results
 from console.operations import course as courses

@@ -11,7 +11,7 @@ from pydantic import Field
 from broker.security import authorities
 from broker.security.users import User
 from console.accounts import own_permissions
-from console.api.problems import NO_NUL, REFUSED
+from console.edges.problems import NO_NUL, REFUSED
 
 router = Router(tags=["rights"])
 

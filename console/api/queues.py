@@ -1,11 +1,11 @@
-"""Counters of queues, resetting them, and what queues did over time."""
+"""Acts on queues, their counters, and what queues did over time."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from django.http import Http404, HttpRequest
 from django.utils import timezone
@@ -13,26 +13,22 @@ from ninja import Path, Query, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import AwareDatetime, Field
 
+from broker.acts.queues import (
+    pause_queue,
+    reset_counters,
+    resume_queue,
+    start_delivery,
+)
 from broker.models import Queue
 from broker.monitoring import counters
 from broker.monitoring.history import reading
 from broker.security import authorities
-from console.accounts.permissions import RESET
-from console.api.problems import REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import REFUSED, require
+from console.edges.rest import serve
 from console.queues import over_time
 from console.queues.over_time import NoRange, Range
 
 router = Router(tags=["queues"])
-
-Resettable = Literal[
-    "messages_added",
-    "messages_acknowledged",
-    "acknowledge_attempts",
-    "messages_expired",
-    "messages_killed",
-]
-FIVE: tuple[Resettable, ...] = get_args(Resettable)
 
 
 class Counters(Schema):
@@ -48,20 +44,6 @@ class Counters(Schema):
     scheduled: int
     message_count: int
     since: dict[str, datetime]  # time of the last reset, by counter
-
-
-class Reset(RequestBody):
-    """The counters to reset, and the reason."""
-
-    counters: list[Resettable] = Field(default=list(FIVE), min_length=1)
-    reason: str = Field(default="", max_length=200)
-
-
-class WasReset(Schema):
-    """The value of each counter before the reset."""
-
-    queue: str
-    had: dict[str, int]
 
 
 class Window(Schema):
@@ -185,22 +167,13 @@ def read_counters(request: HttpRequest, name: Path[str]) -> dict[str, Any]:
     return {"queue": queue.name, "since": since, **values}
 
 
-@router.post(
-    "/queues/{queue:name}/counters/reset",
-    response={200: WasReset, **REFUSED},
-    summary="Reset counters of a queue",
-)
-def reset_counters(
-    request: HttpRequest, name: Path[str], body: Reset
-) -> dict[str, Any]:
-    """Resets all five counters to 0, or those that are listed; needs the authority
-    ``set``. The response has their values before. The audit records the reset.
-    """
-    require(request, RESET)
-    queue = named(name)
-    authorities.require(request.user, "set", queue.name)
-    had = counters.reset(queue, body.counters, reason=body.reason)
-    return {"queue": queue.name, "had": had}
+for path, one in (
+    ("/queues/{queue:name}/pause", pause_queue),
+    ("/queues/{queue:name}/resume", resume_queue),
+    ("/queues/{queue:name}/counters/reset", reset_counters),
+    ("/queues/{queue:name}/start-delivery", start_delivery),
+):
+    serve(router, "POST", path, one, name="queue")
 
 
 def named(name: str) -> Queue:

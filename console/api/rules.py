@@ -13,9 +13,9 @@ from broker.errors import NoSuchQueue
 from broker.models import Queue, RuleTable
 from broker.operations import rules as standing
 from broker.security import authorities
-from console.api.problems import NO_NUL, REFUSED, Problem, require
-from console.api.requests import RequestBody
 from console.api.warned import Warned, warned
+from console.edges.problems import NO_NUL, REFUSED, Problem, require
+from console.edges.requests import RequestBody
 from console.messages.dead_letter_query import names_for
 from console.operations.rule_changes import CHANGE_RULES, change_mode, save
 

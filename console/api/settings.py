@@ -15,9 +15,9 @@ from broker.config.documents import defined
 from broker.config.imports import FORMATS, ImportPreview
 from broker.models import AddressSetting
 from console.api import warned
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
 from console.api.warned import Warned
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 
 router = Router(tags=["settings"])
 

@@ -16,8 +16,8 @@ from pydantic import Field
 from broker.security import authorities
 from broker.security.users import User
 from broker.sql import is_duplicate
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 from console.messages import saved_views, search_form
 from console.messages.saved_views import SaveForm
 from console.models import SavedView

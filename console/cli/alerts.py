@@ -15,9 +15,9 @@ from broker.models import Alert, AlertSilence, AlertTarget
 from broker.security import authorities
 from broker.sql import database_now
 from console.alert_pages import documents, sight
-from console.cli import people, telling
-from console.cli.options import Json, Limit, Reason, User
-from console.cli.people import REFUSED
+from console.edges import people, telling
+from console.edges.options import Json, Limit, Reason, User
+from console.edges.people import REFUSED
 
 Number = Annotated[int, Argument(help="Its number.", min=1, max=2**63 - 1)]
 Resolved = Annotated[bool, Option("--resolved", help="Those that are over.")]

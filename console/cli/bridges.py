@@ -28,9 +28,9 @@ from broker.models import Link
 from broker.security.users import User as Person
 from console.bridge_pages import documents
 from console.bridge_pages.documents import LOOK, TAKE_OVER, changes_told
-from console.cli import people, telling
-from console.cli.options import Json, Reason, User, Yes, contents
-from console.cli.people import USAGE
+from console.edges import people, telling
+from console.edges.options import Json, Reason, User, Yes, contents
+from console.edges.people import USAGE
 
 NOTHING = 3
 ABOUT = ("bridge", "status", "source_factory", "source", "target_factory", "target")

@@ -10,9 +10,9 @@ from typer import Argument, Option
 from broker.monitoring import connections as clients
 from broker.monitoring.connections import ClientQuery, Connected
 from broker.security.authorities import Principal
-from console.cli import people
-from console.cli.options import Json, Limit, Reason, User
-from console.cli.people import REFUSED
+from console.edges import people
+from console.edges.options import Json, Limit, Reason, User
+from console.edges.people import REFUSED
 from console.queues.connections import CLOSE
 
 Number = Annotated[int, Argument(help="Its number.", min=1, max=2**62)]

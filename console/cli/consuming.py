@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
-from typer import Argument
 
 from broker.security import authorities
-from console.cli import people, telling
-from console.cli.options import Json, User
-from console.cli.people import NOTHING
+from console.edges import people, telling
+from console.edges.options import Json, User
+from console.edges.people import NOTHING
 from console.messages import task_list
 from console.queues import consumer_list
-
-Name = Annotated[str, Argument(help="The queue.")]
 
 
 def list_all(self: Any, *, user: User = None, json: Json = False) -> None:
@@ -53,18 +50,6 @@ def list_all(self: Any, *, user: User = None, json: Json = False) -> None:
         for rows in filter(None, (stopped, running)):
             telling.as_table(self.out, rows)
     if not stopped and not running:
-        raise typer.Exit(NOTHING)
-
-
-def start(self: Any, name: Name, *, user: User = None, json: Json = False) -> None:
-    """Start delivery from a queue again; refused while the cause remains."""
-    person = people.acting(user)
-    people.require(person, consumer_list.START)
-    was_stopped = consumer_list.start(name, user=person)
-    said = "starts again" if was_stopped else "had been started already"
-    told = {"queue": name, "was_stopped": was_stopped}
-    self.tell(told, f"Delivery from {name} {said}.", as_json=json)
-    if not was_stopped:
         raise typer.Exit(NOTHING)
 
 

@@ -15,9 +15,9 @@ from broker.security import credentials as verbs
 from broker.security.users import named
 from broker.sql import database_now
 from console.accounts.credential_form import ADD, PEOPLE, REVOKE, VIEW, CredentialForm
-from console.cli import people
-from console.cli.options import Json, Reason, User, Yes
-from console.cli.people import NOTHING, REFUSED
+from console.edges import people
+from console.edges.options import Json, Reason, User, Yes
+from console.edges.people import NOTHING, REFUSED
 
 Name = Annotated[str, Argument(help="Its name.")]
 For = Annotated[str, Option("--for", help="The user whose authorities it has.")]

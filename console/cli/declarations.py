@@ -24,10 +24,10 @@ from broker.declarations import (
 )
 from broker.security import authorities
 from console.accounts.declaring import KINDS, permission, require_rights
-from console.cli import people
 from console.cli.bridges import BridgeCommands
-from console.cli.options import Json, User, Yes, contents
-from console.cli.people import USAGE
+from console.edges import people
+from console.edges.options import Json, User, Yes, contents
+from console.edges.people import USAGE
 
 CHANGES = 4  # exit code of --plan if there is something to change
 SIGNS = {"create": "+", "alter": "~", "delete": "-"}

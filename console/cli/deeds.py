@@ -26,8 +26,9 @@ from broker.security.users import User
 from broker.settlement.outcomes import Accept
 from broker.transactions import leases
 from console.accounts import masking
-from console.cli import people, works
-from console.cli.people import USAGE
+from console.cli import works
+from console.edges import people
+from console.edges.people import USAGE
 from console.messages import documents, search_form
 from console.messages.dead_letter_query import matches, names_for
 from console.messages.documents import PLACES

@@ -12,10 +12,10 @@ from typer import Argument, Option
 from broker.security import authorities
 from broker.settlement import discards as bin_of
 from broker.settlement.discards import Binned
-from console.cli import people
 from console.cli.deeds import name_of
-from console.cli.options import Json, Limit, Reason, User, Yes
-from console.cli.people import REFUSED, USAGE
+from console.edges import people
+from console.edges.options import Json, Limit, Reason, User, Yes
+from console.edges.people import REFUSED, USAGE
 from console.messages import discard_bin
 from console.messages.documents import numbered
 

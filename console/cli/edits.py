@@ -14,9 +14,9 @@ from broker.formats.patches.documents import LONGEST
 from broker.operations import Edit
 from console.accounts import permissions
 from console.bodies.text_diff import difference
-from console.cli import people, telling
-from console.cli.options import Json, Reason, User, Yes, contents
-from console.cli.people import REFUSED, USAGE
+from console.edges import people, telling
+from console.edges.options import Json, Reason, User, Yes, contents
+from console.edges.people import REFUSED, USAGE
 from console.edits import single_edit
 from console.messages import repair_form
 from console.messages.search_form import BROWSE

@@ -21,9 +21,9 @@ from broker.security import audit, authorities
 from broker.security.redaction import Sight
 from broker.security.users import User
 from console.accounts import masking
-from console.cli import people
-from console.cli.options import unreadable
-from console.cli.telling import progress
+from console.edges import people
+from console.edges.options import unreadable
+from console.edges.telling import progress
 from console.messages import search_form
 
 ALL_ELSE = 16 * 2**20  # bytes of a line beside the body

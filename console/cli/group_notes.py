@@ -14,9 +14,9 @@ from broker.security.users import User as Person
 from broker.security.users import named
 from broker.sql import database_now
 from console.accounts.permissions import CHANGE
-from console.cli import people
-from console.cli.options import Json, User
-from console.cli.people import REFUSED
+from console.edges import people
+from console.edges.options import Json, User
+from console.edges.people import REFUSED
 from console.messages.dead_letter_query import known_of
 
 Print = Annotated[str, Argument(help="The fingerprint of the group.")]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 from django_typer.management import TyperCommand
 
+from broker.acts import DeclaredAct
+from broker.acts.queues import start_delivery
 from console.cli import (
     alerts,
     connections,
@@ -22,9 +25,9 @@ from console.cli import (
     scheduled,
     uow,
 )
-from console.cli.objects import as_method
+from console.edges.commands import subcommand
 
-Run = Callable[..., None]
+Run = Callable[..., None] | DeclaredAct
 GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcommands
     "alert": (
         "Alerts and silences.",
@@ -45,7 +48,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     ),
     "consumer": (
         "ConnectionConsumers, and delivery that has stopped.",
-        {"list": consuming.list_all, "start": consuming.start},
+        {"list": consuming.list_all, "start": start_delivery},
     ),
     "credential": (
         "Credentials of applications.",
@@ -141,4 +144,15 @@ def add_all(into: type[TyperCommand]) -> None:
         start.__annotations__ = {}  # self is no option
         made = into.group(name=name, help=words)(start)
         for word, run in runs.items():
-            made.command(name=word)(as_method(run))
+            made.command(name=word)(
+                subcommand(run) if isinstance(run, DeclaredAct) else as_method(run)
+            )
+
+
+def as_method(run: Callable[..., None]) -> Callable[..., None]:
+    """A function of a module as a subcommand: typer reads no annotation of ``self``."""
+    run.__annotations__.pop("self")
+    first, *rest = signature(run, eval_str=True).parameters.values()
+    parameters = (first.replace(annotation=Parameter.empty), *rest)
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return run

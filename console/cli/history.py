@@ -15,9 +15,9 @@ from broker.security import audit
 from broker.security.audit import AuditFilter
 from console.accounts.permissions import AUDIT
 from console.audit_form import told
-from console.cli import people
-from console.cli.options import Json, Limit, User, moment
-from console.cli.people import USAGE
+from console.edges import people
+from console.edges.options import Json, Limit, User, moment
+from console.edges.people import USAGE
 from console.queues import over_time
 
 Name = Annotated[str, Argument(help="Which.")]

@@ -15,11 +15,11 @@ from broker.security.authorities import Principal
 from console.accounts import permissions
 from console.bridge_pages import sight
 from console.bridge_pages.resubmission import plan_through
-from console.cli import people
 from console.cli.operations import tell as tell_operation
-from console.cli.options import Json, Reason, User, Yes
-from console.cli.people import REFUSED
 from console.cli.uow import NOT_DONE, require_reason
+from console.edges import people
+from console.edges.options import Json, Reason, User, Yes
+from console.edges.people import REFUSED
 
 BridgeName = Annotated[str, Option("-bn", help="The name of the bridge.")]
 LinkName = Annotated[str, Option("-ln", help="The name of the link.")]

@@ -8,13 +8,14 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature
 from typing import Annotated, Any
 
 import typer
 from django_typer.management import TyperCommand
 from typer import Argument, Option
 
+from broker.acts.queues import pause_queue, reset_counters, resume_queue
 from broker.declarations import (
     Attribute,
     Declaration,
@@ -28,10 +29,10 @@ from broker.errors.settings import AlreadyDeclared, NoSuchObject
 from broker.models import Queue
 from broker.security import authorities
 from console.accounts.declaring import KINDS, permission, require_rights
-from console.cli import pausing, people
 from console.cli.declarations import Purge, shown
-from console.cli.options import Json, User, Yes
-from console.cli.people import NOTHING
+from console.edges import commands, people
+from console.edges.options import Json, User, Yes
+from console.edges.people import NOTHING
 
 EXAMPLES = {"_ms": "5s", "_s": "5min", "_bytes": "5MB"}
 
@@ -63,18 +64,8 @@ def add_group(into: type[TyperCommand], kind: ObjectKind) -> None:
     parameters = (SELF, USER, JSON)
     made.command(name="list")(subcommand(kind, "list", parameters, list_all))
     if kind.model is Queue:
-        made.command(name="pause")(as_method(pausing.pause))
-        made.command(name="resume")(as_method(pausing.resume))
-        made.command(name="reset-counters")(as_method(pausing.reset_counters))
-
-
-def as_method(run: Callable[..., None]) -> Callable[..., None]:
-    """A function of a module as a subcommand: typer reads no annotation of ``self``."""
-    run.__annotations__.pop("self")
-    first, *rest = signature(run, eval_str=True).parameters.values()
-    parameters = (first.replace(annotation=Parameter.empty), *rest)
-    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    return run
+        for name, act in ACTS_ON_QUEUES.items():
+            made.command(name=name)(commands.subcommand(act))
 
 
 def option(name: str, annotation: Any, *, default: Any = None) -> Parameter:
@@ -83,6 +74,11 @@ def option(name: str, annotation: Any, *, default: Any = None) -> Parameter:
     )
 
 
+ACTS_ON_QUEUES = {
+    "pause": pause_queue,
+    "resume": resume_queue,
+    "reset-counters": reset_counters,
+}
 SELF = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
 USER, JSON = option("user", User), option("json", Json, default=False)
 YES = option("yes", Yes, default=False)

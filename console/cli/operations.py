@@ -13,9 +13,10 @@ from broker.models import Operation
 from broker.operations import Only, rate_limit
 from broker.security.users import User as Person
 from console.accounts import permissions
-from console.cli import people, telling, works
-from console.cli.options import Json, Limit, Reason, User, Yes
-from console.cli.people import REFUSED
+from console.cli import works
+from console.edges import people, telling
+from console.edges.options import Json, Limit, Reason, User, Yes
+from console.edges.people import REFUSED
 from console.operations import approvals, patch_changes, results, starting
 from console.operations import course as courses
 from console.operations.permissions import require_sight, require_ways, seen_by

@@ -14,9 +14,9 @@ from broker.models import Queue, RuleTable
 from broker.operations import rules as standing
 from broker.operations.rules import Mode
 from broker.security import authorities
-from console.cli import people, telling
-from console.cli.options import Json, User, Yes, contents
 from console.cli.uow import NOT_DONE
+from console.edges import people, telling
+from console.edges.options import Json, User, Yes, contents
 from console.messages.dead_letter_query import names_for
 from console.operations import rule_changes
 

@@ -11,10 +11,10 @@ from django_typer.management import command
 from typer import Argument, Exit, Option
 
 from broker.management import init
-from console.cli import telling
 from console.cli.declarations import DeclarationCommands
-from console.cli.options import Json
-from console.cli.people import NOTHING
+from console.edges import telling
+from console.edges.options import Json
+from console.edges.people import NOTHING
 from console.runtime import project, status
 from console.runtime.preflight import CannotStart
 

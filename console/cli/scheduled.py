@@ -11,9 +11,9 @@ from typer import Argument, Option
 from broker.models import RecurringMessage
 from broker.monitoring import delayed
 from broker.operations import recurring
-from console.cli import people
-from console.cli.options import Json, Limit, Reason, User
-from console.cli.people import REFUSED, USAGE
+from console.edges import people
+from console.edges.options import Json, Limit, Reason, User
+from console.edges.people import REFUSED, USAGE
 from console.messages import recurring_list, scheduled_list
 from console.messages.documents import numbered
 

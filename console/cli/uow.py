@@ -12,10 +12,10 @@ from broker.formats import moments
 from broker.monitoring.backout_preview import rehearse
 from broker.security import authorities
 from broker.transactions.administration import OpenUnit
-from console.cli import people, telling
 from console.cli.deeds import name_of
-from console.cli.options import Json, Limit, Reason, User, Yes
-from console.cli.people import REFUSED
+from console.edges import people, telling
+from console.edges.options import Json, Limit, Reason, User, Yes
+from console.edges.people import REFUSED
 from console.queues import prepared, units
 from console.queues.backout_preview import fate_of
 

@@ -11,10 +11,11 @@ from django.db import transaction
 from broker import operations
 from broker.models import Operation
 from broker.operations import Chosen, Order, Sought
+from broker.operations.approvals import require_reason
 from broker.security.users import User
 from console.accounts import permissions
-from console.cli import people
-from console.cli.telling import progress
+from console.edges import people
+from console.edges.telling import progress
 from console.operations import course as courses
 from console.operations import results
 from console.operations.permissions import require_sight, require_ways
@@ -39,7 +40,7 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
     Raises:
         NothingChosen: no message matches.
         ApprovalNeeded: it needs a second person; it stays planned.
-        ReasonNeeded: no reason is given.
+        ReasonMissing, ReasonNeeded: no reason is given; nothing is planned.
         NotAuthorized: an authority is missing at the source or the target.
     """
     people.require(user, permissions.CHANGE)
@@ -50,7 +51,9 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
         ledger = results.ledger_of(plan)
         require_sight(user, ledger)
         require_ways(user, plan, ledger)
-        if not does:
+        if does:
+            require_reason(plan)
+        else:
             foreseen = told(user, plan, ledger, state="not planned")
             transaction.set_rollback(True)
             return foreseen

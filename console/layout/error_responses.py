@@ -14,6 +14,7 @@ from django.views import csrf, defaults
 
 from broker import errors
 from broker.errors import (
+    acts,
     alerts,
     answers,
     bridges,
@@ -41,6 +42,8 @@ STATUS: dict[type[errors.BrokerError], int] = {
     errors.NotResubmittable: 409,
     errors.OperationNotPlanned: 409,
     errors.UnsafeServer: 503,
+    acts.InvalidRequest: 422,
+    acts.NotPermitted: 403,
     alerts.AlertError: 409,
     alerts.AddressRefused: 422,
     alerts.InvalidAlert: 422,
@@ -178,6 +181,8 @@ class RefusalMiddleware:
         if not isinstance(error, errors.BrokerError):
             answer = ANSWERS.get(type(error))
             return answer(request, error) if answer else None
+        if isinstance(error, acts.NotPermitted):
+            return denied(request, error)
         if hidden.hides(request, error):
             return not_found(request, Http404())
         is_part = "HX-Request" in request.headers

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from django.utils import timezone
 
 from broker.models import Approval, Operation
-from broker.operations.approvals import MAY, approve, limits_passed
+from broker.operations.approvals import (
+    MAY,
+    approve,
+    limits_passed,
+    needs_reason,
+)
 from broker.security.authorities import Principal
 from console.operations import results
 from console.operations.permissions import require_ways
@@ -58,8 +63,7 @@ def asks_why(operation: Operation, ledger: Ledger) -> bool:
     """Whether a plan needs a reason to start."""
     if operation.state != Operation.State.PLANNED:
         return False
-    asks = results.asks_why(operation, ledger)
-    return asks or bool(limits_passed(operation, "reason_above", ledger.on))
+    return needs_reason(operation, ledger.on)
 
 
 def agree(user: Principal, operation: Operation, seal: str, reason: str) -> Approval:

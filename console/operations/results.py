@@ -21,7 +21,6 @@ from console.operations.wording import Said, Words, places, words_of
 
 State, Status = Operation.State, OperationItem.Status
 
-ASKS_WHY = 100  # messages; above that, a reason must be given
 ASKS_NAME = 100  # messages; above that, the name of the queue must be typed
 SHORTEST = timedelta(seconds=1)  # shorter remaining times are not shown
 # kinds that leave a message on its queue
@@ -150,11 +149,6 @@ def way_of(operation: Operation, source: str, target: str) -> tuple[str, str]:
     if operation.kind in STAYS:
         return source, source
     return target, source
-
-
-def asks_why(operation: Operation, ledger: Ledger) -> bool:
-    """Whether the operation needs a reason to start."""
-    return words_of(operation).is_hard or ledger.total > ASKS_WHY
 
 
 def to_type(operation: Operation, ledger: Ledger) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from broker import operations
-from broker.errors.operations import ReasonMissing
 from broker.models import Operation
 from broker.security.authorities import Principal
-from console.operations import approvals
 from console.operations.permissions import require_ways
 from console.operations.results import Ledger
 
@@ -15,14 +13,10 @@ def start(user: Principal, planned: Operation, ledger: Ledger, reason: str) -> N
     """Start a plan, with a reason or with that of the plan.
 
     Raises:
-        ReasonMissing: it needs a reason, and has none.
         NotAuthorized: an authority is missing at a source or a target.
-        OperationNotPlanned, ApprovalNeeded: as ``operations.start``.
+        OperationNotPlanned, ReasonMissing, ApprovalNeeded: as ``operations.start``.
     """
-    why = reason or planned.reason
-    if approvals.asks_why(planned, ledger) and not why:
-        raise ReasonMissing("This operation")
     require_ways(user, planned, ledger)
     known = Operation.objects.filter(pk=planned.pk, state=Operation.State.PLANNED)
-    known.update(reason=why)
+    known.update(reason=reason or planned.reason)
     operations.start(planned.pk)

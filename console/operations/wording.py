@@ -36,7 +36,6 @@ class Words:
     takes: Authority | None = "get"  # authorities needed at the source
     gives: Authority | None = None  # authorities needed at the target
     asks: str = ""  # which argument the form asks for: a queue or a priority
-    is_hard: bool = False  # afterwards a message may be on no queue; needs a reason
     is_followed: bool = False  # consumers get the messages; their outcomes are followed
 
 
@@ -122,7 +121,6 @@ WORDS: dict[str, Words] = {
         goes="",
         hint="as if all its delivery attempts had failed",
         icon="dead",
-        is_hard=True,
     ),
     Kind.EXPIRE: Words(
         name="Expire now",
@@ -135,7 +133,6 @@ WORDS: dict[str, Words] = {
         goes="",
         hint="its time to live ends at once",
         icon="gone",
-        is_hard=True,
     ),
     Kind.REMOVE: Words(
         name="Remove",
@@ -150,7 +147,6 @@ WORDS: dict[str, Words] = {
         hint="off its queue and into the discard bin: archived, and restorable for a"
         " while",
         icon="discards",
-        is_hard=True,
     ),
 }
 

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db import transaction
 
 from broker.client.dispatch import stoppages
-from broker.config.names import local_queue
 from broker.errors.mq_codes import Reason
 from broker.models import ConnectionConsumer, Owner, Stoppage
 from broker.queueing.journal import Depth, depths
@@ -107,15 +105,3 @@ def listed(
         ],
         [one for one in over[:EARLIER] if held.on("inquire", one.queue.name)],
     )
-
-
-@transaction.atomic
-def start(name: str, *, user: authorities.Principal) -> bool:
-    """Start delivery again; return whether it was stopped.
-
-    Raises:
-        NoSuchQueue, NotAuthorized, CauseRemains: as ``stoppages.clear``.
-    """
-    chosen = local_queue(name)
-    authorities.require(user, "inquire", chosen.name)
-    return stoppages.clear(name, user=user)

@@ -35,7 +35,11 @@ def measure(cell: Cell, database: str) -> Iterator[Figure]:
         def freeze() -> None:
             everything = Chosen(letters=Selection())
             resubmit = Order(Operation.Kind.RESUBMIT)
-            planned.append(operations.plan(user(), resubmit, everything, scope="all"))
+            planned.append(
+                operations.plan(
+                    user(), resubmit, everything, scope="all", reason="a bench"
+                )
+            )
 
         def undo() -> None:
             planned.append(operations.plan_undo(user(), planned[0].pk))

@@ -95,7 +95,8 @@ def one(queue: str, number: int) -> NewMessage:
 def order(
     user: User, kind: Operation.Kind, chosen: Chosen, argument: str = ""
 ) -> Operation:
-    plan = operations.plan(user, Order(kind, argument), chosen, scope="all of them")
+    order = Order(kind, argument)
+    plan = operations.plan(user, order, chosen, scope="all of them", reason="a bench")
     if chosen.queue:
         operations.start(plan.pk)
         while operations.step(plan.pk):

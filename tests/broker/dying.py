@@ -73,7 +73,7 @@ def operator() -> User:
     return User.objects.get_or_create(username="omar")[0]
 
 
-def plan(reason: str = "", argument: str = "") -> Operation:
+def plan(reason: str = "a test", argument: str = "") -> Operation:
     return plan_resubmit(operator(), "all", reason=reason, argument=argument)
 
 

@@ -28,7 +28,8 @@ def plan_of(
 ) -> Operation:
     """Of all that is on "orders", if nothing else is chosen."""
     wanted = chosen or Chosen(queue="orders")
-    return operations.plan(operator(), Order(kind, argument), wanted, scope="them")
+    order = Order(kind, argument)
+    return operations.plan(operator(), order, wanted, scope="them", reason="a test")
 
 
 def order(

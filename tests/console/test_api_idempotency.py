@@ -10,7 +10,7 @@ from django.test import Client
 from psycopg.errors import LockNotAvailable
 from pytest_django import Settings
 
-from broker.models import Credential, KeptAnswer, Message, Queue, Ready
+from broker.models import AuditRecord, Credential, KeptAnswer, Message, Queue, Ready
 from broker.queueing.put import put
 from broker.security import credentials
 from console import api
@@ -67,6 +67,16 @@ def test_a_get_that_is_sent_again_holds_the_same_messages(shop: Client) -> None:
 
     assert first.json() == again.json()
     assert Ready.objects.count() == 1
+
+
+def test_a_denial_is_recorded_with_a_key_as_without(shop: Client) -> None:
+    make_queue("orders")
+
+    answer = post(shop, "queues/orders/pause", {}, "k")
+
+    assert answer.status_code == 403
+    refusal = AuditRecord.objects.get(outcome="refused")
+    assert (refusal.act, refusal.object_name) == ("queue.pause", "orders")
 
 
 def test_a_key_that_comes_with_something_else_is_refused(shop: Client) -> None:

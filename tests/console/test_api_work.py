@@ -227,7 +227,7 @@ def test_stopped_delivery_is_told_and_started(sign_in: SignIn) -> None:
     assert DLQ in one["remedy"]
     assert [row["queue"] for row in told["running"]] == ["orders"]
     assert refused["code"] == "cause-remains"
-    assert (started["was_stopped"], again["was_stopped"]) == (True, False)
+    assert (started["changed"], again["changed"]) == (True, False)
     assert not Queue.objects.get(name="orders").stopped
     (ended,) = client.get(f"{ROOT}/consumers").json()["ended"]
     assert ended["cleared_by"] == "operator"

@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from broker.models import Act, AuditRecord, Queue
+from broker.models import Act, AuditRecord, Message
 from console import api
 from tests.console.acts import PAGES, WHY, done
 from tests.console.api_acts import OPERATIONS
@@ -141,7 +141,7 @@ def said_why(act: Act) -> bool:
 
 
 @pytest.mark.parametrize("role", ["viewer", "auditor"])
-@pytest.mark.parametrize("name", ["console:pause", "console:create_credential"])
+@pytest.mark.parametrize("name", ["console:new_queue", "console:create_credential"])
 def test_who_may_not_is_recorded_and_nothing_is_done(
     sign_in: SignIn, role: str, name: str
 ) -> None:
@@ -155,7 +155,7 @@ def test_who_may_not_is_recorded_and_nothing_is_done(
     assert (one.actor, one.outcome, one.object_name) == (role, "refused", url)
     assert one.details == {"method": "GET", "path": url, "view": name}
     assert other.details["method"] == "POST"
-    assert not Queue.objects.filter(paused=True).exists()
+    assert not Message.objects.exists()
 
 
 def test_who_lacks_an_authority_is_recorded_by_page_and_api(sign_in: SignIn) -> None:

@@ -176,13 +176,17 @@ def test_messages_are_moved_and_purged(olga: None) -> None:
     make_queue('l"a\\ter')
     put_many(make_messages(1200))
 
-    done = told("move", 'l"a\\ter', "-f", "queue:orders", "--user", "olga", "--yes")
+    move = ("move", 'l"a\\ter', "-f", "queue:orders", "--user", "olga")
+    done = told(*move, "--reason", "the other list", "--yes")
     assert (done["done"], done["state"]) == (1200, "done")
     assert done["ways"] == [{"on": "orders", "to": 'l"a\\ter', "messages": 1200}]
     purge = ("purge", 'l"a\\ter', "--user", "olga")
     assert told(*purge)["messages"] == 1200
     assert Ready.objects.count() == 1200
-    assert told(*purge, "--yes")["done"] == 1200
+    code, why = refused(*purge, "--yes")
+    assert (code, why.partition(".")[0]) == (1, "This operation needs a reason")
+    assert not Operation.objects.filter(kind="remove").exists()
+    assert told(*purge, "--yes", "--reason", "spoilt")["done"] == 1200
     assert not Ready.objects.exists()
 
 

@@ -163,7 +163,7 @@ def test_stopped_delivery_is_listed_and_started() -> None:
     assert refused("consumer", "start", "orders", *OLGA)[0] == 1, "the cause remains"
     make_queue(DLQ)
     assert refused("consumer", "start", "orders", *VERA)[0] == 1
-    assert told("consumer", "start", "orders", *OLGA)["was_stopped"] is True
+    assert told("consumer", "start", "orders", *OLGA)["changed"] is True
     assert refused("consumer", "start", "orders", *OLGA)[0] == 3
     assert not Queue.objects.get(name="orders").stopped
 

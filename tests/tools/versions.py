@@ -152,6 +152,7 @@ class Environment:
         command = (
             *(self.python, "manage.py", "with_servers", "python", "-m", "pytest", "-q"),
             *("-p", "no:cacheprovider", "-m", CHOSEN, f"--junitxml={result}"),
+            *("-o", "junit_family=xunit1"),  # the other has no place for properties
         )
         log_file = self.place / f"{suite}.log"
         with log_file.open("wb") as log, suppress(subprocess.TimeoutExpired):

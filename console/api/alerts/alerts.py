@@ -16,8 +16,8 @@ from broker.models import Alert, AlertSilence
 from broker.security import authorities
 from broker.sql import database_now
 from console.alert_pages import documents, firing, sight
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 
 router = Router(tags=["alerts"])
 

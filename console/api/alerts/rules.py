@@ -17,8 +17,8 @@ from broker.errors.alerts import AlertError, InvalidAlert, NoSuchAlert
 from broker.formats.quantities import read_duration, write_stored
 from broker.models import AlertRule, AlertTarget
 from console.alert_pages import sight
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 
 router = Router(tags=["alerts"])
 DURATIONS = {  # fields of a rule that are seconds, by their names here

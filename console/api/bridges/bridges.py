@@ -15,10 +15,10 @@ from broker.errors.bridges import NoSuchBridge
 from broker.errors.queues import NotAuthorized
 from broker.models import Bridge, Link
 from broker.security import authorities
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
 from console.bridge_pages import sight
 from console.bridge_pages.documents import OPERATE, VIEW, bridge_of, told
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 
 router = Router(tags=["bridges"])
 

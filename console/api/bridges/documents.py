@@ -13,11 +13,11 @@ from broker.bridges.config.bridge_import import BridgeImportPreview
 from broker.bridges.config.documents import stored
 from broker.bridges.config.jmsbridge_writing import write
 from console.api import warned
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
 from console.api.settings import Difference
 from console.api.warned import Warned
 from console.bridge_pages.documents import LOOK, TAKE_OVER, bridge_of, changes_told
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 
 router = Router(tags=["bridges"])
 

@@ -15,11 +15,11 @@ from broker.models import Branch
 from console.accounts import permissions
 from console.api.bridges.bridges import seen
 from console.api.operations import OperationState, state_of
-from console.api.problems import NO_NUL, REFUSED, require
 from console.api.queues import HistoryPoints, Window, points_of
-from console.api.requests import RequestBody
 from console.bridge_pages import sight
 from console.bridge_pages.resubmission import plan_through
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 from console.queues import over_time
 
 router = Router(tags=["bridges"])

@@ -41,9 +41,9 @@ from console.api.bridges.schemas import (
     StoredFactory,
     told,
 )
-from console.api.problems import REFUSED, require
 from console.api.warned import warned
 from console.bridge_pages.documents import bridge_of
+from console.edges.problems import REFUSED, require
 
 router = bridges.router  # shared: a path has one view for GET and PUT
 

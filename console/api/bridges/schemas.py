@@ -11,9 +11,9 @@ from broker.bridges.config.documents import name_of
 from broker.bridges.config.faults import Part
 from broker.models import BridgeDestination, ConnectionFactory
 from broker.models.links import LARGEST_BATCH
-from console.api.problems import NO_NUL
-from console.api.requests import RequestBody
 from console.api.warned import Warned
+from console.edges.problems import NO_NUL
+from console.edges.requests import RequestBody
 
 MOST = 2**31 - 1
 Text = Annotated[str, Field(max_length=10_000, pattern=NO_NUL)]

@@ -6,14 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest
-from ninja import Path, Router, Schema
+from ninja import Router, Schema
 
 from broker.models import Stoppage
 from broker.security import authorities
 from console.accounts import permissions
 from console.api.bodies import Numbered
-from console.api.problems import REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import REFUSED, require
 from console.messages.documents import numbered
 from console.queues import consumer_list
 from console.queues.consumer_list import Running, Stopped
@@ -62,17 +61,6 @@ class Consumers(Schema):
     ended: list[StoppageState]  # earlier stoppages, the latest first; at most 20
 
 
-class StartOfDelivery(RequestBody):
-    """An empty body."""
-
-
-class DeliveryStarted(Schema):
-    """The queue, and whether its delivery was stopped."""
-
-    queue: str
-    was_stopped: bool  # false: it had been started already
-
-
 @router.get(
     "/consumers", response={200: Consumers, **REFUSED}, summary="ConnectionConsumers"
 )
@@ -89,22 +77,6 @@ def list_consumers(request: HttpRequest) -> dict[str, Any]:
         "running": [running_told(one) for one in found.running],
         "ended": numbered([stoppage_told(one) for one in found.over]),
     }
-
-
-@router.post(
-    "/queues/{queue:name}/start-delivery",
-    response={200: DeliveryStarted, **REFUSED},
-    summary="Start stopped delivery again",
-)
-def start_delivery(
-    request: HttpRequest, name: Path[str], said: StartOfDelivery
-) -> dict[str, Any]:
-    """Starts delivery to ConnectionConsumers again. 409 ``cause-remains`` means that
-    the message that stopped it can still be put nowhere. Needs the authority ``set``.
-    """
-    require(request, consumer_list.START)
-    was_stopped = consumer_list.start(name, user=request.user)
-    return {"queue": name, "was_stopped": was_stopped}
 
 
 def stopped_told(one: Stopped) -> dict[str, Any]:

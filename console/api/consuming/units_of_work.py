@@ -13,8 +13,8 @@ from broker.monitoring.backout_preview import rehearse
 from broker.security import authorities
 from broker.transactions.administration import HeldEntry, OpenUnit
 from console.api.bodies import Numbered
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 from console.messages.documents import numbered
 from console.queues import units
 from console.queues.backout_preview import fate_of

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import Any, Literal, Self
+from datetime import datetime
+from typing import Any, Literal
 
 from django.http import HttpRequest
 from ninja import Path, Query, Router, Schema
 from ninja.errors import ValidationError
-from pydantic import AwareDatetime, Field, model_validator
+from pydantic import Field
 
 from broker.models import Queue
-from broker.operations import queue_pause
 from broker.queueing import browse
 from broker.security import audit, authorities
-from broker.sql import database_now
 from console.accounts import masking
 from console.api.messages.schemas import BrowsedMessage, FullMessage
-from console.api.problems import NO_NUL, REFUSED, require
 from console.api.queues import named
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, require
 from console.messages.documents import PLACES, brief, numbered, told
 from dashboards.live import depths
 
 router = Router(tags=["queues"])
 
 YEAR_S = 366 * 86_400
-VIEW, BROWSE, PAUSE = "broker.view_queue", "broker.browse_queue", "broker.pause_queue"
+VIEW, BROWSE = "broker.view_queue", "broker.browse_queue"
 
 
 class QueueState(Schema):
@@ -58,26 +55,6 @@ class QueuesPage(Schema):
     text: str = Field(default="", max_length=255, pattern=NO_NUL)
     after: str = Field(default="", max_length=255, pattern=NO_NUL)
     limit: int = Field(default=100, ge=1, le=1000)
-
-
-class ResumeReason(RequestBody):
-    """The reason, for the audit."""
-
-    reason: str = Field(default="", max_length=200, pattern=NO_NUL)
-
-
-class Pause(ResumeReason):
-    """When the queue resumes by itself, as a time or as seconds from now; without
-    either, it is paused until somebody resumes it."""
-
-    until: AwareDatetime | None = None
-    for_s: int | None = Field(default=None, ge=1, le=YEAR_S)
-
-    @model_validator(mode="after")
-    def has_one_end(self) -> Self:
-        if self.until is not None and self.for_s is not None:
-            raise ValueError("Give until or for_s, not both.")
-        return self
 
 
 class Entries(Schema):
@@ -133,44 +110,6 @@ def states_of(queues: Sequence[depths.QueueDepth]) -> list[dict[str, Any]]:
         | {"in_flight": one.claimed, "paused_until": ends.get(one.queue_id)}
         for one in queues
     ]
-
-
-@router.post(
-    "/queues/{queue:name}/pause",
-    response={200: QueueState, **REFUSED},
-    summary="Pause a queue",
-)
-def pause_queue(request: HttpRequest, name: Path[str], order: Pause) -> dict[str, Any]:
-    """Pauses the queue: puts go on, gets return nothing until it is resumed, or until
-    the time that is given. Needs the authority ``set``.
-    """
-    queue = settable(request, name)
-    until = order.until
-    if order.for_s is not None:
-        until = database_now() + timedelta(seconds=order.for_s)
-    queue_pause.pause(queue.name, until=until, user=request.user, reason=order.reason)
-    return states_of(depths.queues(name))[0]
-
-
-@router.post(
-    "/queues/{queue:name}/resume",
-    response={200: QueueState, **REFUSED},
-    summary="Resume a queue",
-)
-def resume_queue(
-    request: HttpRequest, name: Path[str], why: ResumeReason
-) -> dict[str, Any]:
-    """Resumes the queue. Needs the authority ``set``."""
-    queue = settable(request, name)
-    queue_pause.resume(queue.name, user=request.user, reason=why.reason)
-    return states_of(depths.queues(name))[0]
-
-
-def settable(request: HttpRequest, name: str) -> Queue:
-    require(request, PAUSE)
-    queue = named(name)
-    authorities.require(request.user, "set", name)
-    return queue
 
 
 @router.get(

@@ -19,7 +19,7 @@ from broker.security.redaction import Veil
 from console.accounts import masking
 from console.api.bodies import Numbered
 from console.api.messages.schemas import FullMessage
-from console.api.problems import NO_NUL, REFUSED, require
+from console.edges.problems import NO_NUL, REFUSED, require
 from console.messages.detail import story_of
 from console.messages.documents import numbered, told
 from console.messages.rights import require as require_story

@@ -15,8 +15,8 @@ from broker.security import authorities
 from broker.settlement import discards as bin_of
 from broker.settlement.discards import Binned, Restored
 from console.api.bodies import Numbered
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 from console.messages import discard_bin
 from console.messages.dead_letter_query import LARGEST
 from console.messages.documents import numbered

@@ -15,8 +15,8 @@ from broker.operations import Edit
 from console.accounts import permissions
 from console.api.bodies import MessageToPut, Numbered, bytes_of, wrong
 from console.api.messages.repairs import said
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 from console.edits import single_edit
 from console.messages.documents import numbered
 from console.messages.search_form import BROWSE

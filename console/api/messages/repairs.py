@@ -26,8 +26,8 @@ from broker.security import redaction
 from broker.security.authorities import Principal
 from console.accounts import permissions
 from console.api.operations import Sibling, seen
-from console.api.problems import REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import REFUSED, require
+from console.edges.requests import RequestBody
 from console.messages import search_form
 from console.messages.dead_letter_query import names_for, seen_by
 from console.messages.search_form import BROWSE

@@ -16,8 +16,8 @@ from broker.monitoring import delayed
 from broker.operations import recurring
 from broker.security import authorities
 from console.api.bodies import Numbered
-from console.api.problems import NO_NUL, REFUSED, require
-from console.api.requests import RequestBody
+from console.edges.problems import NO_NUL, REFUSED, require
+from console.edges.requests import RequestBody
 from console.messages import recurring_list, scheduled_list
 from console.messages.documents import numbered
 from console.messages.scheduled_list import ScheduledRow

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from broker.monitoring import search as finding
 from console.api.messages.schemas import FoundMessage
-from console.api.problems import NO_NUL, REFUSED, require
+from console.edges.problems import NO_NUL, REFUSED, require
 from console.messages import export, search_form, search_results
 
 router = Router(tags=["messages"])

@@ -14,8 +14,8 @@ from broker.queueing.put import NewMessage, put_many
 from broker.security import authorities
 from broker.sql import database_now
 from console.api.bodies import MessageToPut, new_message
-from console.api.problems import REFUSED
-from console.api.requests import RequestBody
+from console.edges.problems import REFUSED
+from console.edges.requests import RequestBody
 
 router = Router(tags=["messages"])
 

@@ -27,13 +27,14 @@ from broker.settlement.outcomes import Accept, BackOut, Outcome, Reject, Release
 from broker.settlement.redelivery_policy import LONGEST_MS
 from broker.transactions import leases
 from console.accounts import masking
-from console.api import authentication, idempotency
+from console.api import idempotency
 from console.api.bodies import MessageToPut
 from console.api.messages.schemas import FullMessage
 from console.api.messages.sending import MOST, built
-from console.api.problems import NO_NUL, REFUSED
 from console.api.queues import named
-from console.api.requests import RequestBody
+from console.edges import authentication
+from console.edges.problems import NO_NUL, REFUSED
+from console.edges.requests import RequestBody
 from console.messages.documents import numbered, told
 
 router = Router(tags=["messages"])

@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Router, Schema
 
-from console.api.problems import REFUSED, require
+from console.edges.problems import REFUSED, require
 from console.messages import task_list
 
 router = Router(tags=["tasks"])

@@ -16,9 +16,11 @@ from broker.config.documents import LARGEST_BYTES
 from broker.models import DeadLetter, Operation
 from broker.operations import EVERY_QUEUE, Order
 from broker.sql import database_now
-from console.cli import deeds, exchange, groups, people, telling
+from console.cli import deeds, exchange, groups
 from console.cli.objects import add_groups
-from console.cli.options import (
+from console.cli.running import RunCommands
+from console.edges import people, telling
+from console.edges.options import (
     EveryQueue,
     Filters,
     Json,
@@ -32,8 +34,7 @@ from console.cli.options import (
     contents,
     properties_of,
 )
-from console.cli.people import NOTHING, REFUSED, USAGE
-from console.cli.running import RunCommands
+from console.edges.people import NOTHING, REFUSED, USAGE
 
 NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]  # UsageError, not exported by typer
 Kind = Operation.Kind
@@ -45,7 +46,7 @@ class Command(RunCommands):
 
     def execute(self, *args: Any, **options: Any) -> Any:
         """Report errors of the broker and of the database in words."""
-        with people.refused_in_words(), people.audited():
+        with people.audited(), people.refused_in_words():
             return super().execute(*args, **options)  # type: ignore[no-untyped-call]
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> Any:

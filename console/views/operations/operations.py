@@ -22,6 +22,7 @@ from broker.models import Course, Operation, OperationItem, OperationPatch
 from broker.monitoring.numbers import public_numbers
 from broker.operations import canary as canaries
 from broker.operations import copy_outcomes, rate_limit
+from broker.operations.approvals import is_hard
 from console.accounts.permissions import CHANGE
 from console.layout import pagination
 from console.messages.dead_letter_query import PageForm
@@ -223,6 +224,7 @@ def shown(
         "course": course,
         "fastest": rate_limit.FASTEST,
         "asks_why": approvals.asks_why(found, ledger),
+        "is_hard": is_hard(found),
         "history": history.of_operation(found),
         "start_form": start_form or StartForm(None, results.to_type(found, ledger)),
         "repair": repair,

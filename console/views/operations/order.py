@@ -21,6 +21,7 @@ from broker.errors.messages import InvalidSelector, SearchTooLong
 from broker.errors.operations import InvalidPriority, NothingChosen
 from broker.models import DeadLetter, Operation, Place, Queue
 from broker.operations import Chosen, Order, Sought
+from broker.operations.approvals import HARD
 from broker.security import authorities
 from console.accounts import permissions
 from console.messages import search_form
@@ -83,6 +84,10 @@ class Offer:
     words: wording.Words
     is_chosen: bool
     obstacle: str = field(default="")
+
+    @property
+    def is_hard(self) -> bool:
+        return self.kind in HARD
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from broker.acts import act
+from broker.acts.queues import StartDelivery
 from broker.models import Queue
 from broker.monitoring.numbers import public_numbers
 from broker.security import authorities
@@ -41,12 +43,9 @@ def dead_letter_queue(held: authorities.GrantedAuthorities) -> Queue | None:
 
 
 @require_POST
-@permission_required(START, raise_exception=True)
 def start(request: HttpRequest, name: str) -> HttpResponse:
     """Start delivery again, and record who did it; refused while the cause remains."""
-    assert request.user.pk, "only those who have signed in get here"
-    if consumer_list.start(name, user=request.user):
-        messages.success(request, f"Delivery from {name} starts again.")
-    else:
-        messages.info(request, f"Delivery from {name} had been started already.")
+    answer = act(request.user, StartDelivery(name))
+    tell = messages.success if answer.changed else messages.info
+    tell(request, str(answer))
     return redirect("console:consumers")

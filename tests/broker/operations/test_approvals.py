@@ -45,7 +45,7 @@ def messages(count: int = 3, **limits: Any) -> None:
     put_many(make_messages(count), now=NOON)
 
 
-def plan(user: User, *, kind: Kind = Kind.REMOVE, reason: str = "") -> Operation:
+def plan(user: User, *, kind: Kind = Kind.REMOVE, reason: str = "x") -> Operation:
     chosen = Chosen(queue="orders")
     scope = "all of orders"
     return operations.plan(
@@ -209,7 +209,7 @@ def test_the_messages_of_each_queue_are_counted_by_themselves(omar: User) -> Non
     ids = tuple(on("orders") + on("invoices"))
 
     order = Order(Kind.REMOVE)
-    one = operations.plan(omar, order, Chosen(ids=ids), scope="four", now=NOON)
+    one = operations.plan(omar, order, Chosen(ids=ids), scope="4", reason="x", now=NOON)
 
     assert start(one).state == Operation.State.DONE
 
@@ -229,7 +229,7 @@ def test_an_undo_needs_nobody(omar: User, grace: User) -> None:
 
 def test_above_a_limit_there_is_a_reason(omar: User) -> None:
     messages(3, reason_above=2)
-    one = plan(omar)
+    one = plan(omar, reason="")
     with pytest.raises(ReasonNeeded, match="Enter one"):
         start(one)
     assert state(one) == PLANNED

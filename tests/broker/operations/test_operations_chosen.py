@@ -25,7 +25,10 @@ Do = Operation.Kind
 
 def chosen_by(chosen: Chosen, kind: Operation.Kind = Do.REMOVE) -> list[int]:
     """The messages of a plan, by id."""
-    planned = operations.plan(operator(), Order(kind), chosen, scope="", now=NOON)
+    order = Order(kind)
+    planned = operations.plan(
+        operator(), order, chosen, scope="", reason="a test", now=NOON
+    )
     return sorted(planned.items.values_list("message_id", flat=True))
 
 

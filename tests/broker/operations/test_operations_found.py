@@ -35,7 +35,9 @@ def plan_of(
 ) -> Operation:
     sought = Sought(parse(text), every_queue() if within is None else within)
     order = Order(kind, argument)
-    return operations.plan(operator(), order, sought, scope=text, now=NOW)
+    return operations.plan(
+        operator(), order, sought, scope=text, reason="a test", now=NOW
+    )
 
 
 def keys_of(operation: Operation) -> list[tuple[int, int]]:
@@ -90,7 +92,8 @@ def test_named_entries_are_planned_each_on_its_queue_alone() -> None:
     named = Sought.named([(first, one.pk), (second, two.pk)], every_queue())
 
     seen = operations.foresee(named)
-    planned = operations.plan(operator(), Order(Do.REMOVE), named, scope="two")
+    order = Order(Do.REMOVE)
+    planned = operations.plan(operator(), order, named, scope="two", reason="x")
 
     assert seen.messages == 2
     assert seen.states == {"ready"}

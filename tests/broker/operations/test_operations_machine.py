@@ -87,7 +87,7 @@ class OperationsMachine(RuleBasedStateMachine):
         try:
             with transaction.atomic():
                 planned = operations.plan(
-                    operator(), Order(*order), chosen, scope="", now=now
+                    operator(), Order(*order), chosen, scope="", reason="x", now=now
                 )
         except (NothingChosen, NotResubmittable):
             return

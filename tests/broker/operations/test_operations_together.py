@@ -116,6 +116,7 @@ def test_an_operation_survives_the_process_that_works_on_it() -> None:
     assert on("orders") == sorted(copies_of(operation))
     assert on("DLQ") == []
     undone = operations.plan_undo(operator(), operation.pk)
+    Operation.objects.filter(pk=undone.pk).update(reason="a test")
     operations.start(undone.pk, limit=50)
     work_and_die(steps=3)
     while operations.step(undone.pk):

@@ -165,7 +165,8 @@ def test_what_an_undo_can_bring_back_stays_however_old(orders: Queue) -> None:
     make_queue("elsewhere")
     fill_old_partition(2)
     order = Order(Operation.Kind.MOVE, "elsewhere")
-    moved = operations.plan(operator(), order, Chosen(queue="orders"), scope="all")
+    chosen = Chosen(queue="orders")
+    moved = operations.plan(operator(), order, chosen, scope="all", reason="x")
     operations.start(moved.pk)
     accept("elsewhere", 1)
 

@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.core.management.base import CommandError
 from django.db import InterfaceError, OperationalError
 
+from broker.acts.refusals import record_refusal
 from broker.errors import BrokerError
 from broker.errors.operations import NothingChosen
 from broker.models import Queue
@@ -29,7 +30,8 @@ acts: ContextVar[User | None] = ContextVar("acts", default=None)
 
 @contextmanager
 def refused_in_words() -> Iterator[None]:
-    """Report errors of the broker and of the database as those of a command."""
+    """Report errors of the broker and of the database as those of a command; refused
+    acts are recorded."""
     try:
         yield
     except (OperationalError, InterfaceError) as error:
@@ -37,6 +39,7 @@ def refused_in_words() -> Iterator[None]:
     except NothingChosen as error:
         raise CommandError(str(error), returncode=NOTHING) from error
     except (BrokerError, PermissionDenied) as error:
+        record_refusal(error, {})
         raise CommandError(str(error), returncode=REFUSED) from error
 
 

@@ -19,7 +19,7 @@ from ninja.throttling import BaseThrottle
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from console.api.authentication import asker
+from console.edges.authentication import asker
 
 logger = logging.getLogger(__name__)
 

@@ -13,11 +13,12 @@ from ninja import NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, Throttled, ValidationError
 
 from broker.errors import BrokerError
+from broker.errors.acts import InvalidRequest
 from broker.errors.bridges import WrongBridge
 from broker.errors.messages import InvalidFilter
 from broker.errors.rules import InvalidRules
 from console.accounts import denials, hidden, permissions
-from console.api.throttle import LIMIT
+from console.edges.throttle import LIMIT
 from console.layout.error_responses import status_of
 
 CONTENT_TYPE = "application/problem+json"
@@ -83,6 +84,9 @@ def refused(request: HttpRequest, error: BrokerError) -> HttpResponse:
 
 def faults_of(error: BrokerError) -> dict[str, Any]:
     """Positions of the errors in a text, such as a selector or a rule table."""
+    if isinstance(error, InvalidRequest):
+        wrong = [{"where": ["body", name], "what": why} for name, why in error.faults]
+        return {"errors": wrong}
     if isinstance(error, WrongBridge):
         return {"errors": [{"what": one} for one in error.problems]}
     if isinstance(error, InvalidRules):

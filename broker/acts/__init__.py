@@ -1,0 +1,26 @@
+"""Acts: what a person or a program may order, each declared once for all doors.
+
+``act(actor, request)`` is the only way to carry one out. It checks the permission,
+whether the actor may see what the request names, the authorities on queues, the limits
+of fields and the reason; it carries the act out, and the act writes its audit record,
+all in one transaction. Pages, the REST interface and the command line read the
+declarations: fields, texts and rules stand here alone.
+
+========================= ==========================================================
+``declaring``             what a declaration says; the list ``ACTS``
+``checking``              ``act`` and ``may``: the checks, in their order
+``refusals``              a refused attempt in the audit
+``objects``               what a field names: found, or missing as it is hidden
+``queues``                pause and resume queues, counters, delivery
+========================= ==========================================================
+
+Rules, schedules and housekeeping call what acts call: what they may do was checked when
+a person enabled them.
+"""
+
+from __future__ import annotations
+
+from broker.acts.checking import act, may, require
+from broker.acts.declaring import ACTS, ActField, DeclaredAct
+
+__all__ = ["ACTS", "ActField", "DeclaredAct", "act", "may", "require"]

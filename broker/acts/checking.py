@@ -1,0 +1,114 @@
+"""``act``: the one way to carry out what a person or a program orders.
+
+The checks, in this order; the first that fails is the answer, and nothing is changed:
+the permission, the limits of fields, the sight of what the request names (an object
+that the actor may not see is a missing one), the authorities on queues, the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sized
+from typing import Any
+
+from django.db import transaction
+
+from broker.acts.declaring import ACTS, ActField, DeclaredAct
+from broker.acts.objects import KINDS
+from broker.acts.refusals import note_attempt
+from broker.errors import BrokerError
+from broker.errors.acts import InvalidRequest
+from broker.errors.operations import ReasonMissing
+from broker.security import authorities, permissions
+from broker.security.authorities import Principal
+
+
+def act(actor: Principal, request: Any) -> Any:
+    """Carry out an act; return its answer.
+
+    Args:
+        actor: the user or credential; None is the process itself, which may do all.
+        request: of an act in ``ACTS``.
+
+    Raises:
+        NotPermitted: the permission is missing.
+        InvalidRequest: a field is beyond its limits.
+        NoSuchQueue, …: an object is missing, or hidden from the actor.
+        NotAuthorized: an authority on a queue is missing.
+        ReasonMissing: it needs a reason.
+        BrokerError: what the act itself refuses.
+    """
+    one = ACTS[type(request)]
+    try:
+        with transaction.atomic():
+            check(one, actor, request)
+            return one.run(actor, request)
+    except BrokerError as error:
+        note_attempt(error, one, request)
+        raise
+
+
+def require(actor: Principal, request: Any) -> None:
+    """Refuse what ``act`` would refuse now, before the act itself looks; for those who
+    ask before they order. A request without a reason is taken as one with a reason.
+
+    Raises:
+        BrokerError: as ``act``.
+    """
+    one = ACTS[type(request)]
+    try:
+        check(one, actor, request, asks_why=False)
+    except BrokerError as error:
+        note_attempt(error, one, request)
+        raise
+
+
+def may(actor: Principal, request: Any) -> str | None:
+    """Why an actor may not order this now; None if it may. See ``require``."""
+    try:
+        require(actor, request)
+    except BrokerError as error:
+        return str(error)
+    return None
+
+
+def check(
+    one: DeclaredAct, actor: Principal, request: Any, *, asks_why: bool = True
+) -> None:
+    """Refuse what the declaration does not allow."""
+    permissions.require(actor, one.permission)
+    if faults := list(find_faults(one, request)):
+        raise InvalidRequest(tuple(faults))
+    held = authorities.held_by(actor)
+    for field in one.fields:
+        value = getattr(request, field.name)
+        if not field.holds.names or value is None:
+            continue
+        found = KINDS[field.holds.names](held, value)
+        authority = one.authorities.get(field.name)
+        if authority and not held.on(authority, found.name):
+            raise authorities.refusal(actor, authority, found.name)
+    if asks_why and one.needs_reason and not request.reason.strip():
+        raise ReasonMissing(f"To {one.verb} {one.noun.replace('_', ' ')}")
+
+
+def find_faults(one: DeclaredAct, request: Any) -> Iterator[tuple[str, str]]:
+    """The fields that are beyond their limits, with a sentence of each."""
+    for field in one.fields:
+        value = getattr(request, field.name)
+        if value is not None and (why := find_fault(field, value)):
+            yield field.name, why
+
+
+def find_fault(field: ActField, value: Any) -> str:
+    if isinstance(value, str) and "\0" in value:
+        return "It contains a NUL character, which cannot be stored."
+    is_sized = isinstance(value, Sized)
+    size, unit = (len(value), "") if is_sized else (value, "")
+    if is_sized:
+        unit = " characters" if isinstance(value, str) else " values"
+    least, most = field.holds.least, field.holds.most
+    if least is not None and size < least:
+        return f"It must be {least:,}{unit} or more."
+    if most is not None and size > most:
+        return f"It must be {most:,}{unit} or less."
+    return ""

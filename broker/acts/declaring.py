@@ -1,0 +1,159 @@
+"""Declarations of acts: a request, an answer, the texts and the rules.
+
+    @declared(permission="broker.pause_queue", authorities={"queue": "set"})
+    def pause_queue(actor: Principal, request: PauseQueue) -> QueueDelivery:
+        \"\"\"Pause a queue.
+
+        Puts go on, and gets return nothing until it is resumed.
+        \"\"\"
+
+The name of the function is that of the act, a verb and a noun. Its docstring is its
+help at all doors. A request is a frozen dataclass; ``Annotated`` gives what a field
+holds.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from broker.models import Act
+from broker.security.authorities import Authority, Principal
+
+LONGEST_REASON = 500  # characters, as in the audit
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """What a field of a request holds, for ``Annotated``."""
+
+    help: str  # a sentence
+    names: str = ""  # the kind of object that it names, of ``objects.KINDS``
+    least: int | None = None  # the smallest number; or characters, or values, at least
+    most: int | None = None  # the largest number; or characters, or values, at most
+
+
+Reason = Annotated[str, Holds("Why, for the audit.", most=LONGEST_REASON)]
+QueueName = Annotated[str, Holds("The name of the queue.", names="queue", most=255)]
+
+
+@dataclass(frozen=True, slots=True)
+class ActField:
+    """A field of a request, or of an answer."""
+
+    name: str
+    type: Any  # without ``None``, and without ``Annotated``
+    holds: Holds
+    is_optional: bool  # whether it may be None
+    default: Any  # ``MISSING``: it has to be given
+
+    @property
+    def is_required(self) -> bool:
+        return self.default is MISSING
+
+    @property
+    def has_many(self) -> bool:
+        """Whether it holds several values."""
+        return get_origin(self.type) is tuple
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The texts of a ``Literal``; empty if any text will do."""
+        kind = get_args(self.type)[0] if self.has_many else self.type
+        return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredAct:
+    """An act."""
+
+    name: str  # of the function, as "pause_queue"
+    verb: str
+    noun: str  # what it is about, as commands are grouped
+    sentence: str
+    details: str  # further sentences, or empty
+    request: type
+    answer: type
+    run: Callable[[Principal, Any], Any]
+    permission: str
+    # by fields that name queues: what is needed on each
+    authorities: Mapping[str, Authority]
+    recorded_as: Act
+    needs_reason: bool  # whatever its request says
+    # whether it may destroy something, so that it is done only when it is confirmed
+    is_hard: bool
+    fields: tuple[ActField, ...] = field(default=())
+
+
+ACTS: dict[type, DeclaredAct] = {}  # by request
+
+
+def declared(  # all are facts of one act
+    *,
+    permission: str,
+    recorded_as: Act,
+    authorities: Mapping[str, Authority] | None = None,
+    verb: str = "",
+    needs_reason: bool = False,
+    is_hard: bool = False,
+) -> Callable[[Callable[[Principal, Any], Any]], DeclaredAct]:
+    """Declare an act by the function that carries it out, which is replaced.
+
+    Args:
+        permission: that of Django which users need, as "broker.pause_queue".
+        recorded_as: the act in the audit, also of refused attempts.
+        authorities: what is needed on the queues that fields of the request name.
+        verb: if it has more than one word.
+        needs_reason: whether the request must give one.
+        is_hard: whether it is hard to take back.
+    """
+
+    def declare(run: Callable[[Principal, Any], Any]) -> DeclaredAct:
+        hints = get_type_hints(run, include_extras=True)
+        request, answer = hints["request"], hints["return"]
+        sentence, _, details = inspect.cleandoc(run.__doc__ or "").partition("\n\n")
+        words = verb or run.__name__.partition("_")[0]
+        one = DeclaredAct(
+            name=run.__name__,
+            verb=words,
+            noun=run.__name__.removeprefix(words.replace(" ", "_")).strip("_"),
+            sentence=" ".join(sentence.split()),
+            details=" ".join(details.split()),
+            request=request,
+            answer=answer,
+            run=run,
+            permission=permission,
+            authorities=authorities or {},
+            recorded_as=recorded_as,
+            needs_reason=needs_reason,
+            is_hard=is_hard,
+            fields=fields_of(request),
+        )
+        ACTS[request] = one
+        return one
+
+    return declare
+
+
+def fields_of(request: type) -> tuple[ActField, ...]:
+    """The fields of a dataclass, in their order."""
+    hints = get_type_hints(request, include_extras=True)
+    return tuple(read_field(one, hints[one.name]) for one in fields(request))
+
+
+def read_field(one: Any, hint: Any) -> ActField:
+    holds = Holds("")
+    if get_origin(hint) is Annotated:
+        hint, *about = get_args(hint)
+        holds = next((part for part in about if isinstance(part, Holds)), holds)
+    kinds = get_args(hint)
+    is_optional = NoneType in kinds
+    if is_optional:
+        (hint,) = (kind for kind in kinds if kind is not NoneType)
+    default = one.default
+    if default is MISSING and one.default_factory is not MISSING:
+        default = one.default_factory()
+    return ActField(one.name, hint, holds, is_optional, default)

@@ -1,0 +1,32 @@
+"""Refusals of acts by what their declarations say."""
+
+from __future__ import annotations
+
+from broker.errors import BrokerError
+from broker.errors.mq_codes import Reason
+
+
+class NotPermitted(BrokerError):
+    """The actor lacks a permission; nothing was changed."""
+
+    code = "not-permitted"
+    reason = Reason.NOT_AUTHORIZED
+
+    permission: str
+
+    def __str__(self) -> str:
+        return (
+            f"The permission {self.permission} is missing. An administrator can give it"
+            " under Settings."
+        )
+
+
+class InvalidRequest(BrokerError):
+    """Fields of a request are beyond their limits; nothing was changed."""
+
+    code = "invalid-request"
+
+    faults: tuple[tuple[str, str], ...]  # names of fields, each with a sentence
+
+    def __str__(self) -> str:
+        return " ".join(f"{name}: {why}" for name, why in self.faults)

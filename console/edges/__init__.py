@@ -1,0 +1,1 @@
+"""The doors: REST, command line and forms, made from declarations of acts."""

@@ -1,0 +1,103 @@
+"""Acts as subcommands of ``manage.py backout``.
+
+What the act is about is an argument; the other fields are options. Without ``--yes``,
+an act that is hard to take back only tells whether it may be done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from typing import Annotated, Any
+
+import click
+import typer
+from django.core.management.base import CommandError
+from typer import Argument, Option
+
+from broker.acts import ActField, DeclaredAct, act, may
+from console.edges import people
+from console.edges.answers import as_json
+from console.edges.options import Json, User, Yes
+from console.edges.people import NOTHING, REFUSED, USAGE
+from console.edges.reading import READERS
+
+SELF = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+NOT_DONE = "Nothing is done yet; --yes does it."
+
+
+def subcommand(one: DeclaredAct) -> Callable[..., None]:
+    """An act as a function, from whose signature typer makes a command."""
+
+    def command(self: Any, **given: Any) -> None:
+        person = people.acting(given.pop("user"))
+        as_text, does = not given.pop("json"), given.pop("yes", True)
+        request = one.request(**read_values(one, given))
+        if not does:
+            if why := may(person, request):
+                raise CommandError(why, returncode=REFUSED)
+            self.stdout.write(NOT_DONE)
+            return
+        answer = act(person, request)
+        self.tell(as_json(one, answer), str(answer), as_json=not as_text)
+        if not getattr(answer, "changed", True):
+            raise typer.Exit(NOTHING)
+
+    common = [("user", User, None), ("json", Json, False)]
+    if one.is_hard:
+        common.insert(0, ("yes", Yes, False))
+    parameters = [
+        *map(parameter_of, one.fields),
+        *(
+            Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+            for name, kind, default in common
+        ),
+    ]
+    command.__name__ = one.name
+    command.__doc__ = f"{one.sentence}\n\n{one.details}".strip()
+    command.__signature__ = Signature([SELF, *parameters])  # type: ignore[attr-defined]
+    command.__annotations__ = {field.name: field.annotation for field in parameters}
+    return command
+
+
+def parameter_of(field: ActField) -> Parameter:
+    kind = type_of(field)
+    about: dict[str, Any] = {"help": field.holds.help or "Which."}
+    if field.choices:
+        about["click_type"] = click.Choice(field.choices)
+    if field.is_required:
+        spelled: Any = Argument(**about)
+        return Parameter(
+            field.name,
+            Parameter.POSITIONAL_OR_KEYWORD,
+            annotation=Annotated[kind, spelled],
+        )
+    spelled = Option(f"--{field.name.replace('_', '-')}", **about)
+    return Parameter(
+        field.name,
+        Parameter.KEYWORD_ONLY,
+        annotation=Annotated[kind | None, spelled],
+        default=None,
+    )
+
+
+def type_of(field: ActField) -> Any:
+    if field.has_many:
+        return list[str]
+    return field.type if field.type in (bool, int) else str
+
+
+def read_values(one: DeclaredAct, given: dict[str, Any]) -> dict[str, Any]:
+    """The fields that were given, as their types."""
+    values = {}
+    for field in one.fields:
+        value = given.get(field.name)
+        if value is None or value == []:
+            continue
+        read = tuple if field.has_many else READERS.get(field.type)
+        try:
+            values[field.name] = read(value) if read else value
+        except ValueError as error:
+            option = f"--{field.name.replace('_', '-')}"
+            raise CommandError(f"{option}: {error}", returncode=USAGE) from None
+    return values
