@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth.models import Group, Permission, User
 
 from broker import operations
+from broker.config import defaults as of_broker
 from broker.models import (
     Address,
     AddressSetting,
@@ -41,11 +42,15 @@ def make_queue(
     routing_type: RoutingType = RoutingType.ANYCAST,
     **fields: Any,
 ) -> Queue:
-    """A queue, and its address if that is missing; by default of the same name."""
+    """A queue, and its address if that is missing; by default of the same name.
+
+    A console that runs beside the test may have made that of the defaults.
+    """
     feeds, _ = Address.objects.get_or_create(name=address or name)
-    return Queue.objects.create(
-        name=name, address=feeds, routing_type=routing_type, **fields
-    )
+    fields |= {"address": feeds, "routing_type": routing_type}
+    if name == of_broker.BROKER_DEAD_LETTER_QUEUE:
+        return Queue.objects.update_or_create(name=name, defaults=fields)[0]
+    return Queue.objects.create(name=name, **fields)
 
 
 def make_setting(match: str = "orders", **fields: Any) -> AddressSetting:

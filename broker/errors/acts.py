@@ -14,11 +14,10 @@ class NotPermitted(BrokerError):
 
     permission: str
 
-    def __str__(self) -> str:
-        return (
-            f"The permission {self.permission} is missing. An administrator can give it"
-            " under Settings."
-        )
+    sentence = (
+        "The permission {permission} is missing. An administrator can give it under"
+        " Settings."
+    )
 
 
 class InvalidRequest(BrokerError):

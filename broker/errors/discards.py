@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from broker.errors import BrokerError
 from broker.errors.mq_codes import Reason
@@ -31,7 +31,9 @@ class DiscardedExpired(BrokerError):
     message_id: int
     expires_at: datetime
 
-    sentence = (
-        "Message {message_id} expired at {expires_at:%Y-%m-%d %H:%M:%S} UTC; no"
-        " consumer would get it. Put its body again as a new message."
-    )
+    def __str__(self) -> str:
+        at = self.expires_at.astimezone(UTC)
+        return (
+            f"Message {self.message_id} expired at {at:%Y-%m-%d %H:%M:%S} UTC; no"
+            " consumer would get it. Put its body again as a new message."
+        )

@@ -36,6 +36,7 @@ FACTS: dict[str, Any] = {  # by annotation
     "Any": HOSTILE,
     "GetOptions": GetOptions(0),
     "Hold | None": None,
+    "tuple[tuple[str, str], ...]": (("reason", "It is long."),),
 }
 FAMILIES = {BrokerError, BridgeError, ProviderError, AlertError, ReportError}
 

@@ -12,7 +12,7 @@ from django.contrib.auth.hashers import make_password
 from playwright.sync_api import Page, expect
 
 from broker.models import Delayed
-from broker.queueing.put import put
+from broker.queueing.put import put, put_many
 from broker.sql import database_now
 from broker.transactions.scope import UnitOfWork
 from console.accounts import roles
@@ -23,7 +23,7 @@ from tests.console.browsing import (
     sign_in,
 )
 from tests.console.letters import die, make_places
-from tests.make import make_queue, make_user
+from tests.make import make_messages, make_queue, make_user
 
 pytestmark = pytest.mark.browser
 
@@ -159,7 +159,7 @@ def test_screen_readers_are_told_now_and_then_what_changed(page: Page) -> None:
     announcer = page.locator("[aria-live=polite]#announcer")
     ready = page.locator("dl [data-slot=ready]")
 
-    apart(lambda: [put("later", b"{}") for _ in range(3)])
+    apart(lambda: put_many(make_messages(3, "later")))
     page.clock.run_for(TELLS_MS)
     expect(ready).to_have_text("3")
     page.clock.run_for(TELLS_MS)

@@ -175,7 +175,7 @@ def test_what_was_started_already_is_no_fault(sign_in: SignIn) -> None:
     make_queue("orders")
     status, shown = start(sign_in("operator"))
     assert (status, deeds()) == (200, [])
-    assert "had been started already" in shown
+    assert "Delivery from orders is not stopped." in shown
 
 
 @pytest.mark.parametrize("role", ["viewer", "narrow"])

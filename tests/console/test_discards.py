@@ -269,7 +269,7 @@ def test_the_page_asks_a_fixed_number_of_questions(
     throw_away(20)
     client = sign_in("operator")
 
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(18):
         shown(client)
 
 

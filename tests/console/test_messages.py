@@ -309,7 +309,7 @@ def test_the_page_asks_a_fixed_number_of_questions(
 
     run = sql.run
     monkeypatch.setattr(sql, "run", counted)
-    with django_assert_max_num_queries(26):
+    with django_assert_max_num_queries(27):
         page(client, letter.origin_id)
 
     explained = ["explain", "explain_consumers", "lifeline"]

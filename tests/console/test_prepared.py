@@ -316,7 +316,7 @@ def test_the_page_asks_a_fixed_number_of_questions(
         promise(f"branch {number}", entries=1)
     client = sign_in("operator")
 
-    with django_assert_max_num_queries(21):
+    with django_assert_max_num_queries(22):
         html = client.get(HEALTH).content.decode()
 
     assert re.findall(r"branch \d", html) == [f"branch {one}" for one in range(5)]

@@ -94,6 +94,7 @@ def test_an_undo_that_was_paused_and_cancelled_goes_on_when_it_is_started_anew()
     operations.cancel(undone.pk)
 
     again = operations.plan_undo(operator(), operation.pk)
+    Operation.objects.filter(pk=again.pk).update(reason="a test")
     operations.start(again.pk, now=START)
 
     assert again.pk == undone.pk
