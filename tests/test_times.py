@@ -40,7 +40,7 @@ from broker.queueing import message_files
 from broker.transactions import prepared_parts
 from console.accounts.time_zones import COOKIE, ZoneMiddleware
 from console.api import groups, queues
-from console.audit_form import WantedForm
+from console.audit.queries import WantedForm
 from console.edges import options
 from console.queues.over_time import NoRange, Range, moment
 from console.queues.pause_end import pause_end

@@ -1,8 +1,8 @@
 """Acts: what a person or a program may order, each declared once for all doors.
 
 ``act(actor, request)`` is the only way to carry one out. It checks the permission,
-whether the actor may see what the request names, the authorities on queues, the limits
-of fields and the reason; it carries the act out, and the act writes its audit record,
+the limits of fields, whether the actor may see what the request names, and the
+authorities on queues; it carries the act out, and the act writes its audit record,
 all in one transaction. Pages, the REST interface and the command line read the
 declarations: fields, texts and rules stand here alone.
 

@@ -2,7 +2,7 @@
 
 The checks, in this order; the first that fails is the answer, and nothing is changed:
 the permission, the limits of fields, the sight of what the request names (an object
-that the actor may not see is a missing one), the authorities on queues, the reason.
+that the actor may not see is a missing one), the authorities on queues.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from broker.acts.objects import KINDS
 from broker.acts.refusals import note_attempt
 from broker.errors import BrokerError
 from broker.errors.acts import InvalidRequest
-from broker.errors.operations import ReasonMissing
 from broker.security import authorities, permissions
 from broker.security.authorities import Principal
 
@@ -34,7 +33,6 @@ def act(actor: Principal, request: Any) -> Any:
         InvalidRequest: a field is beyond its limits.
         NoSuchQueue, …: an object is missing, or hidden from the actor.
         NotAuthorized: an authority on a queue is missing.
-        ReasonMissing: it needs a reason.
         BrokerError: what the act itself refuses.
     """
     one = ACTS[type(request)]
@@ -49,14 +47,14 @@ def act(actor: Principal, request: Any) -> Any:
 
 def require(actor: Principal, request: Any) -> None:
     """Refuse what ``act`` would refuse now, before the act itself looks; for those who
-    ask before they order. A request without a reason is taken as one with a reason.
+    ask before they order.
 
     Raises:
         BrokerError: as ``act``.
     """
     one = ACTS[type(request)]
     try:
-        check(one, actor, request, asks_why=False)
+        check(one, actor, request)
     except BrokerError as error:
         note_attempt(error, one, request)
         raise
@@ -71,9 +69,7 @@ def may(actor: Principal, request: Any) -> str | None:
     return None
 
 
-def check(
-    one: DeclaredAct, actor: Principal, request: Any, *, asks_why: bool = True
-) -> None:
+def check(one: DeclaredAct, actor: Principal, request: Any) -> None:
     """Refuse what the declaration does not allow."""
     permissions.require(actor, one.permission)
     if faults := list(find_faults(one, request)):
@@ -87,8 +83,6 @@ def check(
         authority = one.authorities.get(field.name)
         if authority and not held.on(authority, found.name):
             raise authorities.refusal(actor, authority, found.name)
-    if asks_why and one.needs_reason and not request.reason.strip():
-        raise ReasonMissing(f"To {one.verb} {one.noun.replace('_', ' ')}")
 
 
 def find_faults(one: DeclaredAct, request: Any) -> Iterator[tuple[str, str]]:
@@ -102,9 +96,9 @@ def find_faults(one: DeclaredAct, request: Any) -> Iterator[tuple[str, str]]:
 def find_fault(field: ActField, value: Any) -> str:
     if isinstance(value, str) and "\0" in value:
         return "It contains a NUL character, which cannot be stored."
-    is_sized = isinstance(value, Sized)
-    size, unit = (len(value), "") if is_sized else (value, "")
-    if is_sized:
+    size, unit = value, ""
+    if isinstance(value, Sized):
+        size = len(value)
         unit = " characters" if isinstance(value, str) else " values"
     least, most = field.holds.least, field.holds.most
     if least is not None and size < least:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, fields
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -71,8 +71,6 @@ class DeclaredAct:
     """An act."""
 
     name: str  # of the function, as "pause_queue"
-    verb: str
-    noun: str  # what it is about, as commands are grouped
     sentence: str
     details: str  # further sentences, or empty
     request: type
@@ -82,10 +80,7 @@ class DeclaredAct:
     # by fields that name queues: what is needed on each
     authorities: Mapping[str, Authority]
     recorded_as: Act
-    needs_reason: bool  # whatever its request says
-    # whether it may destroy something, so that it is done only when it is confirmed
-    is_hard: bool
-    fields: tuple[ActField, ...] = field(default=())
+    fields: tuple[ActField, ...]
 
 
 ACTS: dict[type, DeclaredAct] = {}  # by request
@@ -96,9 +91,6 @@ def declared(  # all are facts of one act
     permission: str,
     recorded_as: Act,
     authorities: Mapping[str, Authority] | None = None,
-    verb: str = "",
-    needs_reason: bool = False,
-    is_hard: bool = False,
 ) -> Callable[[Callable[[Principal, Any], Any]], DeclaredAct]:
     """Declare an act by the function that carries it out, which is replaced.
 
@@ -106,20 +98,14 @@ def declared(  # all are facts of one act
         permission: that of Django which users need, as "broker.pause_queue".
         recorded_as: the act in the audit, also of refused attempts.
         authorities: what is needed on the queues that fields of the request name.
-        verb: if it has more than one word.
-        needs_reason: whether the request must give one.
-        is_hard: whether it is hard to take back.
     """
 
     def declare(run: Callable[[Principal, Any], Any]) -> DeclaredAct:
         hints = get_type_hints(run, include_extras=True)
         request, answer = hints["request"], hints["return"]
         sentence, _, details = inspect.cleandoc(run.__doc__ or "").partition("\n\n")
-        words = verb or run.__name__.partition("_")[0]
         one = DeclaredAct(
             name=run.__name__,
-            verb=words,
-            noun=run.__name__.removeprefix(words.replace(" ", "_")).strip("_"),
             sentence=" ".join(sentence.split()),
             details=" ".join(details.split()),
             request=request,
@@ -128,8 +114,6 @@ def declared(  # all are facts of one act
             permission=permission,
             authorities=authorities or {},
             recorded_as=recorded_as,
-            needs_reason=needs_reason,
-            is_hard=is_hard,
             fields=fields_of(request),
         )
         ACTS[request] = one

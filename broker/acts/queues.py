@@ -153,5 +153,6 @@ def start_delivery(actor: Principal, request: StartDelivery) -> DeliveryStarted:
 
     It is refused while the message that stopped it can still be put nowhere.
     """
-    changed = stoppages.clear(request.queue, user=actor)
-    return DeliveryStarted(request.queue, changed)
+    queue: Queue = find_queue(EVERYTHING, request.queue)
+    changed = stoppages.clear(queue.name, user=actor)
+    return DeliveryStarted(queue.name, changed)

@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, Field
 from broker.security import audit
 from broker.security.audit import AuditFilter
 from console.accounts.permissions import AUDIT
-from console.audit_form import told
+from console.audit.queries import told
 from console.edges.problems import NO_NUL, REFUSED, require
 
 router = Router(tags=["audit"])

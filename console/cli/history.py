@@ -14,7 +14,7 @@ from broker.monitoring.history import reading
 from broker.security import audit
 from broker.security.audit import AuditFilter
 from console.accounts.permissions import AUDIT
-from console.audit_form import told
+from console.audit.queries import told
 from console.edges import people
 from console.edges.options import Json, Limit, User, moment
 from console.edges.people import USAGE

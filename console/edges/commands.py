@@ -1,7 +1,6 @@
 """Acts as subcommands of ``manage.py backout``.
 
-What the act is about is an argument; the other fields are options. Without ``--yes``,
-an act that is hard to take back only tells whether it may be done.
+What the act is about is an argument; the other fields are options.
 """
 
 from __future__ import annotations
@@ -15,15 +14,14 @@ import typer
 from django.core.management.base import CommandError
 from typer import Argument, Option
 
-from broker.acts import ActField, DeclaredAct, act, may
+from broker.acts import ActField, DeclaredAct, act
 from console.edges import people
 from console.edges.answers import as_json
-from console.edges.options import Json, User, Yes
-from console.edges.people import NOTHING, REFUSED, USAGE
+from console.edges.options import Json, User
+from console.edges.people import NOTHING, USAGE
 from console.edges.reading import READERS
 
 SELF = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-NOT_DONE = "Nothing is done yet; --yes does it."
 
 
 def subcommand(one: DeclaredAct) -> Callable[..., None]:
@@ -31,26 +29,17 @@ def subcommand(one: DeclaredAct) -> Callable[..., None]:
 
     def command(self: Any, **given: Any) -> None:
         person = people.acting(given.pop("user"))
-        as_text, does = not given.pop("json"), given.pop("yes", True)
-        request = one.request(**read_values(one, given))
-        if not does:
-            if why := may(person, request):
-                raise CommandError(why, returncode=REFUSED)
-            self.stdout.write(NOT_DONE)
-            return
-        answer = act(person, request)
-        self.tell(as_json(one, answer), str(answer), as_json=not as_text)
+        is_json = given.pop("json")
+        answer = act(person, one.request(**read_values(one, given)))
+        self.tell(as_json(one, answer), str(answer), as_json=is_json)
         if not getattr(answer, "changed", True):
             raise typer.Exit(NOTHING)
 
-    common = [("user", User, None), ("json", Json, False)]
-    if one.is_hard:
-        common.insert(0, ("yes", Yes, False))
     parameters = [
         *map(parameter_of, one.fields),
         *(
             Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-            for name, kind, default in common
+            for name, kind, default in (("user", User, None), ("json", Json, False))
         ),
     ]
     command.__name__ = one.name

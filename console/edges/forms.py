@@ -48,7 +48,11 @@ class ActForm(forms.Form):
         Raises:
             BrokerError: as ``act``.
         """
-        typed = {name: value for name, value in self.cleaned_data.items() if value}
+        typed = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in self.cleaned_data.items()
+            if value not in (None, "", [])  # then the default of the field
+        }
         try:
             return act(request.user, self.declaration.request(**values, **typed))
         except InvalidRequest as error:

@@ -13,16 +13,16 @@ from django.views.decorators.http import require_safe
 
 from broker.models import AuditRecord, Operation, Queue
 from broker.security import audit as keeping
-from console import audit_form
 from console.accounts.permissions import AUDIT
-from console.audit_form import WantedForm
+from console.audit import queries
+from console.audit.queries import WantedForm
 from console.layout import pagination
 
 PAGE = 50
 MOST = 50_000  # records in one file
 FILES = {
-    "csv": ("text/csv", audit_form.as_table),
-    "ndjson": ("application/x-ndjson", audit_form.as_lines),
+    "csv": ("text/csv", queries.as_table),
+    "ndjson": ("application/x-ndjson", queries.as_lines),
 }
 
 
@@ -47,7 +47,7 @@ def audit(request: HttpRequest) -> HttpResponse:
     context = {
         "rows": rows[:PAGE],
         "wanted": wanted,
-        "acts": audit_form.choices(),
+        "acts": queries.choices(),
         "outcomes": AuditRecord.Outcome.choices,
         "checked": keeping.last_check(),
         "query": page.first.removeprefix("?"),

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.urls import reverse
 
-from broker.acts import ACTS
+from broker.acts import ACTS, may
 from broker.acts.queues import PauseQueue, ResetCounters, ResumeQueue, StartDelivery
-from broker.models import AuditRecord, CounterReset, Queue
-from tests.console.act_doors import COMMANDS, DECLARED, PAGES, refusals, routes
+from broker.models import AuditRecord, CounterReset, Queue, QueueAlias
+from tests.console.act_doors import (
+    COMMANDS,
+    DECLARED,
+    PAGES,
+    refusals,
+    routes,
+    through_rest,
+)
+from tests.console.conftest import SignIn
 from tests.make import make_queue, make_user
 
 pytestmark = pytest.mark.django_db
@@ -97,3 +107,37 @@ def test_a_reason_that_is_too_long(name: str) -> None:
         "vera", permissions=(DECLARED[name].permission,), granted=("inquire", "set")
     )
     assert_refused(user, name, 422, "500 characters", reason=TOO_LONG)
+
+
+@EVERY
+def test_an_alias_is_a_name_for_the_api_and_commands_and_has_no_page(
+    name: str, sign_in: SignIn
+) -> None:
+    make_queue("orders")
+    QueueAlias.objects.create(name="sales", target="orders")
+    operator = sign_in("operator")
+    url = reverse(PAGES[name], args=["sales"])
+
+    pages = {operator.post(url).status_code, operator.get(url).status_code}
+
+    assert pages <= {302, 404, 405}
+    one = DECLARED[name]
+    user = User.objects.get(username="operator")
+    request = replace(REQUESTS[name](), queue="sales")
+    assert through_rest(user, one, request).json()["queue"] == "orders"
+
+
+def test_who_may_and_who_may_not_is_told_without_an_order() -> None:
+    make_queue("orders")
+    before = state()
+    vera = make_user("vera", granted=("inquire",))
+    ada = make_user("ada", permissions=("broker.pause_queue",))
+
+    why = may(vera, PauseQueue("orders"))
+
+    assert why is not None
+    assert why.startswith("The permission broker.pause_queue is missing.")
+    assert may(ada, PauseQueue("orders")) is None
+    assert may(None, PauseQueue("orders")) is None
+    assert state() == before
+    assert not AuditRecord.objects.filter(outcome="refused").exists()

@@ -21,10 +21,11 @@ ResetForm = form_of(reset_counters, "queue", counters="Choose at least one count
 def reset(request: HttpRequest, name: str) -> HttpResponse:
     """Show the value of each counter; on POST reset the chosen ones to 0."""
     acts.require(request.user, ResetCounters(name))
+    queue = get_object_or_404(Queue, name=name)
     form = ResetForm(request.POST if request.method == "POST" else None)
     answer = form.carry_out(request, queue=name) if form.is_valid() else None
     if answer is None:
-        return confirm(request, get_object_or_404(Queue, name=name), form)
+        return confirm(request, queue, form)
     words = ", ".join(WORDS[one][0].lower() for one in answer.had)
     messages.success(request, f"Counters of {name} are reset: {words}.")
     return redirect("console:queue", name=name)

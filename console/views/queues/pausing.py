@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
@@ -26,16 +26,17 @@ ResumeForm = form_of(resume_queue, "queue")
 def pause(request: HttpRequest, name: str) -> HttpResponse:
     """Explain the pause, and do it when it is confirmed."""
     acts.require(request.user, PauseQueue(name))
+    queue = get_object_or_404(Queue, name=name)
     form = PauseForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():
-        return confirm(request, name, form, paused=True)
+        return confirm(request, queue, form, paused=True)
     try:
         answer = form.carry_out(request, queue=name)
     except PauseEndPassed as error:
         form.add_error("until", str(error))
         answer = None
     if answer is None:
-        return confirm(request, name, form, paused=True)
+        return confirm(request, queue, form, paused=True)
     said = f"{name} is paused."
     if answer.paused_until is not None:
         local = timezone.localtime(answer.paused_until)
@@ -48,21 +49,22 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
 def resume(request: HttpRequest, name: str) -> HttpResponse:
     """Explain the resume, and do it when it is confirmed."""
     acts.require(request.user, ResumeQueue(name))
+    queue = get_object_or_404(Queue, name=name)
     form = ResumeForm(request.POST if request.method == "POST" else None)
     if not (form.is_valid() and form.carry_out(request, queue=name)):
-        return confirm(request, name, form, paused=False)
+        return confirm(request, queue, form, paused=False)
     messages.success(request, f"{name} is resumed.")
     return redirect("console:queue", name=name)
 
 
 def confirm(
-    request: HttpRequest, name: str, form: ActForm, *, paused: bool
+    request: HttpRequest, queue: Queue, form: ActForm, *, paused: bool
 ) -> HttpResponse:
     """Ask for a confirmation, with what was wrong with the last one."""
-    (depth,) = depths.queues(name)
+    (depth,) = depths.queues(queue.name)
     context: dict[str, Any] = {
         "queue": depth,
-        "about": Queue.objects.get(name=name),
+        "about": queue,
         "paused": paused,
         "form": form,
     }

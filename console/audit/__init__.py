@@ -1,0 +1,1 @@
+"""The audit, for its page, REST and commands."""
