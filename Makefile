@@ -26,10 +26,10 @@ SAME := import filecmp, sys; sys.exit(not filecmp.cmp(*sys.argv[1:], shallow=Fal
 AWAY := The index does not answer: the pins were not checked.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test versions lint audit types bench spec docs venv runtime development
+.PHONY: help setup run demo test test-all versions lint audit types bench spec docs venv runtime development
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
 setup: runtime ## Install what the console needs, without starting it
 	@$(PY) -m compileall -qq -j 0 .venv/lib || true  # services may not write there
@@ -40,9 +40,12 @@ run: runtime ## Start everything and print the address; Ctrl-C ends it
 demo: runtime ## The same with traffic, made from the files in DIR if it is given
 	@exec $(PY) manage.py run --demo $(if $(DIR),"$(DIR)")
 
-test: development ## Run the tests; ARGS="-k redelivery" chooses
+test: development ## Run the tests in ten minutes; ARGS="-k redelivery" chooses
 	@$(if $(findstring not browser,$(ARGS)),,$(PY) -m tests.tools.chromium)
 	@$(BYTECODE) $(PY) -m pytest --dist worksteal $(foreach n,$(TESTERS),$(TESTER)) $(ARGS)
+
+test-all: ## Run the thorough tests, too
+	@$(MAKE) --no-print-directory test ARGS="-m 'not long' $(ARGS)"
 
 versions: development ## Test each pair of Python and Django; ARGS="3.12-6.1" chooses
 	@$(OWN_VAR) $(PY) -m tests.tools.versions $(ARGS)

@@ -29,7 +29,7 @@ from tests.examples import PART
 from tests.make import make_queue
 
 # What hears of the tests of all processes has to be known where none is collected.
-pytest_plugins = ["tests.amqp.clients.cases"]
+pytest_plugins = ["tests.amqp.clients.cases", "tests.progress"]
 
 MAP = [
     *("alertrule_targets", "alertrule_escalate_to", "alertnotice", "alertevent"),

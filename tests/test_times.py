@@ -40,7 +40,7 @@ from broker.queueing import message_files
 from broker.transactions import prepared_parts
 from console.accounts.time_zones import COOKIE, ZoneMiddleware
 from console.api import groups, queues
-from console.audit.queries import WantedForm
+from console.audit.queries import AuditFilterForm
 from console.edges import options
 from console.queues.over_time import NoRange, Range, moment
 from console.queues.pause_end import pause_end
@@ -141,7 +141,7 @@ def requested(path: str, call: Callable[[], datetime | None]) -> datetime | None
 
 
 def audited() -> datetime | None:
-    form = WantedForm({"since": TEXT})
+    form = AuditFilterForm({"since": TEXT})
     assert form.is_valid(), form.errors
     return form.wanted.since
 
@@ -282,7 +282,7 @@ def test_clocks_show_each_time_when_it_is_and_no_other(
 ) -> None:
     now = at.replace(tzinfo=UTC)
     local = now.astimezone(zone).replace(tzinfo=None, fold=0)
-    found = [one.astimezone(UTC) for one in moments.shown(local, zone)]
+    found = [one.astimezone(UTC) for one in moments.instants_of(local, zone)]
     assert now in found
     assert {one.astimezone(zone).replace(tzinfo=None) for one in found} == {local}
 

@@ -10,7 +10,7 @@ from django.db.models import Count, QuerySet
 
 from broker.admin.fieldsets import folded
 from broker.admin.names import NamedForm
-from broker.admin.quantities import said
+from broker.admin.quantities import write_quantity
 from broker.admin.settings_import import ExchangingAdmin
 from broker.config.address_settings import ATTRIBUTES, Group, in_group
 from broker.formats.wildcards import configured
@@ -168,7 +168,11 @@ class AddressSettingAdmin(ExchangingAdmin):
     )
     def redelivered_after(self, setting: AddressSetting) -> str | None:
         delay = setting.redelivery_delay_ms
-        return "none" if delay == 0 else said("redelivery_delay_ms", delay) or None
+        return (
+            "none"
+            if delay == 0
+            else write_quantity("redelivery_delay_ms", delay) or None
+        )
 
     @admin.display(description="dead letter address", empty_value="not defined here")
     def poison_goes_to(self, setting: AddressSetting) -> str | None:

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from broker.admin.settings_import import ChangedField, ImportForm, said
+from broker.admin.settings_import import ChangedField, ImportForm, write_value
 from broker.bridges.config import bridge_import
 from broker.bridges.config.bridge_import import Mode
 from broker.bridges.config.documents import Document, stored
@@ -86,7 +86,7 @@ class ExchangingBridgesAdmin(admin.ModelAdmin):
                 if self.took_over(request, document, mode, token):
                     page = f"{self.admin_site.name}:broker_bridge_changelist"
                     return HttpResponseRedirect(reverse(page))
-            context |= shown(document, mode)
+            context |= preview_context(document, mode)
         return TemplateResponse(
             request,
             "admin/broker/bridge/import.html",
@@ -122,7 +122,7 @@ def may(request: HttpRequest, *deeds: str) -> bool:
     return request.user.has_perms(permissions)
 
 
-def shown(document: Document, mode: Mode) -> dict[str, Any]:
+def preview_context(document: Document, mode: Mode) -> dict[str, Any]:
     """The context of a preview page. It includes the document for the next request,
     with its passwords encrypted."""
     preview = bridge_import.preview(document, mode)
@@ -131,7 +131,9 @@ def shown(document: Document, mode: Mode) -> dict[str, Any]:
         (
             one,
             [
-                ChangedField(words(d.field), said(d.before), said(d.after))
+                ChangedField(
+                    words(d.field), write_value(d.before), write_value(d.after)
+                )
                 for d in differs
             ],
         )

@@ -87,7 +87,7 @@ def ending_of(name: str) -> str:
     return next((one for one in ENDINGS if name.endswith(one)), "")
 
 
-def said(name: str, value: Any) -> str:
+def write_quantity(name: str, value: Any) -> str:
     """The text of a stored quantity on a page; empty if there is none."""
     ending = ending_of(name)
     return "" if value is None or not ending else write_stored(value, ending)

@@ -123,7 +123,7 @@ class ExchangingAdmin(AdvisingAdmin):
                     return HttpResponseRedirect(page("changelist"))
                 except SettingsChanged as error:
                     messages.error(request, str(error))
-            context |= shown(document, mode)
+            context |= preview_context(document, mode)
         return TemplateResponse(
             request,
             "admin/broker/addresssetting/import.html",
@@ -156,7 +156,7 @@ class ExchangingAdmin(AdvisingAdmin):
         messages.success(request, f"Imported: {words or 'nothing to do'}.")
 
 
-def shown(document: documents.Document, mode: Mode) -> dict[str, Any]:
+def preview_context(document: documents.Document, mode: Mode) -> dict[str, Any]:
     """The context of a preview page; it includes the document for the next request."""
     preview = imports.preview(document, mode)
     text = documents.write(document.settings)
@@ -175,10 +175,10 @@ def shown(document: documents.Document, mode: Mode) -> dict[str, Any]:
 def rows(change: SettingChange) -> Iterator[ChangedField]:
     for one in change.differences:
         title = AddressSetting._meta.get_field(one.field).verbose_name  # type: ignore[union-attr]
-        yield ChangedField(str(title), said(one.before), said(one.after))
+        yield ChangedField(str(title), write_value(one.before), write_value(one.after))
 
 
-def said(value: Any) -> str:
+def write_value(value: Any) -> str:
     """A field's value as text."""
     if value is None:
         return "not defined"

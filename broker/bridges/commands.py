@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from broker.bridges.states import Command, on_the_way, wanted
+from broker.bridges.states import Command, on_the_way, state_after
 from broker.errors.bridges import NoSuchBridge, NoSuchLink
 from broker.models import Act, Bridge, Link, LinkState, LinkStatus
 from broker.security import audit
@@ -50,7 +50,7 @@ def command(link: Link, what: Command, *, reason: str = "") -> bool:
     LinkStatus.objects.get_or_create(link=link)
     status = LinkStatus.objects.select_for_update().get(link=link)
     now_is = LinkState(status.state)
-    to = wanted(what, now_is, enabled=link.enabled, link=str(link))
+    to = state_after(what, now_is, enabled=link.enabled, link=str(link))
     if to is None or to == status.wanted == status.state:
         return False
     status.wanted = to

@@ -187,13 +187,13 @@ def bury(link: Link, dead: Sequence[Dead]) -> list[Receipt]:
         if all(one.is_elsewhere for one in dead):
             return []
         for one in dead:
-            logger.error("%s: not taken: %s", link, told(one.message))
+            logger.error("%s: not taken: %s", link, fields_for_log(one.message))
         raise DeadMessageRefused(str(link), refusal.why) from refusal
     enter(link, dead, receipts)
     return receipts
 
 
-def told(message: NewMessage) -> dict[str, Any]:
+def fields_for_log(message: NewMessage) -> dict[str, Any]:
     """The headers and properties of a message, for the log; the body is never
     logged."""
     fields = (*HEADERS, "properties")

@@ -68,7 +68,7 @@ OUTCOMES: dict[Command, dict[LinkState, LinkState | str | None]] = {
 }
 
 
-def wanted(
+def state_after(
     command: Command, state: LinkState, *, enabled: bool, link: str
 ) -> LinkState | None:
     """The state that a command leads to.

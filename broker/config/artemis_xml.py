@@ -66,7 +66,7 @@ def read(text: str | bytes) -> Document:
     for one in (one for group in groups for one in settings_of(group, syntax)):
         found += [] if one.setting is None else [one.setting]
         left_out += [
-            LeftOut(f"line {part.line}", one.match, part.name, why, part.said())
+            LeftOut(f"line {part.line}", one.match, part.name, why, part.describe())
             for part, why in one.left
         ]
         left_out += [
@@ -102,7 +102,9 @@ def beside(root: Element, groups: Sequence[Element]) -> Iterator[LeftOut]:
         yield LeftOut(f"line {others[0].line}", "", names, why)
     for one in (child for group in groups for child in group.children):
         if one.name != "address-setting":
-            yield LeftOut(f"line {one.line}", "", one.name, stranger(one), one.said())
+            yield LeftOut(
+                f"line {one.line}", "", one.name, stranger(one), one.describe()
+            )
 
 
 def stranger(element: Element) -> str:

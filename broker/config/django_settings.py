@@ -90,7 +90,7 @@ def of_project(settings: Any, names: Collection[str]) -> dict[str, Any]:
     found = {name: value for name, value in said.items() if name in names}
     for name, value in found.items():
         if not isinstance(value, accepted(name)):
-            raise ImproperlyConfigured(f"{wanted(name)} BACKOUT has {value!r}.")
+            raise ImproperlyConfigured(f"{describe_type(name)} BACKOUT has {value!r}.")
     return found
 
 
@@ -114,7 +114,7 @@ def parse(name: str, text: str) -> Any:
     try:
         return kinds[0](text)
     except ValueError:
-        sentence = f"{wanted(name)} The environment has {text!r}."
+        sentence = f"{describe_type(name)} The environment has {text!r}."
         raise ImproperlyConfigured(sentence) from None
 
 
@@ -128,6 +128,6 @@ def accepted(name: str) -> tuple[type, ...]:
     return get_args(kind) or (kind,)
 
 
-def wanted(name: str) -> str:
+def describe_type(name: str) -> str:
     kind = KNOWN[name]
     return f"{name} must be of type {getattr(kind, '__name__', kind)}."

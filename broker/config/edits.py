@@ -11,7 +11,7 @@ from django.db import transaction
 
 from broker.config.address_settings import DEFAULTS
 from broker.config.documents import defined, read_one
-from broker.errors.settings import NotAsSeen
+from broker.errors.settings import ChangedSinceRead
 from broker.models import Act, AddressSetting
 from broker.security import audit
 
@@ -39,7 +39,7 @@ def define(
 
     Raises:
         WrongSettings: a name or a value is invalid; nothing was changed.
-        NotAsSeen: the stored version is another one.
+        ChangedSinceRead: the stored version is another one.
     """
     wanted = read_one({**values, "match": match}, "the setting")
     stored = held(match, expected)
@@ -58,7 +58,7 @@ def remove(match: str, *, expected: str | None = None) -> AddressSetting | None:
     """Delete the setting of a pattern; return the deleted setting, if there was one.
 
     Raises:
-        NotAsSeen: the stored version is not the expected version.
+        ChangedSinceRead: the stored version is not the expected version.
     """
     stored = held(match, expected)
     if stored is not None:
@@ -79,10 +79,10 @@ def held(match: str, expected: str | None) -> AddressSetting | None:
     """The setting of a pattern, locked, if there is one.
 
     Raises:
-        NotAsSeen: the stored version is not the expected version.
+        ChangedSinceRead: the stored version is not the expected version.
     """
     rows = AddressSetting.objects.select_for_update().filter(match=match)
     stored = rows.first()
     if expected is not None and expected != (version(stored) if stored else ""):
-        raise NotAsSeen(match)
+        raise ChangedSinceRead(match)
     return stored

@@ -87,17 +87,18 @@ class Element:
         elif not (self.attributes or self.instructions or self.children):
             yield self.path
 
-    def said(self) -> str:
+    def describe(self) -> str:
         """What the element says, for a sentence, without passwords."""
         words = [
-            f'{name}="{shown(name, text)}"' for name, text in self.attributes.items()
+            f'{name}="{mask_secrets(name, text)}"'
+            for name, text in self.attributes.items()
         ]
-        words += [shown(self.name, self.text)] if self.text else []
-        words += [f"{one.name} ({one.said()})" for one in self.children]
+        words += [mask_secrets(self.name, self.text)] if self.text else []
+        words += [f"{one.name} ({one.describe()})" for one in self.children]
         return ", ".join(words)
 
 
-def shown(name: str, text: str) -> str:
+def mask_secrets(name: str, text: str) -> str:
     """A value for a sentence, without passwords."""
     if SECRET.search(name):
         return "…"
@@ -112,10 +113,10 @@ def inventory(root: Element) -> Inventory:
     def place(path: Path) -> str:
         element = by_path.get(path) or by_path[path[:-1]]
         if path in by_path or path[-1] == TEXT:
-            return f"{element.where} {element.said()}".rstrip()
+            return f"{element.where} {element.describe()}".rstrip()
         name = str(path[-1]).lstrip("@")
         value = element.attributes.get(name, "")
-        return f'{element.where} {name}="{shown(name, value)}"'
+        return f'{element.where} {name}="{mask_secrets(name, value)}"'
 
     return Inventory((path for one in every for path in one.parts()), place=place)
 

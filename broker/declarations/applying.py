@@ -23,7 +23,7 @@ from broker.declarations.planning import (
     version,
 )
 from broker.errors.queues import QueueNotEmpty
-from broker.errors.settings import NotAsSeen, ObjectInUse, SettingsChanged
+from broker.errors.settings import ChangedSinceRead, ObjectInUse, SettingsChanged
 from broker.models import Act, Kind, Place, Queue
 from broker.queueing.transfer import Record, TakenEntry
 from broker.security import audit
@@ -58,7 +58,7 @@ def apply(
 
     Raises:
         SettingsChanged: what is stored has changed since the plan was made.
-        NotAsSeen: the first object has another version.
+        ChangedSinceRead: the first object has another version.
         QueueNotEmpty: a queue to delete holds messages, and is not to be purged, or
             consumers hold some.
         ObjectInUse: an object cannot be created or deleted because of another.
@@ -141,7 +141,7 @@ def lock_out_puts(queues: Sequence[str]) -> None:
 def require_version(one: Declaration, expected: str) -> None:
     row = one.kind.named(one.key).first()
     if expected != (version(one.kind, row) if row else ""):
-        raise NotAsSeen(" ".join(one.key))
+        raise ChangedSinceRead(" ".join(one.key))
 
 
 def carry_out(change: ObjectChange, actor: str) -> None:

@@ -149,7 +149,7 @@ def from_text(attribute: Attribute, text: str, *, name: str, where: str) -> Any:
     return read_value(attribute, value, name=name, where=where)
 
 
-def shown(attribute: Attribute, value: Any) -> tuple[str, Any]:
+def write_attribute(attribute: Attribute, value: Any) -> tuple[str, Any]:
     """The name and value as people write them: with a unit, where there is one."""
     if attribute.suffix and isinstance(value, int) and 0 < value < ENDS_BEFORE:
         return attribute.short, write_stored(value, attribute.suffix)

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from broker.declarations.attributes import Attribute, named, read_value, shown
+from broker.declarations.attributes import Attribute, named, read_value, write_attribute
 from broker.declarations.kinds import KINDS, Key, ObjectKind
 from broker.declarations.planning import Declaration
 from broker.errors.settings import WrongSettings
@@ -161,7 +161,7 @@ def content_of(one: Declaration) -> Iterator[str]:
     """What the table of an object says, line by line."""
     left = []
     for name, each in () if one.absent else one.values.items():
-        short, value = shown(one.kind.attributes[name], each)
+        short, value = write_attribute(one.kind.attributes[name], each)
         if value is None:
             left.append(name)
         else:

@@ -119,7 +119,7 @@ class Hold(StrEnum):
         return cls.INHIBITED if isinstance(error, PutInhibited) else None
 
     @classmethod
-    def told(cls, text: str) -> Hold | None:
+    def from_text(cls, text: str) -> Hold | None:
         """The hold that a provider tells in words, where it has no codes for it."""
         if "put-inhibited" in text:
             return cls.INHIBITED

@@ -32,7 +32,7 @@ class SettingsChanged(BrokerError):
     )
 
 
-class NotAsSeen(BrokerError):
+class ChangedSinceRead(BrokerError):
     """Settings have another version than the change expects; nothing was changed."""
 
     code = "not-as-seen"

@@ -67,7 +67,7 @@ def typed(at: datetime, zone: tzinfo) -> datetime:
     """
     if at.utcoffset() is not None:
         return at
-    match shown(at, zone):
+    match instants_of(at, zone):
         case [one]:
             return one
         case [first, second]:
@@ -81,15 +81,15 @@ def typed(at: datetime, zone: tzinfo) -> datetime:
     )
 
 
-def shown(at: datetime, zone: tzinfo) -> list[datetime]:
+def instants_of(at: datetime, zone: tzinfo) -> list[datetime]:
     """When the clocks of a zone show a time: once, or not at all or twice when they are
     changed."""
     both = (at.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
-    real = {one.utcoffset(): one for one in both if is_shown(one)}
+    real = {one.utcoffset(): one for one in both if exists_in_zone(one)}
     return list(real.values())
 
 
-def is_shown(at: datetime) -> bool:
+def exists_in_zone(at: datetime) -> bool:
     back = at.astimezone(UTC).astimezone(at.tzinfo)
     return back.replace(tzinfo=None) == at.replace(tzinfo=None)
 

@@ -47,7 +47,7 @@ class Change:
     before: str
     after: str
 
-    def shown(self, folder: Path) -> str:
+    def unified_diff(self, folder: Path) -> str:
         """The unified diff."""
         name = str(self.path.relative_to(folder))
         lines = difflib.unified_diff(
@@ -96,7 +96,7 @@ def handle(*, prefix: str, broker_only: bool, yes: bool, **_: object) -> None:
         say("There is nothing to change.")
         return
     for one in found:
-        say(one.shown(folder))
+        say(one.unified_diff(folder))
     if not yes and input("Make these changes? [y/N] ").strip().lower() != "y":
         say("Nothing was changed.")
         return

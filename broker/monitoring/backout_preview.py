@@ -17,7 +17,7 @@ from broker.config.address_settings import Policy, decisions
 from broker.config.auto_create import name_for
 from broker.models import AddressSetting, Kind, Message, Place, Queue, RoutingType
 from broker.queueing.get import Delivery
-from broker.queueing.routing import seen_route
+from broker.queueing.routing import preview_route
 from broker.queueing.transfer import Record, TakenEntry, lifetime_on, refusals
 from broker.settlement import poison
 from broker.settlement.backout import UNSET, Cause, decide, rules_of
@@ -252,7 +252,7 @@ def landed(
     to: str, entries: Sequence[TakenEntry], known: Knowledge, now: datetime | None
 ) -> dict[tuple[int, int], Landing]:
     """The queues of a dead letter address that would take each of these entries."""
-    route = seen_route(to)
+    route = preview_route(to)
     record = Record(Kind.DEAD_LETTER, Place.CLAIMED, now=now)
     refusing = refusals(
         entries,

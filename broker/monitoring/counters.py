@@ -79,7 +79,7 @@ def counted(queue_id: int) -> Counters:
     return counters
 
 
-def shown(queue_id: int) -> tuple[Counters, Mapping[str, datetime]]:
+def read_counters(queue_id: int) -> tuple[Counters, Mapping[str, datetime]]:
     """A queue's counters since their last reset. Two queries.
 
     Returns:

@@ -135,7 +135,7 @@ def reasons(
             yield f"it is new on {group.origin_queue or 'no queue'}: {cause}"
 
 
-def said_of(fingerprints: Iterable[str]) -> dict[str, DeadLetterGroup]:
+def group_rows(fingerprints: Iterable[str]) -> dict[str, DeadLetterGroup]:
     """The stored rows of groups, by fingerprint. One query."""
     people = DeadLetterGroup.objects.select_related(
         "owner", "acknowledged_by", "snoozed_by"

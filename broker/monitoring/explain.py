@@ -245,7 +245,7 @@ def by_consumers(
         )
     elif not known:
         yield from nobody(entry, dispatchers=any(not one.queue_id for one in consumers))
-    elif not others and not is_wanted(entry, message_id, handlers):
+    elif not others and not is_selected(entry, message_id, handlers):
         yield unwanted(entry, handlers)
 
 
@@ -270,7 +270,7 @@ def nobody(entry: EntryLocation, *, dispatchers: bool) -> Iterator[Explanation]:
     )
 
 
-def is_wanted(
+def is_selected(
     entry: EntryLocation, message_id: int, handlers: Sequence[Consumer]
 ) -> bool:
     """Whether a handler's selector matches; also true if the message is gone."""

@@ -43,7 +43,7 @@ def repair(originals: Mapping[int, int], repairs: Repairs) -> None:
     )
 
 
-def shown_repaired(rows: Mapping[int, Message], repairs: Repairs) -> None:
+def apply_edits(rows: Mapping[int, Message], repairs: Repairs) -> None:
     """Apply edits to messages in memory, for a preview of their copies."""
     for message_id in rows.keys() & repairs.keys():
         row, wanted = rows[message_id], repairs[message_id]

@@ -45,7 +45,7 @@ def refusal_now(queue: Queue, size_bytes: int) -> BrokerError | None:
     return None
 
 
-def seen_refusal(queue: Queue, size_bytes: int) -> BrokerError | None:
+def preview_refusal(queue: Queue, size_bytes: int) -> BrokerError | None:
     """Like ``refusal``, without a lock, for previews."""
     return refusal(queue, [size_bytes]) if queue.guarded else None
 

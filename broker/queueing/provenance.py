@@ -39,7 +39,7 @@ class Hop:
     backout_count: int = 0
     error: str = ""  # the error; told only if a consumer rejected the message
 
-    def told(self, properties: Mapping[str, Any]) -> dict[str, Any]:
+    def properties_after(self, properties: Mapping[str, Any]) -> dict[str, Any]:
         """The properties of a message after this hop; only the last hop is described.
 
         Source:

@@ -76,7 +76,7 @@ def named(refusing: set[int]) -> str:
     return json.dumps(sorted(refusing)) if refusing else "[]"
 
 
-def seen_route(address: str) -> Route:
+def preview_route(address: str) -> Route:
     """Like ``route_to``, without locks, for previews."""
     queues = Queue.objects.filter(address__name=address).order_by("pk")
     found = queues.values_list("pk", "routing_type", "selector")

@@ -21,7 +21,7 @@ from broker.formats.error_fingerprint import fingerprint
 from broker.models import DeadLetter, Kind, Message, Place, Queue
 from broker.queueing import notifications
 from broker.queueing.arrival_expiry import lifetime_ms
-from broker.queueing.copy_edits import NONE, Repairs, repair, shown_repaired
+from broker.queueing.copy_edits import NONE, Repairs, apply_edits, repair
 from broker.queueing.provenance import STALE, Hop, resubmits, without_body
 from broker.queueing.routing import Route, route_to
 from broker.queueing.store import NewMessage
@@ -232,7 +232,7 @@ def preview(
     names = dict(queues.values_list("pk", "name"))
     messages = Message.objects.defer("body", "headers")
     rows = messages.in_bulk({entry.id for entry in entries})
-    shown_repaired(rows, repairs)
+    apply_edits(rows, repairs)
     at = record.now or database_now()
     expires_at = None if lifetime is None else at + lifetime
     copies = []
@@ -248,7 +248,7 @@ def preview(
             backout_count=entry.backout_count,
             error=str(record.detail.get("error", "")),
         )
-        told = row.properties if as_ibm else hop.told(row.properties)
+        told = row.properties if as_ibm else hop.properties_after(row.properties)
         told = told | resubmits(row.properties, more=record.kind == Kind.RESUBMIT)
         until = row.expires_at if as_ibm else expires_at
         copies.append(

@@ -149,7 +149,8 @@ def letter_of(
     return replace(
         message,
         address=rule.dead_letter_address,
-        properties=hop.told(message.properties) | resubmits(message.properties),
+        properties=hop.properties_after(message.properties)
+        | resubmits(message.properties),
         routing_type=None,
         expires_at=until,
     )

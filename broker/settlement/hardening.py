@@ -41,7 +41,7 @@ def forget_counts(*, now: datetime | None = None) -> int:
         manager restarts. ActiveMQ Artemis, "Message Redelivery and Undelivered
         Messages": ``max-redelivery-records``.
     """
-    kept = kept_counts()
+    kept = counts_after_restart()
     forgotten = 0
     while kept:
         (some,) = sql.fetch_one(
@@ -58,7 +58,7 @@ def forget_counts(*, now: datetime | None = None) -> int:
     return forgotten
 
 
-def kept_counts() -> dict[int, tuple[int, bool]]:
+def counts_after_restart() -> dict[int, tuple[int, bool]]:
     """For each queue, the highest count that survives a restart, and whether this is a
     number of redelivery records.
 

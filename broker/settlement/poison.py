@@ -35,7 +35,7 @@ from broker.settlement.mq_headers import for_backout_queue, for_dead_letter_queu
 from broker.settlement.redelivery_policy import (
     BackoutQueue,
     DeadLetterQueue,
-    DiscardAsAsked,
+    DiscardByReport,
     NoPlace,
     Removal,
     remove,
@@ -179,7 +179,7 @@ def take_away(
             at = now or database_now()
             dress = for_dead_letter_queue(delivery, reason, name, signature, at)
             move(held, to, dress, removing.cause, record, reason)
-        case DiscardAsAsked(reason):
+        case DiscardByReport(reason):
             discard(held, record, why=ASKED, reason=reason)
         case NoPlace(reason, refused) if last is Last.DISCARD:
             why = f"{NOWHERE} ({refused.name})."
@@ -206,7 +206,7 @@ def foresee(removing: Removing, *, user: Any = None) -> Removal:
     or logged."""
 
     def refusal(name: str) -> Reason | None:
-        error = why_not(removing.delivery, user, name, full=limits.seen_refusal)
+        error = why_not(removing.delivery, user, name, full=limits.preview_refusal)
         return error.reason if error else None
 
     return removal_of(removing, refusal)

@@ -88,7 +88,7 @@ class DeadLetterQueue:
 
 
 @dataclass(frozen=True, slots=True)
-class DiscardAsAsked:
+class DiscardByReport:
     """A message goes to the discard bin, as its report options ask."""
 
     reason: Reason
@@ -102,7 +102,7 @@ class NoPlace:
     refused: Reason  # the reason why the last queue refused it
 
 
-Removal = BackoutQueue | DeadLetterQueue | DiscardAsAsked | NoPlace
+Removal = BackoutQueue | DeadLetterQueue | DiscardByReport | NoPlace
 
 
 def remove(
@@ -138,7 +138,7 @@ def remove(
     if why is None:
         why = Reason.BACKOUT_THRESHOLD_REACHED
     if report & Report.DISCARD_MSG:
-        return DiscardAsAsked(why)
+        return DiscardByReport(why)
     refused = refusal(dead_letter_queue)
     if refused is None:
         return DeadLetterQueue(why)

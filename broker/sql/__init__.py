@@ -119,7 +119,7 @@ def ask(statement: Composed, parameters: dict[str, Any]) -> list[tuple[Any, ...]
         return cursor.fetchall()
 
 
-class KeptCursors(threading.local):
+class CachedCursors(threading.local):
     """Cursors of this thread, kept because they cache how to convert the values of a
     statement. This saves a tenth of a millisecond, a third of a client's time for one
     message."""
@@ -137,7 +137,7 @@ class KeptCursors(threading.local):
         return self.cursors
 
 
-kept = KeptCursors()
+kept = CachedCursors()
 
 
 def is_little(parameters: dict[str, Any], rows: list[tuple[Any, ...]]) -> bool:

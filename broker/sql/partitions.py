@@ -102,7 +102,9 @@ def drop_old(
         is_over = size > most and tries > 0
         if is_over or not has(child, since=messages_since):
             size -= size_bytes(child)
-            drop_messages(child, n * MESSAGES, kept_in(child, now, kept_since))
+            drop_messages(
+                child, n * MESSAGES, retention_condition(child, now, kept_since)
+            )
             size += size_bytes(child)
             tries -= is_over
     events_since = now - timedelta(days=settings.BROKER_JOURNAL_RETENTION_DAYS)
@@ -169,7 +171,7 @@ def drop_messages(child: str, low: int, kept: sql.Composable | None = None) -> N
             )
 
 
-def kept_in(
+def retention_condition(
     child: str, now: datetime, kept_since: KeptSince | None
 ) -> sql.Composable | None:
     """The condition for rows of a partition that are kept longer; None: no row is."""

@@ -257,12 +257,12 @@ class Taking:
     def get(self, limit: int) -> list[Delivery]:
         search = self.consumer.search
         if search is not None:
-            return search.get(self.take_seen, limit, now=self.now)
+            return search.get(self.take_visible, limit, now=self.now)
         hidden = self.consumer.hidden
         lanes = lanes_around(self.consumer.queue.name, hidden) if hidden else None
         return self.take(lanes, limit)
 
-    def take_seen(self, lanes: Lanes, limit: int) -> list[Delivery]:
+    def take_visible(self, lanes: Lanes, limit: int) -> list[Delivery]:
         """Get from lanes that contain one entry each, except hidden entries."""
         hidden = places_of(self.consumer.hidden)
         seen = [lane for lane in zip(*lanes, strict=True) if lane[:2] not in hidden]

@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, Field
 from broker.security import audit
 from broker.security.audit import AuditFilter
 from console.accounts.permissions import AUDIT
-from console.audit.queries import told
+from console.audit.queries import record_document
 from console.edges.problems import NO_NUL, REFUSED, require
 
 router = Router(tags=["audit"])
@@ -75,6 +75,6 @@ def list_records(request: HttpRequest, page: Query[AuditQuery]) -> dict[str, Any
     found = list(audit.found(wanted, before=page.after)[: page.limit + 1])
     part = found[: page.limit]
     return {
-        "records": [told(one) | {"id": one.pk} for one in part],
+        "records": [record_document(one) | {"id": one.pk} for one in part],
         "next": part[-1].pk if len(found) > page.limit else None,
     }

@@ -14,7 +14,7 @@ from broker.monitoring import connections as clients
 from broker.monitoring.connections import ClientQuery, Connected
 from console.edges.problems import NO_NUL, REFUSED, require
 from console.edges.requests import RequestBody
-from console.queues.connections import CLOSE, LONGEST_TEXT, ask, seen
+from console.queues.connections import CLOSE, LONGEST_TEXT, ask, find_connection
 
 router = Router(tags=["connections"])
 
@@ -120,7 +120,7 @@ def list_connections(
 def read_connection(request: HttpRequest, connection_id: Path[int]) -> dict[str, Any]:
     """One connection with its endpoints on queues the caller may inquire."""
     require(request, "broker.view_queue")
-    row = seen(request, connection_id, limit=MOST_ENDPOINTS)
+    row = find_connection(request, connection_id, limit=MOST_ENDPOINTS)
     if row is None:
         raise Http404(f"connection {connection_id}")
     return told(row.client)
@@ -138,7 +138,7 @@ def close_connection(
     authority ``set`` on each queue that the client uses.
     """
     require(request, CLOSE)
-    row = seen(request, connection_id)
+    row = find_connection(request, connection_id)
     if row is not None:
         since = ask(request, row.client.connection, body.reason)
         if since is not None:
@@ -158,7 +158,7 @@ def close_endpoint(
     other endpoints stay open. Needs the authority ``set`` on the endpoint's queue.
     """
     require(request, CLOSE)
-    row = seen(request, connection_id, after=endpoint_id - 1, limit=1)
+    row = find_connection(request, connection_id, after=endpoint_id - 1, limit=1)
     for one in row.client.endpoints if row is not None else ():
         if one.pk == endpoint_id:
             since = ask(request, one, body.reason)

@@ -267,7 +267,7 @@ def carry_out(one: Declaration, request: HttpRequest) -> list[str]:
 
     Raises:
         PermissionDenied, NotAuthorized: the caller may not do it.
-        NotAsSeen: it is not what the request requires.
+        ChangedSinceRead: it is not what the request requires.
     """
     actor = authorities.name_of(request.user)
     with one_at_a_time():

@@ -199,7 +199,7 @@ def told(
 ) -> list[dict[str, Any]]:
     """Groups with their notes. Two queries."""
     at = database_now()
-    rows = dead_letter_groups.said_of(found)
+    rows = dead_letter_groups.group_rows(found)
     return [
         {
             "fingerprint": key,

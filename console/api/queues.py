@@ -162,7 +162,7 @@ def read_counters(request: HttpRequest, name: Path[str]) -> dict[str, Any]:
     require(request, "broker.view_queue")
     queue = named(name)
     authorities.require(request.user, "inquire", queue.name)
-    counted, since = counters.shown(queue.pk)
+    counted, since = counters.read_counters(queue.pk)
     values = {one: getattr(counted, one) for one in counters.ALL}
     return {"queue": queue.name, "since": since, **values}
 

@@ -37,7 +37,7 @@ COLUMNS = (
 )
 
 
-class WantedForm(forms.Form):
+class AuditFilterForm(forms.Form):
     """The filter of the page, in its URL."""
 
     actor = forms.CharField(max_length=500, required=False)
@@ -65,7 +65,7 @@ def choices() -> list[tuple[str, list[tuple[str, str]]]]:
     return [(KINDS.get(kind, kind.capitalize()), acts) for kind, acts in every.items()]
 
 
-def told(one: AuditRecord) -> dict[str, Any]:
+def record_document(one: AuditRecord) -> dict[str, Any]:
     """A record as JSON; its hash can be verified from this."""
     fields = {name: getattr(one, name) for name in COLUMNS}
     at = one.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -75,7 +75,8 @@ def told(one: AuditRecord) -> dict[str, Any]:
 def as_lines(records: Iterable[AuditRecord]) -> str:
     """NDJSON: one record a line."""
     return "".join(
-        json.dumps(told(one), ensure_ascii=False, separators=(",", ":")) + "\n"
+        json.dumps(record_document(one), ensure_ascii=False, separators=(",", ":"))
+        + "\n"
         for one in records
     )
 
@@ -86,6 +87,6 @@ def as_table(records: Iterable[AuditRecord]) -> str:
     table = csv.writer(text)
     table.writerow(COLUMNS)
     for one in records:
-        values = told(one) | {"detail": one.detail}
+        values = record_document(one) | {"detail": one.detail}
         table.writerow([harmless(values[name]) for name in COLUMNS])
     return text.getvalue()

@@ -45,8 +45,8 @@ def call_of(properties: Mapping[str, Any], body: bytes) -> Call | None:
     if found is None:
         return None
     args, kwargs = found
-    every = [(str(n), told(value)) for n, value in enumerate(args, start=1)]
-    every += [(name, told(value)) for name, value in kwargs.items()]
+    every = [(str(n), write_argument(value)) for n, value in enumerate(args, start=1)]
+    every += [(name, write_argument(value)) for name, value in kwargs.items()]
     return Call(task, every[:MOST], max(len(every) - MOST, 0))
 
 
@@ -63,6 +63,6 @@ def parts_of(said: Any) -> tuple[list[Any], dict[str, Any]] | None:
     return None
 
 
-def told(value: Any) -> str:
+def write_argument(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

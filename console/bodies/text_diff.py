@@ -84,7 +84,7 @@ def header_lines(before: Subject, after: Subject) -> Iterator[DiffLine]:
     """Differing headers, without those that the broker writes into every copy."""
     names = dict.fromkeys((*before.headers, *after.headers))
     for name in (one for one in names if not is_own(one)):
-        one, other = told(before, name), told(after, name)
+        one, other = header_text(before, name), header_text(after, name)
         if one == other:
             continue
         if one is not None:
@@ -93,7 +93,7 @@ def header_lines(before: Subject, after: Subject) -> Iterator[DiffLine]:
             yield DiffLine("new", f"{name}: {other}")
 
 
-def told(subject: Subject, name: str) -> str | None:
+def header_text(subject: Subject, name: str) -> str | None:
     """A header as text; a property as JSON, which distinguishes 1 from "1"."""
     if name not in subject.headers:
         return None
@@ -139,12 +139,14 @@ def grouped(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffLine]:
 def around(lines: Sequence[str], head: int, tail: int) -> Iterator[DiffLine]:
     """The first and last lines of an unchanged run."""
     if len(lines) <= head + tail + 1:
-        yield from (DiffLine("same", shown(line)) for line in lines)
+        yield from (DiffLine("same", shorten_line(line)) for line in lines)
         return
-    yield from (DiffLine("same", shown(line)) for line in lines[:head])
+    yield from (DiffLine("same", shorten_line(line)) for line in lines[:head])
     count = len(lines) - head - tail
     yield DiffLine("gap", f"{count:,} lines the same")
-    yield from (DiffLine("same", shown(line)) for line in lines[len(lines) - tail :])
+    yield from (
+        DiffLine("same", shorten_line(line)) for line in lines[len(lines) - tail :]
+    )
 
 
 def replaced(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffLine]:
@@ -176,7 +178,7 @@ def marked(line: str) -> str:
     return line.removesuffix("\n")
 
 
-def shown(line: str) -> str:
+def shorten_line(line: str) -> str:
     """An unchanged line without its line end; a long one is cut."""
     line = line.rstrip("\r\n")
     return line if len(line) <= LONG else f"{line[:LONG]} …"

@@ -53,7 +53,7 @@ class Viewer:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class BodyView:
     """A body as text, and the steps that produced it."""
 
     text: str
@@ -115,7 +115,7 @@ def show(
     encoding: str = "",
     wanted: str = "",
     coding: Coding | None = None,
-) -> Shown:
+) -> BodyView:
     """A body, or its beginning, as text.
 
     Args:
@@ -147,7 +147,7 @@ def show(
     )
 
 
-def inside(body: Opened, wanted: str) -> Shown:
+def inside(body: Opened, wanted: str) -> BodyView:
     """The body shown by its declared type, or by its content."""
     try:
         body = in_unicode(body)
@@ -178,10 +178,10 @@ def inside(body: Opened, wanted: str) -> Shown:
     return in_bytes(head, notice)
 
 
-def laid_out(viewer: Viewer, body: bytes, notice: str = "") -> Shown:
+def laid_out(viewer: Viewer, body: bytes, notice: str = "") -> BodyView:
     text = viewer.read(body)
     is_cut = len(text) > SHOWN
-    return Shown(
+    return BodyView(
         text[:SHOWN],
         viewer.done,
         notice,
@@ -202,13 +202,13 @@ def named(wanted: str) -> Viewer | None:
     return next((one for one in every if wanted and one.name == wanted), None)
 
 
-def beginning(head: bytes, *, is_all: bool) -> Shown:
+def beginning(head: bytes, *, is_all: bool) -> BodyView:
     """The start of a body that is too long to be formatted."""
     notice = "" if is_all else TOO_LONG
     if is_text(head):
         # without a last character that is cut in two
         text = head[:SHOWN].decode(errors="ignore")
-        return Shown(
+        return BodyView(
             text,
             "as text",
             notice,
@@ -221,7 +221,7 @@ def beginning(head: bytes, *, is_all: bool) -> Shown:
 
 def as_sent(
     head: bytes, *, is_partly_read: bool, coding: Coding | None = None
-) -> Shown:
+) -> BodyView:
     """The start of a body as text, whatever it is."""
     if coding is not None:
         with suppress(ValueError):
@@ -231,7 +231,7 @@ def as_sent(
     text = part.decode(errors="backslashreplace")[:SHOWN]
     said = [NOT_UTF_8] if not is_text(part) and "\\x" in text else []
     said += [TURNED] if TURNS.search(text) else []
-    return Shown(
+    return BodyView(
         text,
         "as text",
         " ".join(said),
@@ -241,9 +241,9 @@ def as_sent(
     )
 
 
-def in_bytes(head: bytes, notice: str) -> Shown:
+def in_bytes(head: bytes, notice: str) -> BodyView:
     text = octets(head[:SHOWN])
-    return Shown(text, "as bytes", notice, is_cut=len(head) > SHOWN)
+    return BodyView(text, "as bytes", notice, is_cut=len(head) > SHOWN)
 
 
 def viewer_for(content_type: str) -> Viewer | None:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from broker.bridges import standing
 from broker.bridges.providers.interface import Capability
 from broker.bridges.providers.registry import HERE, PROVIDERS
-from broker.bridges.states import Command, wanted
+from broker.bridges.states import Command, state_after
 from broker.errors.bridges import CommandRefused
 from broker.formats.quantities import write_count, write_duration
 from broker.models import (
@@ -159,7 +159,7 @@ def changes(command: Command, status: LinkStatus) -> bool:
     link = status.link
     state = LinkState(status.state)
     try:
-        to = wanted(command, state, enabled=link.enabled, link=str(link))
+        to = state_after(command, state, enabled=link.enabled, link=str(link))
     except CommandRefused:
         return False
     return to is not None

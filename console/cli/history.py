@@ -14,7 +14,7 @@ from broker.monitoring.history import reading
 from broker.security import audit
 from broker.security.audit import AuditFilter
 from console.accounts.permissions import AUDIT
-from console.audit.queries import told
+from console.audit.queries import record_document
 from console.edges import people
 from console.edges.options import Json, Limit, User, moment
 from console.edges.people import USAGE
@@ -82,7 +82,7 @@ def list_records(  # noqa: PLR0913  # the subcommand's options
     people.require(person, AUDIT)
     begin, end = moment(since, "--since"), moment(until, "--until")
     wanted = AuditFilter(actor=actor, act=act, object=about, since=begin, until=end)
-    rows = [told(one) for one in audit.found(wanted)[:limit]]
+    rows = [record_document(one) for one in audit.found(wanted)[:limit]]
     if not json:
         rows = [{name: row[name] for name in SHOWN} for row in rows]
     self.tell_rows("records", rows, as_json=json, empty="There is no such record.")

@@ -17,7 +17,7 @@ from console.edges import people, telling
 from console.edges.options import Json, Limit, Reason, User, Yes
 from console.edges.people import REFUSED
 from console.queues import prepared, units
-from console.queues.backout_preview import fate_of
+from console.queues.backout_preview import forecast_of
 
 Uow = Annotated[int, Argument(help="Its number.", min=1)]
 NOT_DONE = "Nothing is done yet; --yes does it."
@@ -31,7 +31,7 @@ def list_all(
     person = people.acting(user)
     people.require(person, "broker.view_queue")
     held = authorities.held_by(person)
-    names = units.names_seen(held)
+    names = units.visible_queues(held)
     found = units.listed(held, names, after=0, limit=limit)
     rows = [row_of(one, names) for one in found]
     empty = "No unit of work holds anything."
@@ -157,8 +157,8 @@ def seen(
     person: authorities.Principal, uow: int
 ) -> tuple[authorities.GrantedAuthorities, dict[int, str], OpenUnit]:
     held = authorities.held_by(person)
-    names = units.names_seen(held)
-    found = units.seen(held, uow, names)
+    names = units.visible_queues(held)
+    found = units.find_unit(held, uow, names)
     if found is None:
         raise CommandError(ENDED.format(uow), returncode=REFUSED)
     return held, names, found
@@ -168,9 +168,9 @@ def expected(
     held: authorities.GrantedAuthorities, names: dict[int, str], found: OpenUnit
 ) -> list[dict[str, Any]]:
     """The messages that the user may see, and what becomes of each."""
-    entries, _ = units.entries_seen(held, found.id, names)
+    entries, _ = units.visible_entries(held, found.id, names)
     ending = units.ENDINGS[found.nature][0]
-    fates = map(fate_of, rehearse([one.held for one in entries], found.id, ending))
+    fates = map(forecast_of, rehearse([one.held for one in entries], found.id, ending))
     return [
         {
             "message_id": one.held.id,

@@ -27,7 +27,7 @@ class Program(Protocol):
     def begin(self, session: Session) -> None:
         """The session has begun; attach an endpoint."""
 
-    def told(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """An event from the peer."""
 
 
@@ -81,7 +81,7 @@ class Caller(asyncio.Protocol):
 
     def take(self, data: bytes) -> None:
         for event in self.connection.receive(data):
-            self.program.told(event)
+            self.program.handle_event(event)
             if isinstance(event, Detached | Ended | Closed):
                 self.close(words(event))
                 return

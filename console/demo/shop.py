@@ -120,7 +120,7 @@ class Shop:
             self.sender.send(payload(number), tag=tag)
             self.flush()
 
-    def told(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         if isinstance(event, Disposed):
             self.said["put"] += len(event.deliveries)
             if not event.settled and self.sender is not None:
@@ -138,7 +138,7 @@ class Warehouse:
         receiver = session.receiver("orders", Source(ORDERS), Target("warehouse"))
         receiver.grant(TAKEN_AHEAD)
 
-    def told(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         if isinstance(event, MessageReceived):
             wait = random.uniform(0, WORK_S)  # noqa: S311  # work, no secret
             loop = asyncio.get_running_loop()

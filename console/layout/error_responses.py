@@ -106,7 +106,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     redaction.UnmaskingNeedsReason: 400,
     of_settings.AlreadyDeclared: 409,
     of_settings.NoSuchObject: 404,
-    of_settings.NotAsSeen: 412,
+    of_settings.ChangedSinceRead: 412,
     of_settings.ObjectInUse: 409,
     rules.InvalidRules: 400,
     rules.NoSuchRules: 404,

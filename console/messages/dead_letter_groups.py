@@ -135,7 +135,7 @@ def rows_of(
         at: the present time.
     """
     keys = {group.fingerprint for group in chosen}
-    said = dead_letter_groups.said_of(keys)
+    said = dead_letter_groups.group_rows(keys)
     links = dead_letter_links.links_of(chosen)
     stands = {
         key: dead_letter_groups.standing(said.get(key), parts, at)

@@ -14,7 +14,7 @@ from broker.settlement.redelivery_policy import (
     DeadLetter,
     DeadLetterQueue,
     Discard,
-    DiscardAsAsked,
+    DiscardByReport,
     Park,
 )
 from broker.settlement.redelivery_schedule import Span
@@ -32,7 +32,7 @@ OF_WAITS = ("redelivery_delay_ms", "redelivery_delay_multiplier")
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class EntryForecast:
     """The outcome for one entry."""
 
     foreseen: Foreseen
@@ -43,9 +43,9 @@ class Fate:
     why: Sequence[str]  # the settings and counts that decide the outcome
 
 
-def fate_of(one: Foreseen) -> Fate:
+def forecast_of(one: Foreseen) -> EntryForecast:
     state, chip, what = outcome_of(one)
-    return Fate(one, state, chip, what, then_of(one), list(why_of(one)))
+    return EntryForecast(one, state, chip, what, then_of(one), list(why_of(one)))
 
 
 def outcome_of(one: Foreseen) -> tuple[str, str, str]:
@@ -119,7 +119,7 @@ def then_of(one: Foreseen) -> str:
         case DeadLetterQueue(reason):
             to = f"the dead letter queue ({reason.name})"
             does = f"Its next consumer moves it to {to}"
-        case DiscardAsAsked():
+        case DiscardByReport():
             does = "Its next consumer discards it, as its report options ask"
         case _:
             does = "Its next consumer finds no queue that takes it"
@@ -146,7 +146,7 @@ def why_of(one: Foreseen) -> Iterable[str]:
         yield f"queue {one.queue}: backout threshold"
 
 
-def in_numbers(fates: Iterable[Fate]) -> list[tuple[str, str, int]]:
+def in_numbers(fates: Iterable[EntryForecast]) -> list[tuple[str, str, int]]:
     """Numbers of entries by outcome: state and label of the chip, and number."""
     counted = Counter((fate.state, fate.chip) for fate in fates)
     return [(state, chip, count) for (state, chip), count in counted.most_common()]

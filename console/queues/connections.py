@@ -66,7 +66,7 @@ def ask(
     return close(what.pk, request.user, reason=reason)
 
 
-def seen(
+def find_connection(
     request: HttpRequest,
     connection_id: int,
     *,

@@ -132,7 +132,7 @@ class OverTime:
 
     @cached_property
     def panels(self) -> list[history_charts.Panel]:
-        return history_charts.shown(self.history, self.every_panel)
+        return history_charts.visible_panels(self.history, self.every_panel)
 
     @cached_property
     def drawings(self) -> list[Drawing]:

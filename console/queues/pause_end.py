@@ -51,7 +51,7 @@ def next_time(wanted: time, now: datetime) -> datetime:
     found = (
         at.astimezone(UTC)
         for day in (today, today + DAY, today + 2 * DAY)
-        for at in moments.shown(
+        for at in moments.instants_of(
             datetime.combine(day, wanted), timezone.get_current_timezone()
         )
     )

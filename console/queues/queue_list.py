@@ -241,7 +241,7 @@ def listed(
     rows = [
         QueueRow(one, died[one.name], oldest.get(one.queue_id))
         for one in every
-        if is_wanted(one.name, wanted)
+        if matches_name(one.name, wanted)
     ]
     order = Order.of(query.get("sort", ""))
     page = Paginator(order.sorted(rows), PAGE).get_page(query.get("page"))
@@ -249,7 +249,7 @@ def listed(
     return QueueList(wanted, order, Columns.kept(hidden), page, drawn)
 
 
-def is_wanted(name: str, wanted: str) -> bool:
+def matches_name(name: str, wanted: str) -> bool:
     """Whether a name contains a text, or matches a pattern with ``*``; any case."""
     if "*" not in wanted:
         return wanted.lower() in name.lower()

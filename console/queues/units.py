@@ -21,7 +21,7 @@ ENDINGS: Mapping[Nature, Sequence[Ending]] = {
 }
 
 
-def names_seen(held: authorities.GrantedAuthorities) -> dict[int, str]:
+def visible_queues(held: authorities.GrantedAuthorities) -> dict[int, str]:
     """The queues that the user may inquire, by id."""
     rows = Queue.objects.values_list("pk", "name")
     return {pk: name for pk, name in rows if held.on("inquire", name)}
@@ -39,7 +39,7 @@ def listed(
     return administration.open_units(within=within, first=after + 1, limit=limit)
 
 
-def seen(
+def find_unit(
     held: authorities.GrantedAuthorities, uow: int, names: Mapping[int, str]
 ) -> OpenUnit | None:
     """A unit of work, if the user may see one of its queues."""
@@ -49,7 +49,7 @@ def seen(
     return found if any(one in names for one in found.queue_ids) else None
 
 
-def entries_seen(
+def visible_entries(
     held: authorities.GrantedAuthorities, uow: int, names: Mapping[int, str]
 ) -> tuple[list[HeldEntry], int]:
     """The first entries of a unit of work that the user may see, and how many of the

@@ -105,7 +105,9 @@ def of_queue(form: ModelForm) -> dict[str, Inherited]:
 
 
 def of_queues() -> Iterator[tuple[str, str]]:
-    largest = quantities.said("max_message_bytes", settings.BROKER_MAX_MESSAGE_BYTES)
+    largest = quantities.write_quantity(
+        "max_message_bytes", settings.BROKER_MAX_MESSAGE_BYTES
+    )
     yield "max_depth", "no limit"
     yield "max_message_bytes", f"{largest}, the limit of the broker"
     yield "backout_queue", "none"

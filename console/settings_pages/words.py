@@ -39,7 +39,7 @@ def value(model: type[Model], name: str, stored: Any) -> str:
     elif isinstance(field, Field) and field.choices:
         said = str(dict(field.flatchoices).get(stored, stored))
     elif isinstance(stored, int | float) and stored > 0 and quantities.ending_of(name):
-        said = quantities.said(name, stored)
+        said = quantities.write_quantity(name, stored)
     else:
         said = str(stored) if stored != "" else "none"
     return said if len(said) <= LONGEST else f"{said[:LONGEST]}…"

@@ -33,7 +33,7 @@ def admitted(login: SocialLogin, provider: Provider) -> User:
             their own here.
     """
     found = login.user if login.is_existing else None
-    wanted = wanted_groups(login.claims, provider)
+    wanted = granted_groups(login.claims, provider)
     if found is not None:
         set_groups(found, wanted, provider)
         if not found.is_active:
@@ -49,7 +49,7 @@ def admitted(login: SocialLogin, provider: Provider) -> User:
     return found or made(login, wanted, provider)
 
 
-def wanted_groups(claims: Mapping[str, Any], provider: Provider) -> set[str]:
+def granted_groups(claims: Mapping[str, Any], provider: Provider) -> set[str]:
     """The names of the console's groups that the claims give."""
     told = claim(claims, provider.groups_claim)
     theirs = [told] if isinstance(told, str) else told

@@ -111,7 +111,7 @@ def failed(request: HttpRequest, error: Exception | None) -> HttpResponse:
 def away(request: HttpRequest, error: Exception) -> HttpResponse:
     logger.warning("The provider does not answer: %r", error)
     words = AWAY.format(known().name)
-    return shown(request, words, status=502)
+    return render_refusal(request, words, status=502)
 
 
 def refused(
@@ -121,10 +121,10 @@ def refused(
     user: Any = login.user if login is not None and login.is_existing else None
     thing = Thing(ACCOUNT, user.pk, user.get_username()) if user else Thing(ACCOUNT)
     audit.refuse(Act.SIGN_IN, thing, reason=words)
-    return shown(request, words, status=403)
+    return render_refusal(request, words, status=403)
 
 
-def shown(request: HttpRequest, words: str, *, status: int) -> HttpResponse:
+def render_refusal(request: HttpRequest, words: str, *, status: int) -> HttpResponse:
     template = "console/accounts/sign_on_refused.html"
     return render(request, template, {"words": words}, status=status)
 

@@ -9,7 +9,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from console.bodies.viewers import Shown, Syntax
+from console.bodies.viewers import BodyView, Syntax
 from console.templatetags.console_hostile import marked, shown
 
 register = template.Library()
@@ -42,7 +42,7 @@ def viewer_name(choice: str) -> str:
 
 
 @register.simple_tag
-def lines(body: Shown) -> SafeString:
+def lines(body: BodyView) -> SafeString:
     """The lines of a body; foldable ones in ``<details>``."""
     every = body.lines
     if not body.syntax:

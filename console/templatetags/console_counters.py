@@ -38,7 +38,7 @@ class CounterRow:
 @register.simple_tag
 def counters_of(queue_id: int) -> list[CounterRow]:
     """All counters of a queue, in their order. Two queries."""
-    counted, since = counters.shown(queue_id)
+    counted, since = counters.read_counters(queue_id)
     return [
         CounterRow(
             name,

@@ -15,7 +15,7 @@ from broker.models import AuditRecord, Operation, Queue
 from broker.security import audit as keeping
 from console.accounts.permissions import AUDIT
 from console.audit import queries
-from console.audit.queries import WantedForm
+from console.audit.queries import AuditFilterForm
 from console.layout import pagination
 
 PAGE = 50
@@ -39,7 +39,7 @@ class AuditedField:
 @permission_required(AUDIT, raise_exception=True)
 def audit(request: HttpRequest) -> HttpResponse:
     """The records, the newest first; the filter is in the URL."""
-    form = WantedForm(request.GET)
+    form = AuditFilterForm(request.GET)
     if not form.is_valid():
         return redirect("console:audit")
     wanted, page = form.wanted, pagination.Trail.of(request)
@@ -84,7 +84,7 @@ def record(request: HttpRequest, record_id: int) -> HttpResponse:
 @permission_required(AUDIT, raise_exception=True)
 def export(request: HttpRequest) -> HttpResponse:
     """The same records as a file, the newest first."""
-    form = WantedForm(request.GET)
+    form = AuditFilterForm(request.GET)
     kind = request.GET.get("format", "csv")
     if not form.is_valid() or kind not in FILES:
         return redirect("console:audit")

@@ -25,7 +25,7 @@ DEATHS_KEPT_S = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class GroupsSnapshot:
     """All groups at one moment."""
 
     at: datetime
@@ -65,7 +65,7 @@ def count(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> int:
     Args:
         held: the user's authorities.
     """
-    known = seen()
+    known = read_groups()
     return sum(
         dead_letter_groups.standing(
             known.said.get(key), parts, known.at
@@ -83,12 +83,12 @@ def died(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> Count
         held: the user's authorities; dead letters on other queues are left out.
     """
     origins: Counter[str] = Counter()
-    for group in visible(seen().parts, held):
+    for group in visible(read_groups().parts, held):
         origins[group.origin_queue] += group.messages
     return origins
 
 
-def newest() -> Seen:
+def newest() -> GroupsSnapshot:
     """All groups now; if there are so many dead letters that grouping is slow, at the
     recent moment that the result names.
     """
@@ -102,20 +102,20 @@ def visible(
     return [group for name, group in parts if held.on("inquire", name)]
 
 
-def seen() -> Seen:
+def read_groups() -> GroupsSnapshot:
     """All groups, at most some seconds old."""
     return cache.recent(KEY, look, KEPT_S)
 
 
-def look() -> Seen:
+def look() -> GroupsSnapshot:
     """Group everything. Four queries."""
     at = database_now()
     every = dead_letters.groups()
     lie_on = Queue.objects.filter(pk__in={group.queue_id for group in every})
     names = dict(lie_on.values_list("pk", "name"))
-    said = dead_letter_groups.said_of({group.fingerprint for group in every})
+    said = dead_letter_groups.group_rows({group.fingerprint for group in every})
     parts = [(names.get(group.queue_id, ""), group) for group in every]
-    return Seen(at, parts, said)
+    return GroupsSnapshot(at, parts, said)
 
 
 def deaths() -> list[dead_letters.Deaths]:

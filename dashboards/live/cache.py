@@ -31,7 +31,7 @@ LOOKING = "{}.looking"  # the cache key that exists while a thread refreshes a r
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Generic[T]):
+class CachedResult(Generic[T]):
     """The result of one query."""
 
     value: T
@@ -56,7 +56,7 @@ def recent(key: str, look: Callable[[], T], seconds: float) -> T:
     """A result at most this many seconds old; if the query is slow, up to
     ``LONGEST_S``, and older during a refresh.
     """
-    kept: Kept[T] | None = cache.get(key)
+    kept: CachedResult[T] | None = cache.get(key)
     if kept is None:
         with FIRST:  # further callers wait, and get the result of the first
             kept = cache.get(key)
@@ -71,7 +71,7 @@ def recent(key: str, look: Callable[[], T], seconds: float) -> T:
 
 def newest(key: str, look: Callable[[], T], seconds: float) -> T:
     """The present result; if the query is slow, as ``recent``."""
-    kept: Kept[T] | None = cache.get(key)
+    kept: CachedResult[T] | None = cache.get(key)
     if kept is None or kept.is_quick:
         return look_now(key, look)
     return recent(key, look, seconds)
@@ -81,7 +81,7 @@ def look_now(key: str, look: Callable[[], T]) -> T:
     began = time.monotonic()
     value = look()
     now = time.monotonic()
-    cache.set(key, Kept(value, now, now - began), STALE_S)
+    cache.set(key, CachedResult(value, now, now - began), STALE_S)
     return value
 
 

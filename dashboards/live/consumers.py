@@ -63,7 +63,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         async with asyncio.timeout(ANSWERS_S):
             await self.channel_layer.group_add(depths.GROUP, self.channel_name)
             await asyncio.to_thread(publisher.note_page)
-        self.topic = topics.asked_for(
+        self.topic = topics.topic_of(
             self.scope["query_string"].decode(errors="replace")
         )
         self.rate = rates.chosen(self.scope["cookies"])

@@ -13,7 +13,7 @@ KEPT_S = 2
 
 
 @dataclass(frozen=True, slots=True)
-class SeenTasks:
+class TasksSnapshot:
     """What there is of tasks, on each queue."""
 
     here: list[tasks.TasksHere]
@@ -21,12 +21,12 @@ class SeenTasks:
     dead: list[tasks.TasksDead]
 
 
-def lately() -> SeenTasks:
+def lately() -> TasksSnapshot:
     """All tasks; each user sees those on queues that they may inquire."""
     return cache.recent(KEY, look, KEPT_S)
 
 
-def look() -> SeenTasks:
+def look() -> TasksSnapshot:
     """Four queries."""
     ids = list(Queue.objects.values_list("pk", flat=True))
-    return SeenTasks(tasks.here(ids), tasks.run(ids), tasks.dead(ids))
+    return TasksSnapshot(tasks.here(ids), tasks.run(ids), tasks.dead(ids))

@@ -58,7 +58,7 @@ class Topic:
         others.add(tell)
         task = self.tasks.get(number)
         if task is None or task.done():
-            self.tasks[number] = asyncio.create_task(self.keep_telling(number))
+            self.tasks[number] = asyncio.create_task(self.keep_sending(number))
         elif number in self.told:
             await tell(self.told[number])
 
@@ -70,7 +70,7 @@ class Topic:
             self.pages.pop(number, None)
             self.told.pop(number, None)
 
-    async def keep_telling(self, number: int) -> None:
+    async def keep_sending(self, number: int) -> None:
         while True:
             # Without a database nothing is sent; pages show the age of their numbers.
             with suppress(Error):
@@ -93,7 +93,7 @@ def register(topic: Topic) -> None:
     TOPICS[topic.name] = topic
 
 
-def asked_for(query: str) -> tuple[Topic, int] | None:
+def topic_of(query: str) -> tuple[Topic, int] | None:
     """The topic in a page's URL, if it is known."""
     for name, value in parse_qsl(query[:200]):
         is_number = value.isascii() and value.isdecimal() and int(value) <= LARGEST

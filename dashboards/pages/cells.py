@@ -26,7 +26,7 @@ class Cell:
     filter: str = ""  # the filter for the messages that the cell counts; empty if none
 
 
-def shown(report: Report, row: ReportRow) -> list[Cell]:
+def cells_of(report: Report, row: ReportRow) -> list[Cell]:
     """The cells of a row, in the order of the columns."""
     said = values(report, row)
     types = {one.name: one for one in report.columns}

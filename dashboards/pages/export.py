@@ -154,7 +154,7 @@ WRITERS: dict[str, Callable[[Iterator[Values], Report], Iterator[bytes]]] = {
 }
 
 
-def shown_run(report: Report, wanted: ResultsQuery) -> ReportRun | None:
+def run_of(report: Report, wanted: ResultsQuery) -> ReportRun | None:
     """The run to show: the requested one, or the last that succeeded."""
     done = ReportRun.objects.filter(report=report.slug, state=ReportRun.State.DONE)
     return done.filter(pk=wanted.run).first() if wanted.run else done.first()

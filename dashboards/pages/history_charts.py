@@ -97,7 +97,7 @@ OF_LINKS = (
 )
 
 
-def shown(history: History, panels: Sequence[Panel]) -> list[Panel]:
+def visible_panels(history: History, panels: Sequence[Panel]) -> list[Panel]:
     """The panels that have something to show."""
     known = [point for point in history.points if point is not None]
     return [

@@ -93,10 +93,10 @@ def found(user: authorities.Principal, wanted: ResultsQuery) -> Found:
         rows = every.filter(day__range=(wanted.first, wanted.today))
     else:
         rows = every.filter(run_id=wanted.run) if wanted.run else every.none()
-    return on_queue(seen_by(user, rows, wanted.report), wanted)
+    return on_queue(visible_rows(user, rows, wanted.report), wanted)
 
 
-def seen_by(user: authorities.Principal, rows: Found, report: Report) -> Found:
+def visible_rows(user: authorities.Principal, rows: Found, report: Report) -> Found:
     """Rows of queues that the user may inquire, including deleted queues; rows with
     properties also need ``browse``.
     """
@@ -233,7 +233,7 @@ def sums(rows: Found, report: Report) -> dict[str, int]:
     return {name.removeprefix("sum_"): int(one) for name, one in every.items()}
 
 
-def runs_seen_by(user: authorities.Principal, report: Report) -> QuerySet[ReportRun]:
+def visible_runs(user: authorities.Principal, report: Report) -> QuerySet[ReportRun]:
     """The runs of a report, the newest first, without those with a queue parameter that
     the user may not inquire.
     """
@@ -248,7 +248,7 @@ def runs_seen_by(user: authorities.Principal, report: Report) -> QuerySet[Report
     return every.filter(Q(parameters__queue__in=seen) | Q(parameters__queue=None))
 
 
-def checks_seen_by(
+def visible_checks(
     user: authorities.Principal, run: ReportRun | None
 ) -> list[CheckResult]:
     """What a run checked. Its numbers count all queues, so only users who may inquire

@@ -68,14 +68,14 @@ def reports(request: HttpRequest) -> HttpResponse:
 def report(request: HttpRequest, slug: str) -> HttpResponse:
     """A report's rows that the user may see."""
     about = known(slug)
-    return shown(request, about)
+    return render_report(request, about)
 
 
-def shown(
+def render_report(
     request: HttpRequest, about: Report, form: run_requests.ParametersForm | None = None
 ) -> HttpResponse:
     wanted = wanted_of(request, about)
-    seen = results.runs_seen_by(request.user, about)
+    seen = results.visible_runs(request.user, about)
     asked = None
     if wanted.run is not None and "run" in request.GET:
         asked = seen.filter(pk=wanted.run).first()
@@ -94,7 +94,7 @@ def shown(
     checked = state["done"] if is_active else state["run"]
     context = {
         "checked": checked,
-        "checks": results.checks_seen_by(request.user, checked),
+        "checks": results.visible_checks(request.user, checked),
         "wanted": wanted,
         "unreadable": unreadable,
         "periods": PERIODS,
@@ -129,7 +129,7 @@ def table(request: HttpRequest, wanted: ResultsQuery) -> dict[str, Any]:
     rows = results.found(request.user, wanted)
     ordered: Any = results.in_order(rows, wanted)
     page = Paginator(ordered, PAGE).get_page(request.GET.get("page"))
-    listed = [cells.shown(about, row) for row in page.object_list]
+    listed = [cells.cells_of(about, row) for row in page.object_list]
     sums = results.sums(rows, about) if listed else {}
     return {
         "report": about,
@@ -168,7 +168,7 @@ def run(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         return run_now(request, about)
     asked = results.number(request.GET.get("run", ""))
-    seen = results.runs_seen_by(request.user, about)
+    seen = results.visible_runs(request.user, about)
     one = seen.filter(pk=asked).first() if asked else None
     context = status(about, request.user, one)
     if not context["run"] or not context["run"].is_active or context["has_died"]:
@@ -182,7 +182,7 @@ def run_now(request: HttpRequest, about: Report) -> HttpResponse:
     """Request a run, or show the run that waits or is running already."""
     form = run_requests.ParametersForm(about, request.user, request.POST)
     if not form.is_valid():
-        return shown(request, about, form)
+        return render_report(request, about, form)
     user = request.user
     assert isinstance(user, User)
     made = run_requests.ask(user, about, form.cleaned_data)
@@ -196,7 +196,7 @@ def cancel(request: HttpRequest, slug: str, run_id: int) -> HttpResponse:
     """Request a cancel of a run."""
     about = known(slug)
     one = get_object_or_404(
-        results.runs_seen_by(request.user, about),
+        results.visible_runs(request.user, about),
         pk=min(run_id, results.LARGEST),
     )
     assert isinstance(request.user, User)
@@ -213,7 +213,7 @@ def export(request: HttpRequest, slug: str) -> HttpResponseBase:
     kind = request.GET.get("format", "csv")
     if kind not in exports.TYPES:
         return redirect(page_of(about, None))
-    done = exports.shown_run(about, wanted)
+    done = exports.run_of(about, wanted)
     rows = results.found(request.user, wanted)
     headers = exports.headers(kind, about, timezone.now())
     try:
@@ -231,7 +231,7 @@ def wanted_of(request: HttpRequest, about: Report) -> ResultsQuery:
     if about.is_by_day:
         said.pop("run", None)
     elif not results.number(said.get("run", "")):
-        seen = results.runs_seen_by(request.user, about)
+        seen = results.visible_runs(request.user, about)
         last = seen.filter(state=ReportRun.State.DONE).first()
         said["run"] = str(last.pk) if last else ""
     return ResultsQuery.of(about, said)
@@ -257,7 +257,7 @@ def known(slug: str) -> Report:
 
 def status(about: Report, user: Any, asked: ReportRun | None = None) -> dict[str, Any]:
     """A report, its last run, and the last run that succeeded."""
-    seen = results.runs_seen_by(user, about)
+    seen = results.visible_runs(user, about)
     last = asked or seen.first()
     done = last
     if last and last.state != ReportRun.State.DONE:

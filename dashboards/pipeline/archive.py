@@ -43,11 +43,11 @@ def opened(uri: str) -> RemotePath:
     try:
         files, path = fs.FileSystem.from_uri(uri)
     except (OSError, ValueError, NotImplementedError) as error:
-        raise ArchiveUnusable(shown(uri), str(error)) from error
-    return RemotePath(files, path.rstrip("/"), shown(uri))
+        raise ArchiveUnusable(uri_without_credentials(uri), str(error)) from error
+    return RemotePath(files, path.rstrip("/"), uri_without_credentials(uri))
 
 
-def shown(uri: str) -> str:
+def uri_without_credentials(uri: str) -> str:
     """A URI as Spark reads it: without credentials and options."""
     said = urlsplit(uri)
     host = said.netloc.rpartition("@")[2]

@@ -48,7 +48,7 @@ def perform(run_id: int) -> None:
         run = runs.take(run_id) if held else None
         if not run:
             return
-        with quality.kept():
+        with quality.keep_results():
             try:
                 with IDLE.in_use():
                     steps(run, discover()[run.report])

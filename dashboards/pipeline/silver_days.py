@@ -201,7 +201,9 @@ def make(spark: SparkSession, days: list[date], run_id: int, as_of: datetime) ->
     carried = rows_of("open", [before.day]) if before else 0
     entries = sources.entries(span)
     parts = number_of_parts(spark, entries.total() + carried)
-    told = tell(spark, journal, before, parts, silver_tasks.told(folder, days, as_of))
+    told = tell(
+        spark, journal, before, parts, silver_tasks.deliveries_task(folder, days, as_of)
+    )
     if len(days) > 1 and pc.sum(told["overlaps"]).as_py():
         return make(spark, days[:1], run_id, as_of)
     opened = finish(spark, told, parts, silver_tasks.finished(folder))

@@ -71,7 +71,7 @@ def by_part(frame: DataFrame, parts: int, task: Task, ddl: str) -> pa.Table:
         conf.set(PARTITIONS, usual)
 
 
-def told(folder: ArchivePath, days: Sequence[date], as_of: datetime) -> Task:
+def deliveries_task(folder: ArchivePath, days: Sequence[date], as_of: datetime) -> Task:
     """Writes deliveries, and drafts of stays; returns what ``TOLD`` names."""
 
     def task(lines: pa.Table) -> pa.Table:

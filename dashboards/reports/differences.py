@@ -33,7 +33,7 @@ from dashboards.reports.field_significance import (
     B,
     F,
     S,
-    told_apart,
+    significant_fields,
 )
 from dashboards.reports.quality import require_equal
 
@@ -57,14 +57,14 @@ def alike(cells: Mapping[str, Any]) -> str:
     key = PROPERTY if name else KEYS.get(field)
     if key is None:
         return ""  # filters have no key for this field
-    asked = Term(key, (wanted(key.kind, how, value),), name, how == HAS_NOT)
+    asked = Term(key, (alternative_of(key.kind, how, value),), name, how == HAS_NOT)
     try:
         return str(parse(f"{equal('origin', cells['queue'])} {asked}"))
     except InvalidFilter:  # a number with too many digits, a text that is too long
         return ""
 
 
-def wanted(kind: KeyKind, how: str, value: str) -> Alternative:
+def alternative_of(kind: KeyKind, how: str, value: str) -> Alternative:
     """The value that a key is compared with; a text that was cut becomes a prefix."""
     if how in (HAS, HAS_NOT):
         return Is(Text(("", "")))
@@ -193,6 +193,6 @@ def build(inputs: Inputs, values: Values) -> DataFrame:
         ORDER BY dead_letters DESC, cluster, queue, rank
         """,  # noqa: S608  # constants
         big=big,
-        chosen=told_apart(outcome, total),
+        chosen=significant_fields(outcome, total),
         total=total,
     )

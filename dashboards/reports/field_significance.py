@@ -232,7 +232,7 @@ CHOSEN = f"""
 """  # noqa: S608  # constants
 
 
-def told_apart(outcome: DataFrame, total: DataFrame) -> DataFrame:
+def significant_fields(outcome: DataFrame, total: DataFrame) -> DataFrame:
     """The fields that distinguish dead letters of a cluster from accepted messages.
 
     Args:

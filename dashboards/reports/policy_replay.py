@@ -130,7 +130,7 @@ class Story:
         return self.usual_lag
 
 
-class Fate(NamedTuple):
+class SimulatedOutcome(NamedTuple):
     """The outcome of a message, recorded or simulated."""
 
     end: str  # RESCUED, DIED, or LEFT: left the queue otherwise, or still being tried
@@ -150,7 +150,7 @@ def is_final(last: Try) -> bool:
     return last.outcome in DEATHS and last.failed and last.cause not in BY_POLICY
 
 
-def recorded(story: Story) -> Fate:
+def recorded(story: Story) -> SimulatedOutcome:
     """The recorded outcome."""
     first, last = story.tries[0], story.tries[-1]
     end = LEFT
@@ -159,10 +159,12 @@ def recorded(story: Story) -> Fate:
     elif last.outcome in DEATHS:
         end = DIED
     held = sum(one.took for one in story.tries if one.failed)
-    return Fate(end, len(story.tries), last.got_at - first.got_at, held)
+    return SimulatedOutcome(end, len(story.tries), last.got_at - first.got_at, held)
 
 
-def bounds(story: Story, policy: Policy | None) -> tuple[Fate, Fate]:
+def bounds(
+    story: Story, policy: Policy | None
+) -> tuple[SimulatedOutcome, SimulatedOutcome]:
     """The outcome if all unknown attempts fail, and if all succeed; without a policy,
     twice the recorded one."""
     if policy is None:
@@ -175,7 +177,7 @@ def bounds(story: Story, policy: Policy | None) -> tuple[Fate, Fate]:
 
 def replay(
     story: Story, policy: Policy, *, hopeful: bool, dice: Dice | None = None
-) -> Fate:
+) -> SimulatedOutcome:
     """The outcome under another policy.
 
     Args:
@@ -204,7 +206,7 @@ def replay(
             end = DIED
             break
         start += took + after + story.lag(attempts)
-    return Fate(end, attempts, got_at - first, failing)
+    return SimulatedOutcome(end, attempts, got_at - first, failing)
 
 
 @lru_cache(maxsize=10_000)

@@ -24,7 +24,7 @@ KEPT: ContextVar[dict[str, CheckResult] | None] = ContextVar("KEPT", default=Non
 
 
 @contextmanager
-def kept() -> Iterator[None]:
+def keep_results() -> Iterator[None]:
     """Keep the results of all checks within the block, for ``results``."""
     token = KEPT.set({})
     try:

@@ -14,7 +14,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dashboards.reports import Chart, Column, Inputs, Parameter, Rows, Values, report
-from dashboards.reports.policy_replay import Fate, Policy, bounds, stories_in
+from dashboards.reports.policy_replay import (
+    Policy,
+    SimulatedOutcome,
+    bounds,
+    stories_in,
+)
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
@@ -163,7 +168,7 @@ def like(pattern: str) -> str:
     return pattern.replace("*", "%")
 
 
-def fates(stories: Array, policies: Mapping[str, Policy | None]) -> Array:
+def simulate_outcomes(stories: Array, policies: Mapping[str, Policy | None]) -> Array:
     """The simulated outcomes of each story, as rows of ``FATES``.
 
     Args:
@@ -182,7 +187,7 @@ def fates(stories: Array, policies: Mapping[str, Policy | None]) -> Array:
             if not same:
                 found.append((name, False, True, *most))
         ends.append(len(found))
-    names = ["policy", "least", "most", *Fate._fields]
+    names = ["policy", "least", "most", *SimulatedOutcome._fields]
     kinds = [pa.string(), *[pa.bool_()] * 2, pa.string(), *[pa.int64()] * 3]
     columns = zip(*found, strict=True) if found else [()] * len(names)
     rows = pa.StructArray.from_arrays(
@@ -341,7 +346,7 @@ def build(inputs: Inputs, values: Values) -> DataFrame:
     told = stories(inputs, values["queue"])
     session = told.sparkSession
     # Spark would evaluate type hints; a lambda has none.
-    fates_of = arrow_udf(lambda rows: fates(rows, policies), FATES)  # type: ignore[call-overload]
+    fates_of = arrow_udf(lambda rows: simulate_outcomes(rows, policies), FATES)  # type: ignore[call-overload]
     fate = told.select("queue", fates_of(F.struct(*told.columns)).alias("fates"))
     # With ``inline`` Spark calls the function twice: it first looks for empty arrays.
     fate = session.sql("SELECT queue, inline_outer(fates) FROM {fate}", fate=fate)

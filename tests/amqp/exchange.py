@@ -70,7 +70,7 @@ class Puts:
         source, target = Source(""), Target(self.queue)
         self.sender = session.sender("put", source, target, snd_settle_mode=0)
 
-    def told(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         if isinstance(event, Disposed):
             for delivery in event.deliveries:
                 self.outcome(delivery.context, event.state)
@@ -129,7 +129,7 @@ class Gets:
         source, target = Source(self.queue), Target("")
         self.receiver = session.receiver("get", source, target)
 
-    def told(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         if isinstance(event, MessageReceived):
             self.came.append(event.delivery)
         elif isinstance(event, Attached):

@@ -40,7 +40,7 @@ class Served:
         self.sender = session.sender("put", Source(""), Target(self.queue))
         self.receiver = session.receiver("get", Source(self.queue), Target(""))
 
-    def told(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         match event:
             case Attached(endpoint=endpoint) if endpoint is self.receiver:
                 self.receiver.grant(AHEAD)

@@ -33,6 +33,7 @@ from broker import sql
 from broker.errors import BrokerError
 from broker.monitoring import fsck
 from broker.queueing import low_watermarks
+from broker.sql import fencing
 from tests.broker.arranging import Arranged
 
 Choices = tuple[int, ...]  # which session took each step: 0 is left, 1 is right
@@ -323,6 +324,8 @@ def stepping() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sql, "run", run)
         patch.setattr(low_watermarks, "SAMPLE_S", 0.0)
+        # A session that stands still between two steps does not hang.
+        patch.setattr(fencing, "HANGS_AFTER_S", int(LONGEST_S))
         yield
 
 

@@ -147,7 +147,7 @@ def test_who_may_not_set_the_queue_resets_nothing(
 
     assert (told["code"], told["reason"]) == ("not-authorized", 2035)
     assert "'set'" in told["detail"]
-    assert counters.shown(orders.pk)[1] == {}
+    assert counters.read_counters(orders.pk)[1] == {}
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_forged_request_changes_nothing(orders: Queue) -> None:
     )
 
     assert told["code"] == "csrf-failed"
-    assert counters.shown(orders.pk)[1] == {}
+    assert counters.read_counters(orders.pk)[1] == {}
     token = "a" * 32
     client.cookies["csrftoken"] = token
     answer = client.post(

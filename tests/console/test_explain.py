@@ -228,14 +228,14 @@ def test_a_reset_is_confirmed_and_written_down(sign_in: SignIn, orders: Queue) -
     asked = client.get(url, {"counter": "messages_added"}).content.decode()
     assert re.findall(r'value="(\w+)" checked', asked) == ["messages_added"]
     assert "Messages added: 3" in asked
-    assert counters.shown(orders.pk)[1] == {}
+    assert counters.read_counters(orders.pk)[1] == {}
 
     answer = client.post(
         url, {"counters": ["messages_added"], "reason": "new month"}, follow=True
     )
 
     assert "Counters of orders are reset: messages added." in answer.content.decode()
-    assert counters.shown(orders.pk)[0].messages_added == 0
+    assert counters.read_counters(orders.pk)[0].messages_added == 0
     (deed,) = deeds()
     assert (deed.object_id, deed.reason) == (str(orders.pk), "new month")
     assert deed.details["changed"] == {"messages_added": {"before": 3, "after": 0}}
@@ -258,7 +258,7 @@ def test_who_may_not_set_the_queue_is_offered_no_reset(
 
     assert "Reset…" not in read(client, reverse("console:queue", args=["orders"]))
     assert client.post(url, {"counters": ["messages_added"]}).status_code == 403
-    assert counters.shown(orders.pk)[1] == {}
+    assert counters.read_counters(orders.pk)[1] == {}
 
 
 def test_a_reset_needs_the_authority_to_set_that_queue(
@@ -272,4 +272,4 @@ def test_a_reset_needs_the_authority_to_set_that_queue(
         assert answer.status_code == 403
         assert "lacks the authority" in answer.content.decode()
 
-    assert counters.shown(orders.pk)[1] == {}
+    assert counters.read_counters(orders.pk)[1] == {}

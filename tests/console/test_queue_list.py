@@ -15,7 +15,7 @@ from django.urls import reverse
 from broker.models import Queue
 from broker.queueing.put import put_many
 from broker.transactions.scope import unit_of_work
-from console.queues.queue_list import is_wanted
+from console.queues.queue_list import matches_name
 from tests.console.conftest import SignIn
 from tests.make import make_messages, make_queue, make_setting, make_user
 
@@ -104,7 +104,7 @@ def test_the_order_is_chosen_where_columns_have_no_heads(
 def test_a_name_is_found_by_a_part_or_a_pattern(
     name: str, wanted: str, is_found: bool
 ) -> None:
-    assert is_wanted(name, wanted) is is_found
+    assert matches_name(name, wanted) is is_found
 
 
 def test_many_queues_come_in_pages(sign_in: SignIn, db: None) -> None:

@@ -24,7 +24,7 @@ from broker.formats.mq.mqdlh import DeadLetterHeader
 from broker.formats.mq.rfh2 import Rfh2
 from broker.queueing.put import put
 from console.bodies.decompress import COUNTED, ENCODINGS, KEPT, MEMBERS
-from console.bodies.viewers import LAID_OUT, SHOWN, VIEWERS, Shown, choices, show
+from console.bodies.viewers import LAID_OUT, SHOWN, VIEWERS, BodyView, choices, show
 from console.templatetags.console_bodies import lines
 from tests.console.conftest import SignIn
 from tests.make import make_queue
@@ -38,7 +38,7 @@ HEADER = Rfh2(
 SMALL = 12 * 2**20  # bytes of memory, for what is bounded at half as much and its text
 
 
-def whole(body: bytes, content_type: str = "", **said: Any) -> Shown:
+def whole(body: bytes, content_type: str = "", **said: Any) -> BodyView:
     return show(body[:LAID_OUT], len(body), content_type, **said)
 
 

@@ -14,14 +14,22 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from console.bodies import viewers
-from console.bodies.viewers import LAID_OUT, LINES, SHOWN, VIEWERS, Shown, show, shows
+from console.bodies.viewers import (
+    LAID_OUT,
+    LINES,
+    SHOWN,
+    VIEWERS,
+    BodyView,
+    show,
+    shows,
+)
 from console.templatetags.console_hostile import shown
 
 REAL_MESSAGES = settings.BASE_DIR.parent / "shared" / "data"
 HL7 = "x-application/hl7-v2+er7"
 
 
-def whole(body: bytes, content_type: str = "") -> Shown:
+def whole(body: bytes, content_type: str = "") -> BodyView:
     return show(body[:LAID_OUT], len(body), content_type)
 
 

@@ -176,7 +176,7 @@ def unpacked(part: BatchPart, whose: str | None = None) -> NewMessage:
             check_identity(message, None, whose)
         return message
     except AmqpError as error:
-        raise InvalidMessage(said(error)) from error
+        raise InvalidMessage(describe_error(error)) from error
     except ValueError as error:
         raise InvalidMessage(str(error).rstrip(".")) from None
 
@@ -228,7 +228,7 @@ def from_amqp(part: BatchPart, fields: dict[str, Any], whose: str | None) -> New
     return message
 
 
-def said(error: AmqpError) -> str:
+def describe_error(error: AmqpError) -> str:
     what = str(error).rstrip(".")
     if error.condition == UNAUTHORIZED_ACCESS:
         return f"{what}; a user with the authority passall may send it unchanged"

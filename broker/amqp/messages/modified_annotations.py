@@ -20,7 +20,7 @@ from broker.settlement.outcomes import Annotations
 Annotated = Mapping[Symbol, Any]
 
 
-def kept(said: Mapping[Any, Any]) -> Annotations:
+def storable_annotations(said: Mapping[Any, Any]) -> Annotations:
     """The annotations to store: not those on which only the broker acts, as a delay,
     and not IBM MQ's, by which a consumer could forge a sender."""
     return tuple(

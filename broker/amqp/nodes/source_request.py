@@ -59,7 +59,7 @@ class SourceRequest:
     has_mark: bool = False
 
 
-def wanted(attach: p.Attach, container_id: str) -> SourceRequest:
+def read_source_request(attach: p.Attach, container_id: str) -> SourceRequest:
     """What an attach asks for.
 
     Args:

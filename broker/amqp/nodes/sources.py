@@ -31,8 +31,8 @@ from broker.amqp.nodes.source_request import (
     SourceRequest,
     check_name,
     granted,
+    read_source_request,
     subscription_name,
-    wanted,
 )
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
@@ -74,7 +74,7 @@ async def to_get(client: Client, endpoint: Sender, attach: p.Attach) -> None:
     if attach.source is None:
         await to_unsubscribe(client, endpoint, attach)
         return
-    what = wanted(attach, client.container_id)
+    what = read_source_request(attach, client.container_id)
     if what.has_mark and not settings.BROKER_SKIP_BACKOUT:
         raise refusal(MarkNotPossible(SWITCHED_OFF))
     if what.is_dynamic:

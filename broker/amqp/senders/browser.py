@@ -131,7 +131,7 @@ class Looks(End):
         self.dispatch()
         if self.is_looking or self.is_blocked:
             return
-        limit = self.wanted()
+        limit = self.fetch_limit()
         if limit < 1:
             self.rouse()
             self.say_drained()
@@ -146,7 +146,7 @@ class Looks(End):
             self.messages += 1
         self.client.flush()
 
-    def wanted(self) -> int:
+    def fetch_limit(self) -> int:
         """How many messages to read now, within the limit of unsettled messages."""
         left = self.client.limits.max_in_flight - len(self.endpoint.unsettled)
         credit = self.endpoint.credit - len(self.unsent)

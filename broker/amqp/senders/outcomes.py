@@ -36,7 +36,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from broker.amqp.messages.modified_annotations import kept
+from broker.amqp.messages.modified_annotations import storable_annotations
 from broker.amqp.protocol import performatives as p
 from broker.settlement.outcomes import Accept, BackOut, Outcome, Reject, Release
 
@@ -113,7 +113,7 @@ def refuse(error: str, about: Circumstances) -> Verdict:
 
 
 def modify(state: p.Modified, about: Circumstances) -> Verdict:
-    delay = delay_asked(state.message_annotations or {}, about.now)
+    delay = requested_delay(state.message_annotations or {}, about.now)
     if not state.delivery_failed:
         why = NOT_HERE if state.undeliverable_here else ""
         return Verdict(release(about, delay, why), hides=bool(why))
@@ -126,7 +126,10 @@ def modify(state: p.Modified, about: Circumstances) -> Verdict:
 
 def annotated(verdict: Verdict, state: p.Modified) -> Verdict:
     """The same verdict with the annotations for the next delivery."""
-    outcome, said = verdict.outcome, kept(state.message_annotations or {})
+    outcome, said = (
+        verdict.outcome,
+        storable_annotations(state.message_annotations or {}),
+    )
     if not said or not isinstance(outcome, Release | BackOut):
         return verdict
     return replace(verdict, outcome=replace(outcome, annotations=said))
@@ -157,7 +160,7 @@ def max_of(one: timedelta | None, other: timedelta | None) -> timedelta | None:
     return max(one, other)
 
 
-def delay_asked(annotations: Mapping[Any, Any], now: datetime) -> timedelta | None:
+def requested_delay(annotations: Mapping[Any, Any], now: datetime) -> timedelta | None:
     """The redelivery delay that the consumer asks for; None if it asks for none.
 
     ``x-opt-delivery-time`` is in milliseconds since the epoch,

@@ -209,7 +209,7 @@ class Gets(End):
         if not self.may_look:
             return
         self.window = max(self.window, self.endpoint.credit)
-        limit = self.wanted()
+        limit = self.fetch_limit()
         if limit < 1:
             self.is_asleep = False
             self.listener.waking.leave(self)
@@ -222,7 +222,7 @@ class Gets(End):
             else:
                 self.consider_in(TOGETHER_S)
 
-    def wanted(self) -> int:
+    def fetch_limit(self) -> int:
         """How many entries to fetch now.
 
         If the client's other Senders hold all its bytes, this Sender still fetches
@@ -247,7 +247,7 @@ class Gets(End):
     def time_passed(self) -> None:
         """The wait for more credit is over: fetch even for little credit."""
         self.timer = None
-        limit = 0 if self.is_asleep or not self.may_look else self.wanted()
+        limit = 0 if self.is_asleep or not self.may_look else self.fetch_limit()
         if limit > 0:
             self.take(limit)
 
@@ -297,7 +297,7 @@ class Gets(End):
                 self.say_drained()
             else:  # entries put before the drain may have arrived since the fetch
                 self.consider()
-        elif self.wanted() < 1:
+        elif self.fetch_limit() < 1:
             return
         elif self.listener.waking.sleep(self, self.seen):
             self.is_asleep = True

@@ -69,10 +69,10 @@ def attempt(kind: type[Ending], alike: Sequence[Ending]) -> list[Exception | Non
             return settle(settled, actor=settled[0].actor)
         return list(discharged([one for one in alike if isinstance(one, Discharge)]))
     except DatabaseError as error:
-        return [as_told(error)] * len(alike)
+        return [error_for_client(error)] * len(alike)
 
 
-def as_told(error: DatabaseError) -> Exception:
+def error_for_client(error: DatabaseError) -> Exception:
     if is_certain(error):
         return DatabaseAway(str(error))
     if not is_lost():
@@ -109,7 +109,7 @@ def commit_one(discharge: Discharge) -> Exception | None:
     except (BrokerError, DatabaseAway) as error:
         return error
     except DatabaseError as error:
-        return as_told(error)
+        return error_for_client(error)
     return None
 
 

@@ -88,7 +88,9 @@ def of_properties(properties: object, *, secret: bool = False) -> Iterator[Field
         secret: whether passwords are forbidden here, because there is a separate field
             for the password.
     """
-    if not isinstance(properties, dict) or not all(map(is_kept, properties.items())):
+    if not isinstance(properties, dict) or not all(
+        map(is_valid_property, properties.items())
+    ):
         yield FieldFault(
             "properties", 'Properties must map names to texts: {"name": "text"}.'
         )
@@ -108,7 +110,7 @@ def of_properties(properties: object, *, secret: bool = False) -> Iterator[Field
             )
 
 
-def is_kept(pair: tuple[object, object]) -> bool:
+def is_valid_property(pair: tuple[object, object]) -> bool:
     name, value = pair
     texts = isinstance(name, str) and isinstance(value, str)
     return texts and bool(name) and not UNSEEN.search(f"{name}{value}")

@@ -87,12 +87,12 @@ def attributes(name: str, part: Part) -> dict[str, str]:
         value = getattr(part, field)
         if column_of(name, field).is_relation:
             found[attribute] = AS_SOURCE if value is None else name_of(value)
-        elif is_told(name, attribute, field, value):
-            found[attribute] = said(value)
+        elif is_written(name, attribute, field, value):
+            found[attribute] = write_value(value)
     return found
 
 
-def is_told(name: str, attribute: str, field: str, value: Any) -> bool:
+def is_written(name: str, attribute: str, field: str, value: Any) -> bool:
     if (name, attribute) in ALWAYS or attribute in REQUIRED.get(name, ()):
         return True
     return value not in ("", default_of(name, field))
@@ -104,7 +104,7 @@ def properties(name: str, part: Part) -> Mapping[str, str]:
     for key, field in PROPERTIES.get(name, {}).items():
         value = getattr(part, field)
         if value != expected(name, field, part):
-            given[key] = said(value)
+            given[key] = write_value(value)
     return given
 
 
@@ -116,5 +116,5 @@ def expected(name: str, field: str, part: Part) -> Any:
     return default_of(name, field)
 
 
-def said(value: Any) -> str:
+def write_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

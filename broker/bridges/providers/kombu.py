@@ -88,7 +88,7 @@ class KombuSession(NoTransactions):
         try:
             yield
         except self.troubles as error:
-            raise said_of(self.factory, error) from error
+            raise provider_error(self.factory, error) from error
 
     def subscribe(
         self,
@@ -273,7 +273,7 @@ def connect(factory: Factory) -> KombuSession:
         connection.ensure_connection(max_retries=1, interval_start=0)
     except (KombuError, *troubles) as error:
         connection.release()
-        raise said_of(factory, error) from error
+        raise provider_error(factory, error) from error
     return KombuSession(factory, connection)
 
 
@@ -291,7 +291,7 @@ def troubles_of(connection: kombu.Connection) -> tuple[type[Exception], ...]:
     return (*connection.connection_errors, *connection.channel_errors, OSError)
 
 
-def said_of(factory: Factory, error: Exception) -> ProviderError:
+def provider_error(factory: Factory, error: Exception) -> ProviderError:
     """The link's provider error for an error of a transport."""
     causes = (error, cause_of(error), context_of(error))
     if any(isinstance(cause, DENIED) for cause in causes):

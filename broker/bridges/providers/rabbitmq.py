@@ -24,7 +24,7 @@ from typing import Any
 from broker.bridges.providers.interface import Capability, Destination, Factory
 from broker.bridges.providers.no_transactions import NoTransactions
 from broker.bridges.providers.rabbitmq_consuming import RabbitMQSubscription
-from broker.bridges.providers.rabbitmq_opening import opened, said_of
+from broker.bridges.providers.rabbitmq_opening import opened, provider_error
 from broker.bridges.providers.rabbitmq_publishing import NOT_KEPT, Publisher, Route
 from broker.bridges.providers.rabbitmq_wire import Heart, Wire
 from broker.errors.bridges import Hold, ProviderLost, SendRefused, WrongFactory
@@ -69,7 +69,9 @@ class RabbitMQSession(NoTransactions):
             spare, self.spare = self.spare, None
             return spare
         connection = opened(self.factory)
-        wire = Wire(connection, lambda error, at: said_of(self.factory, error, at))
+        wire = Wire(
+            connection, lambda error, at: provider_error(self.factory, error, at)
+        )
         self.wires.append(wire)
         return wire
 

@@ -91,10 +91,12 @@ def refused(factory: Factory, error: Exception) -> ProviderError:
             " its certificate authority in the factory's property ca-file."
         )
         return WrongFactory(factory.name, why)
-    return said_of(factory, error, "")
+    return provider_error(factory, error, "")
 
 
-def said_of(factory: Factory, error: Exception, destination: str) -> ProviderError:
+def provider_error(
+    factory: Factory, error: Exception, destination: str
+) -> ProviderError:
     """The link's provider error for an error of py-amqp."""
     where = address_of(urlsplit(factory.url))
     text = str(getattr(error, "reply_text", None) or error)

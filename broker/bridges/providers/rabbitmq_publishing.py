@@ -77,7 +77,7 @@ class Publisher:
         self.channel: Any = self.connection.channel()
         self.channel.confirm_select()
         self.channel.events["basic_ack"].add(self.confirmed)
-        self.channel.events["basic_nack"].add(self.not_kept)
+        self.channel.events["basic_nack"].add(self.on_nack)
         self.connection.takers[self.channel.channel_id] = self.returned
         self.before = self.sent  # messages sent on earlier channels
         # Position and size in bytes of unconfirmed messages, by number.
@@ -220,7 +220,7 @@ class Publisher:
     def confirmed(self, number: int, multiple: bool) -> None:  # noqa: FBT001  # py-amqp
         self.settled(number, multiple=multiple)
 
-    def not_kept(self, number: int, multiple: bool) -> None:  # noqa: FBT001  # py-amqp
+    def on_nack(self, number: int, multiple: bool) -> None:  # noqa: FBT001  # py-amqp
         for place in self.settled(number, multiple=multiple):
             self.refused[place] = NOT_KEPT
 

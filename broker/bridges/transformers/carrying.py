@@ -24,7 +24,7 @@ octets_of = attrgetter(*OCTETS)
 values_of = attrgetter(*NAMES)
 
 
-def asked(name: str, message: NewMessage, context: Context) -> bytes:
+def encode_request(name: str, message: NewMessage, context: Context) -> bytes:
     """Encode a request to a worker.
 
     Args:

@@ -57,7 +57,7 @@ def transform(
         return checked(name, call(name, message, context), message)
     transformer(name)
     try:
-        request = carrying.asked(name, message, context)
+        request = carrying.encode_request(name, message, context)
     except (RecursionError, TypeError, ValueError) as error:
         why = f"No worker process can be given the message. {described(error)}"
         raise TransformerFailed(name, why) from error

@@ -76,7 +76,7 @@ class Worker:
 
         Args:
             name: the name of the transformer.
-            request: the frame; see ``carrying.asked``.
+            request: the frame; see ``carrying.encode_request``.
             time_limit_s: the time limit, without the start of the process.
 
         Raises:

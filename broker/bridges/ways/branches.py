@@ -63,7 +63,7 @@ def promise(
             [one.received.message_id, one.outcome, batch.latency_ms(one.received)]
             for one in batch.sends
         ]
-    detail["dead"] = [told(one) for one in batch.dead]
+    detail["dead"] = [as_record(one) for one in batch.dead]
     detail["counts"] = asdict(batch.final_counts())
     puts = [] if at_source else [one.message for one in batch.sends]
     try:
@@ -89,7 +89,7 @@ def promise(
     return xid
 
 
-def told(dead: Dead) -> dict[str, Any]:
+def as_record(dead: Dead) -> dict[str, Any]:
     """The data of a dead message as JSON, for the records."""
     one = dead.received
     return {

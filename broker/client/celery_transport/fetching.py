@@ -71,7 +71,7 @@ class TaskConsumer:
         return (self.channel.prefetch_count or MOST) - self.channel.in_hand
 
     @property
-    def wanted_ahead(self) -> int:
+    def prefetch_limit(self) -> int:
         """How many tasks to get besides those there is room for."""
         is_limited = not self.no_ack and self.channel.prefetch_count
         return max(self.ahead.wanted - len(self.ahead.stock), 0) if is_limited else 0
@@ -248,7 +248,7 @@ class Fetcher:
                 room = consumer.room
             if room > 0 or consumer.ahead.wanted:
                 consumer.ahead.measure(time.monotonic())
-                limit = max(room, 0) + consumer.wanted_ahead
+                limit = max(room, 0) + consumer.prefetch_limit
                 count += self.fetch(consumer, min(limit, MOST)) if limit else 0
         with self.changed:
             self.consumers.rotate(-1)

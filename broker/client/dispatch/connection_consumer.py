@@ -131,7 +131,7 @@ class ConnectionConsumer:
                 self.known = attributes_of(self.queue.name, user=self.user)
             return self.known
 
-    def wanted_by_somebody(self) -> list[Selector] | None:
+    def other_selectors(self) -> list[Selector] | None:
         """As ``undeliverable.selectors_on``; also None if unwanted messages are
         kept."""
         if self.handler.retain_unwanted or not self.handler.selector:
@@ -271,7 +271,7 @@ class ServerSession:
             deliveries, self.following = self.following, []
             work.note(deliveries)
             return Got(deliveries)
-        looks = [self.get_wanted, self.get_unwanted]
+        looks = [self.get_matching, self.get_unwanted]
         if time.monotonic() - self.swept_at >= SWEEP_S:
             looks.reverse()
         for look in looks:
@@ -280,7 +280,7 @@ class ServerSession:
                 return got
         return NOTHING
 
-    def get_wanted(self, work: UnitOfWork) -> Got:
+    def get_matching(self, work: UnitOfWork) -> Got:
         self.held_s = 0.0
         try:
             return Got(self.take(work, self.search))
@@ -290,7 +290,7 @@ class ServerSession:
 
     def get_unwanted(self, work: UnitOfWork) -> Got:
         self.swept_at = time.monotonic()
-        selectors = self.consumer.wanted_by_somebody()
+        selectors = self.consumer.other_selectors()
         if selectors is None:
             return NOTHING
         nobody = NoneOf.these(selectors)

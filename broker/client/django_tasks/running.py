@@ -80,7 +80,7 @@ def run(delivery: Delivery, work: UnitOfWork) -> None:
     try:
         value = returned(call, result)
         session.check()
-        text = kept_text(value, backend.max_return_bytes)
+        text = result_text(value, backend.max_return_bytes)
     except (NotJson, ReturnsTooMuch) as error:
         note_end(backend, result, TaskResultStatus.FAILED)
         raise Reject(str(error)) from error
@@ -148,7 +148,7 @@ def returned(call: Call, result: TaskResult) -> Any:
     return normalize_json(call.task.call(*call.args, **call.kwargs))
 
 
-def kept_text(value: Any, most: int) -> str:
+def result_text(value: Any, most: int) -> str:
     """A return value as text.
 
     Raises:

@@ -108,7 +108,7 @@ def individual(one: Element, target: PolicyTarget) -> Fields:
         "{}_queue_suffix": suffix,
     }
     return {
-        name.format(word): (value, sources + said(one))
+        name.format(word): (value, sources + implied_parts(one))
         for word in words(one)
         for name, value in both.items()
     } | no_expired(one)
@@ -128,7 +128,7 @@ def shared(one: Element, _: PolicyTarget) -> Fields:
         raise ValueError("Its queue is a bean of Spring. Write its name.")
     queue = each_name(name)[0]
     return {
-        f"{word}_address": (queue, sources + said(one)) for word in words(one)
+        f"{word}_address": (queue, sources + implied_parts(one)) for word in words(one)
     } | no_expired(one)
 
 
@@ -152,7 +152,7 @@ def no_expired(one: Element) -> Fields:
     return {"expiry_address": ("", [one.at("processExpired")])}
 
 
-def said(one: Element) -> list[Path]:
+def implied_parts(one: Element) -> list[Path]:
     """The parts of a strategy that say what it does by itself: its name alone, and that
     it takes expired messages."""
     whole = [] if one.attributes or one.children else [one.path]

@@ -14,7 +14,7 @@ from typing import Any
 from broker.errors.messages import MalformedHeader
 from broker.errors.mq_codes import Ccsid, Enc, Format
 from broker.formats.mq.descriptor import format_of, legible
-from broker.formats.mq.fixed import shown
+from broker.formats.mq.fixed import readable_text
 from broker.formats.mq.folders import Folder
 from broker.formats.mq.layouts import LAYOUTS, Layout, PlainHeader
 from broker.formats.mq.mqdlh import DeadLetterHeader
@@ -76,7 +76,7 @@ def read_chain(
         data: headers and body, or the headers alone.
     """
     data, offset = bytes(data), 0
-    part = ChainLink(shown(format_), encoding, ccsid)
+    part = ChainLink(readable_text(format_), encoding, ccsid)
     headers: list[Header] = []
     error = None
     while kind := UNDERSTOOD.get(part.format):
@@ -101,7 +101,7 @@ def following(header: Header, before: ChainLink) -> ChainLink:
     it."""
     inherits = header.coded_char_set_id == Ccsid.INHERIT
     ccsid = before.coded_char_set_id if inherits else header.coded_char_set_id
-    return ChainLink(shown(header.format), header.encoding, ccsid)
+    return ChainLink(readable_text(header.format), header.encoding, ccsid)
 
 
 def first_part(descriptor: Mapping[str, Any] | None, content_type: str) -> ChainLink:

@@ -21,7 +21,7 @@ from broker.errors.mq_codes import (
 )
 from broker.formats.mq.chain import Chain, Header
 from broker.formats.mq.descriptor import Descriptor
-from broker.formats.mq.fixed import shown
+from broker.formats.mq.fixed import readable_text
 from broker.formats.mq.folders import Element
 from broker.formats.mq.layouts import PlainHeader
 from broker.formats.mq.report_options import KINDS_OF_REPORT
@@ -77,7 +77,9 @@ def section(name: str, found: Iterable[tuple[str, str]]) -> Section:
 def readable(text: str) -> str:
     """A text for a page: cut, and without unprintable characters."""
     cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-    return "\n".join(map(shown, cut.replace("\0", "\N{SYMBOL FOR NULL}").split("\n")))
+    return "\n".join(
+        map(readable_text, cut.replace("\0", "\N{SYMBOL FOR NULL}").split("\n"))
+    )
 
 
 def fields_of(header: Header) -> Iterator[tuple[str, str]]:

@@ -1,8 +1,8 @@
 """Text, bytes and numbers of fixed length in the headers of IBM MQ.
 
 Text is in the character set that the part before names, padded with blanks. Bytes that
-are no text survive reading and writing; ``shown`` replaces them for display and for the
-database.
+are no text survive reading and writing; ``readable_text`` replaces them for display and
+for the database.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def unpadded(raw: bytes, codec: str = UTF_8) -> str:
         return "".join(chr(OF_BYTES + byte) for byte in raw)
 
 
-def shown(text: str) -> str:
+def readable_text(text: str) -> str:
     """The text up to its first NUL, with unprintable characters replaced."""
     readable = text.partition("\0")[0].rstrip(" ")
     return "".join(c if c.isprintable() else REPLACEMENT for c in readable)

@@ -90,10 +90,12 @@ def is_other(before: Any, after: Any) -> bool:
 
 
 def changed(where: str, before: Any, after: Any) -> ValueChange:
-    return ValueChange(cut(where or "the whole body"), told(before), told(after))
+    return ValueChange(
+        cut(where or "the whole body"), write_value(before), write_value(after)
+    )
 
 
-def told(value: Any) -> str | None:
+def write_value(value: Any) -> str | None:
     return None if value is NOTHING else cut(lossless_json.dumps(value))
 
 

@@ -81,7 +81,9 @@ def when(condition: Condition, *, is_true: bool) -> str:
 def stands(operand: Name | Constant, *, is_true: bool) -> str:
     if isinstance(operand, Constant):
         return ALWAYS if operand.value is is_true else NEVER
-    return both([has_type(operand, "boolean"), f"({path(operand)} == {said(is_true)})"])
+    return both(
+        [has_type(operand, "boolean"), f"({path(operand)} == {write_literal(is_true)})"]
+    )
 
 
 def about_name(condition: In | Like | IsNull, *, is_true: bool) -> str:
@@ -185,7 +187,7 @@ def path(value: Value) -> str:
                 raise OnlyInPythonError
             return f"$.{json.dumps(name)}"
         case Constant(constant):
-            return said(constant)
+            return write_literal(constant)
         case Negative(operand):
             return f"(-{path(operand)})"
         case Arithmetic("/", _, _):
@@ -193,7 +195,7 @@ def path(value: Value) -> str:
     return f"({path(value.left)} {value.operator} {path(value.right)})"
 
 
-def said(constant: Scalar) -> str:
+def write_literal(constant: Scalar) -> str:
     """A literal in a path. Strings are written as in JSON."""
     if isinstance(constant, Fraction):
         return f"({exact(constant)})"
@@ -219,19 +221,21 @@ def valuation(number: int, prime: int) -> int:
 
 def among(condition: In) -> str:
     at = path(condition.name)
-    return either([f"({at} == {said(value)})" for value in sorted(condition.values)])
+    return either(
+        [f"({at} == {write_literal(value)})" for value in sorted(condition.values)]
+    )
 
 
 def like(condition: Like) -> str:
     pattern, at = condition.pattern, path(condition.name)
     characters = pattern.characters
     if None not in characters:
-        fixed = said("".join(one for one in characters if one is not None))
+        fixed = write_literal("".join(one for one in characters if one is not None))
         if not pattern.gaps:
             return f"({at} == {fixed})"
         if pattern.gaps == {len(characters)}:
             return f"({at} starts with {fixed})"
-    return f'({at} like_regex {said(regex(pattern))} flag "s")'
+    return f'({at} like_regex {write_literal(regex(pattern))} flag "s")'
 
 
 def regex(pattern: Pattern) -> str:

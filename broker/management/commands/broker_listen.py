@@ -34,7 +34,7 @@ class Where(NamedTuple):
     port: int
     tls_port: int | None
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """The URLs that clients can connect to, as a sentence."""
         places = [ports.url("amqp", self.host, self.port)]
         if self.tls_port is not None:
@@ -94,7 +94,7 @@ class Command(BaseCommand):
             for port in {where.port, where.tls_port} - {None}:
                 assert port is not None, "it was taken away"
                 held.enter_context(ports.bound(where.host, port, is_shared=True))
-            self.say(where.told())
+            self.say(where.describe())
             several.run(self.say)
 
     async def listen(self, where: Where, certificates: Certificates | None) -> None:
@@ -106,7 +106,7 @@ class Command(BaseCommand):
         await listener.start(*where, reuse_port=is_shared)
         collect_less()
         if not is_shared:
-            self.say(where.told())
+            self.say(where.describe())
         while not (stop.is_set() or processes.is_orphan()):
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), LOOK_S)

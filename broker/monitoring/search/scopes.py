@@ -108,10 +108,10 @@ def queues_of(wanted: Filter, queues: Mapping[int, str]) -> tuple[int, ...]:
     terms = tuple(terms_of(wanted, "queue"))
     if not terms:
         return tuple(queues)
-    return tuple(pk for pk, name in queues.items() if is_wanted(terms, name))
+    return tuple(pk for pk, name in queues.items() if matches_terms(terms, name))
 
 
-def is_wanted(terms: Iterable[Term], queue: str) -> bool:
+def matches_terms(terms: Iterable[Term], queue: str) -> bool:
     return all(
         term.is_negated != any(matches(one, queue) for one in term.alternatives)
         for term in terms

@@ -24,7 +24,7 @@ def state_of(thing: Model) -> State:
     if stored is None:
         return {}
     state = {
-        field.name: told(field.name, field.value_from_object(stored))
+        field.name: json_value(field.name, field.value_from_object(stored))
         for field in stored._meta.concrete_fields
     }
     for field in stored._meta.many_to_many:
@@ -37,7 +37,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, An
     """The changed fields, each with ``before``, ``after`` or both."""
     return {
         name: {
-            word: said(name, state[name])
+            word: recorded_value(name, state[name])
             for word, state in (("before", before), ("after", after))
             if name in state
         }
@@ -46,7 +46,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, An
     }
 
 
-def told(name: str, value: Any) -> Any:
+def json_value(name: str, value: Any) -> Any:
     """A value that JSON can hold: whole numbers stay, other values become text."""
     if SECRET.search(name):
         return str(hash(repr(value)))
@@ -57,7 +57,7 @@ def told(name: str, value: Any) -> Any:
     return str(value)
 
 
-def said(name: str, value: Any) -> Any:
+def recorded_value(name: str, value: Any) -> Any:
     """A value for the audit record: secrets are hidden, long texts cut."""
     if SECRET.search(name):
         return HIDDEN

@@ -48,7 +48,7 @@ class Marker:
         return f"{self.dots} masked by rule {name}"
 
 
-def body_as_seen(
+def mask_body(
     body: bytes, content_type: str, rules: Rules, coding: Coding | None = None
 ) -> MaskedBody:
     """A body masked by rules. If it cannot be parsed reliably, it is replaced by its
@@ -153,32 +153,32 @@ def pieces(text: str, rule: RedactionRule, marker: Marker) -> Iterator[str]:
     yield text[at:]
 
 
-def text_as_seen(text: str, rules: Rules) -> str:
+def mask_text(text: str, rules: Rules) -> str:
     return scrubbed(text, rules, Marker())
 
 
-def properties_as_seen(
+def mask_properties(
     properties: Mapping[str, Any], rules: Rules
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Properties masked by rules, and the names of these rules."""
     marker = Marker()
     seen = {
-        name: property_as_seen(name, value, rules, marker)
+        name: mask_property(name, value, rules, marker)
         for name, value in properties.items()
     }
     return seen, tuple(marker.used)
 
 
-def property_as_seen(name: str, value: Any, rules: Rules, marker: Marker) -> Any:
+def mask_property(name: str, value: Any, rules: Rules, marker: Marker) -> Any:
     for rule in of_kind(rules, Kind.PROPERTY):
         if name and targets.property_name(rule.target).fullmatch(name):
             return marker(rule.name)
     if isinstance(value, dict):
         return {
-            key: property_as_seen("", one, rules, marker) for key, one in value.items()
+            key: mask_property("", one, rules, marker) for key, one in value.items()
         }
     if isinstance(value, list):
-        return [property_as_seen("", one, rules, marker) for one in value]
+        return [mask_property("", one, rules, marker) for one in value]
     if value is None or isinstance(value, bool):
         return value
     after = scrubbed(str(value), rules, marker)

@@ -21,10 +21,10 @@ from broker.security.authorities import GrantedAuthorities, Principal
 from broker.security.redaction import targets
 from broker.security.redaction.masking import (
     MaskedBody,
-    body_as_seen,
     marked,
-    properties_as_seen,
-    text_as_seen,
+    mask_body,
+    mask_properties,
+    mask_text,
 )
 from broker.security.redaction.message_queues import EVERY, queues_of
 from broker.security.redaction.targets import OF_BODIES
@@ -56,17 +56,17 @@ class Veil:
     def body(
         self, body: bytes, content_type: str, coding: Coding | None = None
     ) -> MaskedBody:
-        return body_as_seen(body, content_type, self.rules, coding)
+        return mask_body(body, content_type, self.rules, coding)
 
     def text(self, text: str) -> str:
         """Another text about the message, masked by the rules with a pattern."""
-        return text_as_seen(text, self.rules)
+        return mask_text(text, self.rules)
 
     def properties(
         self, properties: Mapping[str, Any]
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
         """The masked properties, and the rules that masked something."""
-        return properties_as_seen(properties, self.rules)
+        return mask_properties(properties, self.rules)
 
 
 CLEAR = Veil()

@@ -17,7 +17,7 @@ from console.edges.problems import NO_NUL, REFUSED, require
 from console.edges.requests import RequestBody
 from console.messages.documents import numbered
 from console.queues import units
-from console.queues.backout_preview import fate_of
+from console.queues.backout_preview import forecast_of
 
 router = Router(tags=["units of work"])
 
@@ -108,7 +108,7 @@ def list_units_of_work(
     """Units of work that hold messages of queues that the caller may inquire."""
     require(request, "broker.view_queue")
     held = authorities.held_by(request.user)
-    names = units.names_seen(held)
+    names = units.visible_queues(held)
     found = units.listed(held, names, after=page.after, limit=page.limit + 1)
     part = found[: page.limit]
     return {
@@ -128,11 +128,11 @@ def read_unit_of_work(
     """Its holder, its messages, and what would become of each of them."""
     require(request, "broker.view_queue")
     held, names, unit = seen(request, uow)
-    visible, hidden = units.entries_seen(held, uow, names)
+    visible, hidden = units.visible_entries(held, uow, names)
     offered = units.ENDINGS[unit.nature]
     ending = next((one for one in offered if one.value == what_if.ending), offered[0])
     foreseen = rehearse([one.held for one in visible], uow, ending)
-    fates = [fate_of(one).what for one in foreseen]
+    fates = [forecast_of(one).what for one in foreseen]
     rows = [
         held_told(one, names, fate) for one, fate in zip(visible, fates, strict=True)
     ]
@@ -169,8 +169,8 @@ def seen(
 ) -> tuple[authorities.GrantedAuthorities, dict[int, str], OpenUnit]:
     """A unit of work that the caller may see, with the queues they may inquire."""
     held = authorities.held_by(request.user)
-    names = units.names_seen(held)
-    found = units.seen(held, uow, names)
+    names = units.visible_queues(held)
+    found = units.find_unit(held, uow, names)
     if found is None:
         raise Http404(f"unit of work {uow}")
     return held, names, found

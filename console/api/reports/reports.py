@@ -186,7 +186,7 @@ def list_rows(
     """
     require(request, VIEW)
     one = known(slug)
-    done = results.runs_seen_by(request.user, one).filter(state=ReportRun.State.DONE)
+    done = results.visible_runs(request.user, one).filter(state=ReportRun.State.DONE)
     run = done.filter(pk=page.run).first() if page.run else done.first()
     if page.run and run is None:
         raise Http404(f"run {page.run}")
@@ -224,7 +224,7 @@ def list_runs(
 ) -> dict[str, Any]:
     """The newest first."""
     require(request, VIEW)
-    every = results.runs_seen_by(request.user, known(slug))
+    every = results.visible_runs(request.user, known(slug))
     found = list(every.filter(pk__lt=page.before)[: page.limit + 1])
     part = found[: page.limit]
     return {
@@ -244,7 +244,7 @@ def read_run(
     """The progress or the result of a run."""
     require(request, VIEW)
     one = run_of(request, slug, run_id)
-    return state_of(one) | {"checks": results.checks_seen_by(request.user, one)}
+    return state_of(one) | {"checks": results.visible_checks(request.user, one)}
 
 
 @router.post(
@@ -274,7 +274,7 @@ def known(slug: str) -> Report:
 
 
 def run_of(request: HttpRequest, slug: str, run_id: int) -> ReportRun:
-    seen = results.runs_seen_by(request.user, known(slug))
+    seen = results.visible_runs(request.user, known(slug))
     one = seen.filter(pk=min(run_id, results.LARGEST)).first()
     if one is None:
         raise Http404(f"run {run_id}")
@@ -284,7 +284,7 @@ def run_of(request: HttpRequest, slug: str, run_id: int) -> ReportRun:
 def summary(
     request: HttpRequest, one: Report, clock: list[schedules.Scheduled]
 ) -> dict[str, Any]:
-    last = results.runs_seen_by(request.user, one).first()
+    last = results.visible_runs(request.user, one).first()
     following = schedules.of(one, clock)
     return {
         "slug": one.slug,

@@ -150,7 +150,7 @@ def about(
 ) -> dict[str, Any]:
     """The work state of a group, its growth, and its earlier resubmits."""
     at = database_now()
-    said = dead_letter_groups.said_of([fingerprint]).get(fingerprint)
+    said = dead_letter_groups.group_rows([fingerprint]).get(fingerprint)
     last = dead_letter_groups.last_resubmit(fingerprint, names)
     operation = None
     if last is not None:

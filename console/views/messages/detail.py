@@ -27,7 +27,7 @@ from console.bodies import viewers
 from console.bodies.calls import call_of
 from console.bodies.mq_headers import decoded
 from console.bodies.unwrap import Opened
-from console.bodies.viewers import Shown
+from console.bodies.viewers import BodyView
 from console.bridge_pages import letters
 from console.bridge_pages.letters import Carried
 from console.layout import navigation
@@ -215,7 +215,7 @@ def behind(
     content_type: str,
     wanted: str,
     coding: Coding | None,
-) -> Shown:
+) -> BodyView:
     """A masked body. It is not unpacked, because rules do not read packed data."""
     seen = veil.body(body, content_type, coding)
     if seen.is_withheld:

@@ -22,8 +22,8 @@ from console.queues.connections import (
     LONGEST_TEXT,
     ConnectionRow,
     ask,
+    find_connection,
     rows_of,
-    seen,
 )
 
 ENDPOINTS = 100  # endpoints shown on the page of a connection
@@ -82,7 +82,7 @@ def connection(request: HttpRequest, connection_id: int) -> HttpResponse:
     """One client, with its endpoints."""
     page = pagination.Trail.of(request)
     after = page.after if page.after.isdecimal() else "0"
-    row = seen(request, connection_id, after=int(after), limit=ENDPOINTS + 1)
+    row = find_connection(request, connection_id, after=int(after), limit=ENDPOINTS + 1)
     if row is None:
         return ended(request, connection_id)
     endpoints = row.client.endpoints[:ENDPOINTS]
@@ -101,7 +101,7 @@ def connection(request: HttpRequest, connection_id: int) -> HttpResponse:
 @permission_required(CLOSE, raise_exception=True)
 def close_connection(request: HttpRequest, connection_id: int) -> HttpResponse:
     """Explain the close of a connection; on POST request it from its listener."""
-    row = seen(request, connection_id)
+    row = find_connection(request, connection_id)
     if row is None:
         return ended(request, connection_id)
     return close(request, row, row.client.connection)
@@ -113,7 +113,7 @@ def close_endpoint(
     request: HttpRequest, connection_id: int, endpoint_id: int
 ) -> HttpResponse:
     """Explain the close of an endpoint; on POST request it from its listener."""
-    row = seen(request, connection_id, after=endpoint_id - 1, limit=1)
+    row = find_connection(request, connection_id, after=endpoint_id - 1, limit=1)
     if row is None:
         return ended(request, connection_id)
     if [one.pk for one in row.client.endpoints] != [endpoint_id]:

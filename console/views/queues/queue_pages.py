@@ -60,7 +60,7 @@ def depths(request: HttpRequest) -> HttpResponse:
     ids = counting.named(request.GET.get("shown", ""))
     shown = [one for one in every if one.queue_id in ids]
     html = counting.html(every, shown, held=held)
-    asked = topics.asked_for(request.META["QUERY_STRING"])
+    asked = topics.topic_of(request.META["QUERY_STRING"])
     if asked and asked[0].may_see(request.user, asked[1]):
         topic, number = asked
         html += topic.html(number)

@@ -19,7 +19,14 @@ from broker.transactions.administration import OpenUnit
 from console.layout import pagination
 from console.queues import backout_preview
 from console.queues import units as shared
-from console.queues.units import ENDINGS, FORCE, can_force, names_seen, queues_of, seen
+from console.queues.units import (
+    ENDINGS,
+    FORCE,
+    can_force,
+    find_unit,
+    queues_of,
+    visible_queues,
+)
 
 PAGE = 50
 
@@ -58,7 +65,7 @@ def units(request: HttpRequest) -> HttpResponse:
     held = authorities.held_by(request.user)
     page = pagination.Trail.of(request)
     after = int(page.after) if page.after.isdecimal() else 0
-    names = names_seen(held)
+    names = visible_queues(held)
     after = min(after, pagination.LARGEST - 1)
     found = shared.listed(held, names, after=after, limit=PAGE + 1)
     shown = found[:PAGE]
@@ -76,16 +83,16 @@ def units(request: HttpRequest) -> HttpResponse:
 def unit(request: HttpRequest, uow: int) -> HttpResponse:
     """One unit of work, and the expected outcome of each message it holds."""
     held = authorities.held_by(request.user)
-    names = names_seen(held)
-    found = seen(held, uow, names)
+    names = visible_queues(held)
+    found = find_unit(held, uow, names)
     if found is None:
         return render(request, "console/units/ended.html", {"uow": uow}, status=404)
-    visible, hidden = shared.entries_seen(held, uow, names)
+    visible, hidden = shared.visible_entries(held, uow, names)
     offered = ENDINGS[found.nature]
     said = request.GET.get("if", "")
     ending = next((one for one in offered if one.value == said), offered[0])
     foreseen = rehearse([one.held for one in visible], uow, ending)
-    known = list(map(backout_preview.fate_of, foreseen))
+    known = list(map(backout_preview.forecast_of, foreseen))
     context = {
         "unit": found,
         "queues": queues_of(found, names),
@@ -107,8 +114,8 @@ def unit(request: HttpRequest, uow: int) -> HttpResponse:
 def back_out(request: HttpRequest, uow: int) -> HttpResponse:
     """Explain the forced backout, and do it when its number and a reason are given."""
     held = authorities.held_by(request.user)
-    names = names_seen(held)
-    found = seen(held, uow, names)
+    names = visible_queues(held)
+    found = find_unit(held, uow, names)
     if found is None:
         messages.warning(
             request, f"Unit of work {uow} has ended. Nothing was done now."

@@ -21,10 +21,10 @@ def events(bounds: Bounds) -> Generator[pa.RecordBatch]:
     queues = dict(Queue.objects.values_list("pk", "name"))
     ids, names = pa.array(queues, pa.int32()), pa.array(queues.values(), pa.string())
     for batch in rows_of("events_between", bounds):
-        yield kept(batch, ids, names)
+        yield archived_events(batch, ids, names)
 
 
-def kept(
+def archived_events(
     batch: pa.RecordBatch, queue_ids: pa.Int32Array, names: pa.StringArray
 ) -> pa.RecordBatch:
     """Rows of ``events_between.sql`` in the archive's format: with the fingerprint of

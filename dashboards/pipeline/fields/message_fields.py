@@ -64,7 +64,7 @@ def messages(puts: pa.Table, timeout: str) -> Generator[pa.RecordBatch]:
         if found.null_count:
             batch = batch.filter(pc.is_valid(found))
         places.append(found.drop_null())
-        yield kept(batch, puts["at"].take(places[-1]).combine_chunks())
+        yield archived_messages(batch, puts["at"].take(places[-1]).combine_chunks())
     gone = puts.filter(
         pc.invert(pc.is_in(pa.arange(0, len(ids)), pa.concat_arrays(places)))
     )
@@ -97,7 +97,7 @@ def places_of(some: pa.Int64Array, ids: pa.Int64Array) -> pa.Int64Array:
     return pc.add(near.cast(pa.int64()), begin)
 
 
-def kept(batch: pa.RecordBatch, at: pa.Array) -> pa.RecordBatch:
+def archived_messages(batch: pa.RecordBatch, at: pa.Array) -> pa.RecordBatch:
     """Rows of ``messages_among.sql`` in the archive's format."""
     veil = Veil(redaction.sight_of(None).rules)
     texts, numbers = columns(batch["properties"], veil)

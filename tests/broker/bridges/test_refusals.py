@@ -113,4 +113,4 @@ def test_a_link_goes_on_when_its_target_accepts_again(
     ],
 )
 def test_what_providers_say_of_a_full_target(text: str, hold: Hold | None) -> None:
-    assert Hold.told(text) == hold
+    assert Hold.from_text(text) == hold

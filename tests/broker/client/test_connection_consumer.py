@@ -236,7 +236,7 @@ def test_what_nobody_wants_stays_in_any_other_case(
     server = session(
         handler(Seen(), join=join, selector="size > 5", retain_unwanted=retains)
     )
-    assert server.consumer.wanted_by_somebody() is None
+    assert server.consumer.other_selectors() is None
     rounds(server)
     assert [(d.body, d.backout_count) for d in got("orders")] == [(b"small", 0)]
 

@@ -19,7 +19,7 @@ from broker.declarations import (
 from broker.declarations.kinds import ADDRESS, AUTHORITY, QUEUE, SETTING
 from broker.errors.queues import QueueNotEmpty
 from broker.errors.settings import (
-    NotAsSeen,
+    ChangedSinceRead,
     ObjectInUse,
     SettingsChanged,
     WrongSettings,
@@ -228,10 +228,10 @@ def test_a_change_can_require_the_version_that_was_read() -> None:
     seen = version(QUEUE, queue)
     change = [Declaration(QUEUE, ("orders",), {"max_depth": 7})]
 
-    with pytest.raises(NotAsSeen):
+    with pytest.raises(ChangedSinceRead):
         apply(plan(change), expected="")
     apply(plan(change), expected=seen)
-    with pytest.raises(NotAsSeen):
+    with pytest.raises(ChangedSinceRead):
         apply(plan(change), expected=seen)
 
 

@@ -40,7 +40,7 @@ from broker.settlement.redelivery_policy import (
     DeadLetter,
     DeadLetterQueue,
     Discard,
-    DiscardAsAsked,
+    DiscardByReport,
     Park,
     Redeliver,
     Removal,
@@ -231,7 +231,7 @@ DLQ = settings.BROKER_DEAD_LETTER_QUEUE
     [
         (["BOQ", DLQ], "BOQ", 0, BackoutQueue),
         ([DLQ], "BOQ", 0, DeadLetterQueue),
-        ([DLQ], "", int(Report.DISCARD_MSG), DiscardAsAsked),
+        ([DLQ], "", int(Report.DISCARD_MSG), DiscardByReport),
     ],
 )
 def test_what_its_next_consumer_does_is_foreseen(

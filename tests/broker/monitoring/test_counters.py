@@ -6,7 +6,7 @@ import pytest
 
 from broker.models import CounterReset, Event, Kind, Queue, Watermark
 from broker.monitoring import counters
-from broker.monitoring.counters import Counters, counted, reset, shown
+from broker.monitoring.counters import Counters, counted, read_counters, reset
 from broker.queueing import delayed, journal
 from broker.queueing.put import put, put_many
 from broker.settlement import expiry
@@ -172,15 +172,15 @@ def test_a_reset_begins_to_count_anew_and_says_when(orders: Queue) -> None:
 
     assert had == {"messages_added": 3}
     put("orders")
-    now, since = shown(orders.pk)
+    now, since = read_counters(orders.pk)
     assert now.messages_added == 1
     assert since == {"messages_added": NOON}
     assert now.message_count == 4
     assert reset(orders, ["messages_added"], now=NOON + seconds(1)) == {
         "messages_added": 1
     }
-    assert shown(orders.pk)[1] == {"messages_added": NOON + seconds(1)}
-    assert shown(orders.pk)[0].messages_added == 0
+    assert read_counters(orders.pk)[1] == {"messages_added": NOON + seconds(1)}
+    assert read_counters(orders.pk)[0].messages_added == 0
 
 
 @pytest.mark.django_db
@@ -192,7 +192,7 @@ def test_all_five_are_reset_and_what_is_there_now_never_is(orders: Queue) -> Non
 
     assert set(reset(orders)) == set(counters.RESETTABLE)
 
-    now, _ = shown(orders.pk)
+    now, _ = read_counters(orders.pk)
     assert [getattr(now, name) for name in counters.RESETTABLE] == [0] * 5
     assert (now.delivering, now.message_count) == (1, 2)
     assert list(Event.objects.order_by("seq").values()) == before
@@ -217,9 +217,9 @@ def test_what_others_have_not_committed_is_counted_after_the_reset(
 
     reset(orders)
 
-    assert shown(orders.pk)[0].messages_added == 0
+    assert read_counters(orders.pk)[0].messages_added == 0
     elsewhere.commit()
-    assert shown(orders.pk)[0].messages_added == 1
+    assert read_counters(orders.pk)[0].messages_added == 1
     CounterReset.objects.all().delete()  # before its queue, which the fixture deletes
 
 

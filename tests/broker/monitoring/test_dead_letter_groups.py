@@ -28,7 +28,7 @@ def letters(db: None) -> list[int]:
 
 def stands(at: float = 0) -> dead_letter_groups.Standing:
     """How the group stands, some minutes after noon."""
-    said = dead_letter_groups.said_of([KEY]).get(KEY)
+    said = dead_letter_groups.group_rows([KEY]).get(KEY)
     return dead_letter_groups.standing(said, dead_letters.groups(), NOON + minutes(at))
 
 
@@ -53,7 +53,7 @@ def test_what_was_said_is_there_when_the_letters_come_back() -> None:
 
     assert back_out(limit=3, at=1)
 
-    row = dead_letter_groups.said_of([KEY])[KEY]
+    row = dead_letter_groups.group_rows([KEY])[KEY]
     assert stands(2).attention is Attention.ACKNOWLEDGED
     assert (row.owner, row.note) == (operator(), "row 17")
 

@@ -17,8 +17,8 @@ from broker.models import RedactionRule
 from broker.security.redaction import HIDDEN, targets
 from broker.security.redaction.masking import (
     MaskedBody,
-    body_as_seen,
-    properties_as_seen,
+    mask_body,
+    mask_properties,
 )
 
 JSON, XML, HL7 = "application/json", "application/xml", "application/hl7-v2"
@@ -31,9 +31,7 @@ def rule(kind: str, target: str, name: str = "R") -> RedactionRule:
 
 
 def seen(body: str | bytes, *rules: RedactionRule, type_: str = JSON) -> MaskedBody:
-    return body_as_seen(
-        body if isinstance(body, bytes) else body.encode(), type_, rules
-    )
+    return mask_body(body if isinstance(body, bytes) else body.encode(), type_, rules)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +227,7 @@ def test_properties_are_masked_by_name_and_by_what_is_in_them() -> None:
         "t": True,
     }
 
-    told, by = properties_as_seen(properties | {"l": ["41", None]}, rules)
+    told, by = mask_properties(properties | {"l": ["41", None]}, rules)
 
     assert told == {
         "patient_id": MARK,

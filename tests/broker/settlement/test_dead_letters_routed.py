@@ -248,7 +248,7 @@ def test_what_is_told_beforehand_is_what_is_stored(
         backout_count=1,
     )
     sent = Message.objects.get(pk=receipt.message_id).properties
-    assert stored.properties == hop.told(sent) | resubmits(sent)
+    assert stored.properties == hop.properties_after(sent) | resubmits(sent)
 
 
 @pytest.mark.spec("COPY-2")

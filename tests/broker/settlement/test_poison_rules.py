@@ -12,7 +12,7 @@ from broker.settlement import poison
 from broker.settlement.redelivery_policy import (
     BackoutQueue,
     DeadLetterQueue,
-    DiscardAsAsked,
+    DiscardByReport,
     NoPlace,
     Removal,
     remove,
@@ -35,11 +35,11 @@ ASKED = Report.DISCARD_MSG
         ("BOQ", None, Report.NONE, None, BackoutQueue("BOQ")),
         ("BOQ", None, ASKED, UNKNOWN, BackoutQueue("BOQ")),
         ("BOQ", FULL, Report.NONE, None, DeadLetterQueue(FULL)),
-        ("BOQ", FULL, ASKED, None, DiscardAsAsked(FULL)),
+        ("BOQ", FULL, ASKED, None, DiscardByReport(FULL)),
         ("BOQ", FULL, Report.NONE, UNKNOWN, NoPlace(FULL, UNKNOWN)),
         ("", None, Report.NONE, None, DeadLetterQueue(REACHED)),
-        ("", None, ASKED, None, DiscardAsAsked(REACHED)),
-        ("", None, ASKED | Report.EXCEPTION, FULL, DiscardAsAsked(REACHED)),
+        ("", None, ASKED, None, DiscardByReport(REACHED)),
+        ("", None, ASKED | Report.EXCEPTION, FULL, DiscardByReport(REACHED)),
         ("", None, Report.EXCEPTION, FULL, NoPlace(REACHED, FULL)),
     ],
 )
@@ -65,7 +65,7 @@ def test_where_a_poison_message_goes(
     ("report", "expected"),
     [
         (Report.NONE, DeadLetterQueue(Reason.MSG_NOT_MATCHED)),
-        (ASKED, DiscardAsAsked(Reason.MSG_NOT_MATCHED)),
+        (ASKED, DiscardByReport(Reason.MSG_NOT_MATCHED)),
     ],
 )
 def test_what_is_no_poison_never_goes_to_the_backout_queue(

@@ -22,7 +22,7 @@ def test_who_asks_while_somebody_looks_waits_for_what_is_found(
     may_end = threading.Event()
     really_look = attention.look
 
-    def look() -> attention.Seen:
+    def look() -> attention.GroupsSnapshot:
         looks.append(1)
         assert may_end.wait(30)
         return really_look()

@@ -76,10 +76,10 @@ def test_what_costs_more_is_looked_at_more_seldom(
 ) -> None:
     monkeypatch.setattr(cache, "BRIEF_S", SLOW)
 
-    def seen(*, age_s: float, took_s: float) -> cache.Kept[str]:
-        return cache.Kept("seen", monotonic() - age_s, took_s)
+    def seen(*, age_s: float, took_s: float) -> cache.CachedResult[str]:
+        return cache.CachedResult("seen", monotonic() - age_s, took_s)
 
-    def starts(what: cache.Kept[str]) -> bool:
+    def starts(what: cache.CachedResult[str]) -> bool:
         django_cache.set("a", what)
         assert cache.recent("a", lambda: "new", 5) == "seen"
         started = len(apart)

@@ -130,7 +130,7 @@ async def test_who_may_see_it_no_longer_is_told_nothing_more(
     "query", ["", "thing", "thing=", "thing=x", "thing=-1", "thing=9" * 99, "other=1"]
 )
 def test_what_is_no_topic_is_none(counted: Counted, query: str) -> None:
-    assert topics.asked_for(query) is None
+    assert topics.topic_of(query) is None
 
 
 def test_within_a_second_it_is_asked_for_once(

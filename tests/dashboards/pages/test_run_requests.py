@@ -146,7 +146,7 @@ def test_hostile_cells_stay_text(omar: User, client: Client) -> None:
 )
 def test_a_filter_means_just_this_queue(name: str) -> None:
     row = ReportRow(report=SLUG, n=1, cells=CELLS | {"queue": name})
-    (wanted,) = (one.filter for one in cells.shown(REPORT, row) if one.filter)
+    (wanted,) = (one.filter for one in cells.cells_of(REPORT, row) if one.filter)
 
     origin, cause = filters.parse(wanted).terms
 
@@ -156,7 +156,7 @@ def test_a_filter_means_just_this_queue(name: str) -> None:
 
 def test_a_cause_that_filters_do_not_know_links_nothing() -> None:
     row = ReportRow(report=SLUG, n=1, cells=CELLS | {"cause": HOSTILE})
-    assert not any(one.filter for one in cells.shown(REPORT, row))
+    assert not any(one.filter for one in cells.cells_of(REPORT, row))
 
 
 def test_runs_of_before_are_listed(omar: User, client: Client) -> None:

@@ -19,8 +19,8 @@ from dashboards.reports.policy_replay import (
     LEFT,
     MOST,
     RESCUED,
-    Fate,
     Policy,
+    SimulatedOutcome,
     Story,
     Try,
     bounds,
@@ -106,15 +106,15 @@ def test_what_other_policies_would_have_come_to(
 
 def test_what_is_held_in_vain_and_how_much_later() -> None:
     fate = replay(DIED_TWICE_LATER, Policy(2, 99_000), hopeful=False)
-    assert fate == Fate(RESCUED, 2, 100 * S, 1 * S)
-    assert recorded(DIED_TWICE_LATER) == Fate(DIED, 3, 22 * S, 3 * S)
+    assert fate == SimulatedOutcome(RESCUED, 2, 100 * S, 1 * S)
+    assert recorded(DIED_TWICE_LATER) == SimulatedOutcome(DIED, 3, 22 * S, 3 * S)
 
 
 def test_no_policy_saves_what_was_rejected() -> None:
     story = make_story(
         make_try(0, due_s=6, **FAILED), make_try(6, **DEAD | {"cause": "REJECTED"})
     )
-    assert replay(story, Policy(100, 60_000), hopeful=True) == Fate(
+    assert replay(story, Policy(100, 60_000), hopeful=True) == SimulatedOutcome(
         DIED, 2, 61 * S, 2 * S
     )
 
@@ -165,7 +165,7 @@ def test_each_story_has_a_fate_under_each_policy() -> None:
     story = {"tries": tries, "stay_ended_at": 99, "usual_took": S, "usual_lag": 7}
     stories = pa.array([story, story])
     policies = {"A": None, "B": Policy(3, 1000)}
-    found = what_if.fates(stories, policies).to_pylist()
+    found = what_if.simulate_outcomes(stories, policies).to_pylist()
     assert [one["policy"] for one in found[1]] == ["A", "B", "B"]
     assert [one["most"] for one in found[0]] == [True, False, True]
     assert [one["end"] for one in found[0]] == [DIED, DIED, RESCUED]
@@ -173,7 +173,7 @@ def test_each_story_has_a_fate_under_each_policy() -> None:
         "policy": "A", "least": True, "most": True, "end": DIED, "attempts": 1,
         "later_us": 0, "failing_us": S,
     }  # fmt: skip
-    assert what_if.fates(stories[:0], policies).to_pylist() == []
+    assert what_if.simulate_outcomes(stories[:0], policies).to_pylist() == []
 
 
 @pytest.mark.parametrize(

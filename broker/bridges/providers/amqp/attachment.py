@@ -36,7 +36,7 @@ class Attachment:
         self.end: Detached | None = None
         endpoint.context = self
 
-    def told(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         if isinstance(event, Detached):
             self.end = event
         else:

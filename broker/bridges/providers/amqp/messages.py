@@ -74,7 +74,7 @@ def inbound(
         return unreadable(delivery, source, error)
     message.deliver_at = None  # the delivery delay is over
     if message.envelope is not None and message.envelope[0] & EXPIRES:
-        expire_as_said(message, said[EXPIRY])
+        apply_absolute_expiry(message, said[EXPIRY])
     header = sections.header or Header()
     failed = header.delivery_count
     return Received(
@@ -88,7 +88,7 @@ def inbound(
     )
 
 
-def expire_as_said(message: NewMessage, since_1970_ms: int) -> None:
+def apply_absolute_expiry(message: NewMessage, since_1970_ms: int) -> None:
     """Use the sender's absolute expiry time, as in JMS. Some providers send the
     original
     time to live, not the remaining one."""

@@ -44,10 +44,10 @@ class Outbox:
         self.sent = 0  # number of all messages sent
         # Final states by the caller's message number; None: no state.
         self.states: dict[int, p.DeliveryState | None] = {}
-        self.attachment = Attachment(wire, self.sender, what, self.told)
+        self.attachment = Attachment(wire, self.sender, what, self.handle_event)
         self.attachment.begin()
 
-    def told(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Note the outcomes of messages; credit needs no handling here."""
         if not isinstance(event, Disposed):
             return

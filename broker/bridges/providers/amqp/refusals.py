@@ -58,7 +58,9 @@ def not_accepted(
 ) -> SendRefused | None:
     """The refusal of a message or a commit; None if it was accepted."""
     why = unsent(state)
-    return None if why is None else SendRefused(factory, before + why, Hold.told(why))
+    return (
+        None if why is None else SendRefused(factory, before + why, Hold.from_text(why))
+    )
 
 
 def unsent(state: p.DeliveryState | None) -> str | None:

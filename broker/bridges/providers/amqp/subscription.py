@@ -62,11 +62,11 @@ class AmqpSubscription:
     def attach(self) -> None:
         self.receiver = self.begin()
         self.attachment = Attachment(
-            self.wire, self.receiver, str(self.source), self.told
+            self.wire, self.receiver, str(self.source), self.handle_event
         )
         self.attachment.begin()
 
-    def told(self, event: events.Event) -> None:
+    def handle_event(self, event: events.Event) -> None:
         if isinstance(event, events.MessageReceived):
             self.waiting.append((event.delivery, datetime.now(UTC)))
 

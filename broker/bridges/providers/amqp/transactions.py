@@ -126,7 +126,7 @@ class Transactions:
         said = end.error if end is not None else self.wire.error
         if said is not None and said.condition == TRANSACTION_ROLLBACK:
             why = f"The provider rolled back: {words(said)}."
-            return SendRefused(self.name, why, Hold.told(why))
+            return SendRefused(self.name, why, Hold.from_text(why))
         if isinstance(error, ProviderLost) or end is not None:
             why = f"It did not answer the commit. {error.why}"
             return CommitInDoubt(self.name, why)

@@ -95,15 +95,15 @@ class Wire:
     def is_rabbitmq(self) -> bool:
         """Whether the provider is RabbitMQ, which grants some features that it does not
         have."""
-        return self.said("product") == "RabbitMQ"
+        return self.remote_property("product") == "RabbitMQ"
 
     @property
     def is_activemq(self) -> bool:
         """Whether the provider is ActiveMQ Classic; Artemis has another product
         name."""
-        return self.said("product") == "ActiveMQ"
+        return self.remote_property("product") == "ActiveMQ"
 
-    def said(self, name: str) -> str:
+    def remote_property(self, name: str) -> str:
         """A property of the provider's open; empty if the open does not have it."""
         remote = self.connection.remote
         found = (remote.properties if remote is not None else None) or {}
@@ -116,7 +116,9 @@ class Wire:
             prefix, name = self.options.topic_prefix, "topic-prefix"
         else:
             prefix, name = self.options.queue_prefix, "queue-prefix"
-        return (self.said(name) if prefix is None else prefix) + destination.name
+        return (
+            self.remote_property(name) if prefix is None else prefix
+        ) + destination.name
 
     # Waiting for the provider.
 
@@ -234,7 +236,7 @@ class Wire:
                 if endpoint.context is None:  # the provider has attached this endpoint
                     endpoint.refuse(AmqpError(c.NOT_ALLOWED, UNASKED))
                 else:
-                    endpoint.context.told(event)
+                    endpoint.context.handle_event(event)
 
     # The end of the connection.
 

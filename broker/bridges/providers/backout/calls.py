@@ -171,7 +171,7 @@ class Answered(ProviderError):
         self.refused = refused
 
     def as_send_refused(self) -> SendRefused:
-        return SendRefused(self.factory, self.why, Hold.told(self.why))
+        return SendRefused(self.factory, self.why, Hold.from_text(self.why))
 
     def as_wrong(self) -> WrongFactory:
         return WrongFactory(self.factory, self.why)

@@ -192,7 +192,11 @@ class StompConnection:
         except Empty:
             return False
         if frame is None:
-            why = refusals.said_by(self.error) if self.error else "the server closed it"
+            why = (
+                refusals.error_text(self.error)
+                if self.error
+                else "the server closed it"
+            )
             self.lost = self.lost or why
         elif frame.cmd == "MESSAGE":
             self.messages.get(frame.headers.get("subscription", ""), deque()).append(
@@ -203,7 +207,7 @@ class StompConnection:
         elif frame.cmd == "ERROR":
             self.error = frame
             if not self.dialect.goes_on:
-                self.lost = self.lost or refusals.said_by(frame)
+                self.lost = self.lost or refusals.error_text(frame)
         return True
 
     def check(self) -> None:

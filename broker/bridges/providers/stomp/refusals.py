@@ -33,7 +33,7 @@ OF_A_DESTINATION = re.compile(
 )
 
 
-def said_by(frame: Frame) -> str:
+def error_text(frame: Frame) -> str:
     """The text of a server's ERROR, on one line."""
     body = bytes(frame.body or b"").decode(errors="replace").strip()
     headline = str(frame.headers.get("message") or "").strip()
@@ -46,7 +46,7 @@ def said_by(frame: Frame) -> str:
 
 def at_login(options: Options, frame: Frame) -> ProviderError:
     """The error for a refused login."""
-    said = said_by(frame)
+    said = error_text(frame)
     kind = next(
         (kind for words, kind in AT_LOGIN.items() if re.search(words, said, re.I)),
         ProviderLost,
@@ -60,7 +60,7 @@ def at_login(options: Options, frame: Frame) -> ProviderError:
 
 
 def at_subscription(options: Options, frame: Frame, destination: str) -> WrongFactory:
-    why = f"It refused the subscription to {destination}: {said_by(frame)}"
+    why = f"It refused the subscription to {destination}: {error_text(frame)}"
     return WrongFactory(options.name, why)
 
 
@@ -69,10 +69,10 @@ def at_send(
 ) -> WrongFactory | SendRefused:
     """The error for a refused SEND; it concerns the destination, or one message
     only."""
-    said = said_by(frame)
+    said = error_text(frame)
     if OF_A_DESTINATION.search(said):
         return WrongFactory(
             options.name, f"It refused a message for {destination}: {said}"
         )
     why = f"{destination} refused the message: {said}"
-    return SendRefused(options.name, why, Hold.told(said))
+    return SendRefused(options.name, why, Hold.from_text(said))

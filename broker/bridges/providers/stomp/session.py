@@ -61,7 +61,7 @@ class StompSession:
         Raises:
             ProviderLost, WrongFactory: see ``interface.Session``.
         """
-        headers = self.asked(destination, selector, durable_name, prefetch)
+        headers = self.subscribe_headers(destination, selector, durable_name, prefetch)
         connection = self.connection
         is_alone = not self.dialect.returns_early
         if is_alone:
@@ -81,7 +81,7 @@ class StompSession:
             raise refusals.at_subscription(self.options, answer, str(destination))
         return subscription
 
-    def asked(
+    def subscribe_headers(
         self, destination: Destination, selector: str, durable_name: str, prefetch: int
     ) -> dict[str, str]:
         """The headers of SUBSCRIBE.

@@ -155,7 +155,7 @@ class StompSubscription:
         if answer.cmd != "RECEIPT":
             self.connection.error = answer
         if self.connection.error is not None and transaction is None:
-            said = refusals.said_by(self.connection.error)
+            said = refusals.error_text(self.connection.error)
             self.connection.lose(f"it refused the acknowledgements: {said}")
 
     def release(self, received: Sequence[Received], *, failed: bool = False) -> None:

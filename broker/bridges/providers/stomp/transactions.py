@@ -66,10 +66,10 @@ class Transaction:
         a late ERROR could be taken for an error of the next transaction.
         """
         options = self.connection.options
-        said = refusals.said_by(error)
+        said = refusals.error_text(error)
         self.connection.drop("a transaction was not committed")
         why = f"{options.place} did not commit the transaction: {said}"
-        return SendRefused(options.name, why, Hold.told(said))
+        return SendRefused(options.name, why, Hold.from_text(said))
 
     def roll_back(self) -> None:
         """Roll back the transaction.

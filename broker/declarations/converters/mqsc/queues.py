@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from broker.declarations.attributes import shown
+from broker.declarations.attributes import write_attribute
 from broker.declarations.converters.converted import Converted
 from broker.declarations.converters.mqsc import words
 from broker.declarations.converters.mqsc.reading import Command
@@ -201,7 +201,7 @@ def name_altered(script: Script, found: Converted, command: Command) -> None:
 
 def option(kind: ObjectKind, attribute: str, value: Any) -> list[str]:
     """An attribute as an option of the command line."""
-    short, said = shown(kind.attributes[attribute], value)
+    short, said = write_attribute(kind.attributes[attribute], value)
     word = short.replace("_", "-")
     if isinstance(said, bool):
         return [f"--{word}" if said else f"--no-{word}"]
