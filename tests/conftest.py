@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import sys
@@ -110,6 +111,12 @@ def pytest_configure() -> None:
     if sys.dont_write_bytecode:
         os.environ["PYTHONDONTWRITEBYTECODE"] = ""
         os.environ["PYTHONPYCACHEPREFIX"] = str(settings.VAR_DIR / "bytecode")
+
+
+def pytest_unconfigure() -> None:
+    """What tests have left of units of work ends with their database: nothing is told
+    of it behind the summary."""
+    logging.getLogger("broker.transactions.skipped").disabled = True
 
 
 @pytest.hookimpl(trylast=True)  # after whoever shuffles
