@@ -116,7 +116,9 @@ pages: list[URLPattern | URLResolver] = [
         "alerts/silences/<int:silence_id>/end/", alerts.end_silence, name="end_silence"
     ),
     path(
-        "alerts/targets/<int:target_id>/test/", alerts.test_target, name="test_target"
+        "alerts/targets/<queue:alert_target>/test/",
+        alerts.send_test,
+        name="send_test",
     ),
     path("discards/", discards.discards, name="discards"),
     path("discards/restore/", discards.restore, name="restore"),

@@ -11,6 +11,7 @@ declarations: fields, texts and rules stand here alone.
 ``checking``              ``act`` and ``may``: the checks, in their order
 ``refusals``              a refused attempt in the audit
 ``objects``               what a field names: found, or missing as it is hidden
+``alerts``                acknowledge and silence alerts, test a target
 ``queues``                pause and resume queues, counters, delivery
 ========================= ==========================================================
 

@@ -79,7 +79,7 @@ def check(one: DeclaredAct, actor: Principal, request: Any) -> None:
         value = getattr(request, field.name)
         if not field.holds.names or value is None:
             continue
-        found = KINDS[field.holds.names](held, value)
+        found = KINDS[field.holds.names](actor, held, value)
         authority = one.authorities.get(field.name)
         if authority and not held.on(authority, found.name):
             raise authorities.refusal(actor, authority, found.name)

@@ -30,14 +30,13 @@ class Attempt(NamedTuple):
 
 
 def note_attempt(error: BrokerError, one: DeclaredAct, request: Any) -> None:
-    named = (field for field in one.fields if field.holds.names)
-    on = next(
-        (
-            name_subject(field.holds.names, getattr(request, field.name))
-            for field in named
-        ),
-        NOTHING,
+    named = (
+        (field.holds.names, getattr(request, field.name))
+        for field in one.fields
+        if field.holds.names
     )
+    about = (name_subject(kind, value) for kind, value in named if value is not None)
+    on = next(about, NOTHING)
     setattr(error, NOTED, Attempt(one.recorded_as, on))
 
 

@@ -8,5 +8,6 @@
 ``channels``     e-mail, webhook, Slack, PagerDuty
 ``outbound``     the only way to the network over HTTP: guarded against SSRF
 ``acts``         what people do: acknowledge, silence, test
+``sight``        which problems and alerts a user may see
 ``editing``      rules and targets: checked, stored, audited
 """

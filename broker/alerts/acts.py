@@ -21,7 +21,6 @@ from broker.security.audit import Thing
 from broker.security.authorities import Principal, name_of
 from broker.sql import database_now
 
-MAY = "broker.operate_alert"  # the permission to acknowledge and to silence
 LONGEST_SILENCE = timedelta(days=30)
 FINGERPRINT = re.compile(r"[-a-zA-Z0-9_]*")  # what pages can have in an address
 TEST_TEXT = "This is a test. Nothing is wrong."
@@ -59,7 +58,7 @@ def acknowledge(
 
 @transaction.atomic
 def silence(  # noqa: PLR0913  # all but the first are keywords
-    lasts: timedelta,
+    until: datetime,
     *,
     rule: AlertRule | None = None,
     queues: str = "",
@@ -72,14 +71,15 @@ def silence(  # noqa: PLR0913  # all but the first are keywords
     told then.
 
     Args:
-        lasts: for how long, at most 30 days.
+        until: at most 30 days from now.
         rule, queues, fingerprint: the alerts: all that are given must fit.
 
     Raises:
         InvalidAlert: it says of nothing, names what cannot be, or lasts too long.
     """
-    if not timedelta(0) < lasts <= LONGEST_SILENCE:
-        raise InvalidAlert("lasts", "A silence lasts more than 0 s and at most 30 d.")
+    at = now or database_now()
+    if not at < until <= at + LONGEST_SILENCE:
+        raise InvalidAlert("until", "A silence lasts more than 0 s and at most 30 d.")
     if rule is None and not queues and not fingerprint:
         raise InvalidAlert("rule", "Give a rule, a queue or a cause to silence.")
     if not FINGERPRINT.fullmatch(fingerprint):
@@ -90,7 +90,6 @@ def silence(  # noqa: PLR0913  # all but the first are keywords
             check_pattern(queues)
     except ValidationError as error:
         raise InvalidAlert("queues", error.messages[0]) from None
-    at = now or database_now()
     made = AlertSilence.objects.create(
         rule=rule,
         queues=queues,
@@ -98,7 +97,7 @@ def silence(  # noqa: PLR0913  # all but the first are keywords
         reason=reason[:LONGEST],
         by=name_of(by),
         begins_at=at,
-        ends_at=at + lasts,
+        ends_at=until,
     )
     note_silence(
         made,
@@ -121,8 +120,8 @@ def silence(  # noqa: PLR0913  # all but the first are keywords
 @transaction.atomic
 def end_silence(
     silence_id: int, *, by: Principal = None, now: datetime | None = None
-) -> None:
-    """End a silence before its time. One that is over stays so.
+) -> bool:
+    """End a silence before its time; return False if it is over.
 
     Raises:
         NoSuchAlert: there is no such silence.
@@ -131,11 +130,13 @@ def end_silence(
     if found is None:
         raise NoSuchAlert("silence", str(silence_id))
     at = now or database_now()
-    if found.ends_at > at:
-        found.ends_at = max(at, found.begins_at)
-        found.save()
-        note_silence(found, AlertEvent.Kind.UNSILENCED, at, "", name_of(by))
-        audit.record(Act.END_SILENCE, Thing.of(found), by=by)
+    if found.ends_at <= at:
+        return False
+    found.ends_at = max(at, found.begins_at)
+    found.save()
+    note_silence(found, AlertEvent.Kind.UNSILENCED, at, "", name_of(by))
+    audit.record(Act.END_SILENCE, Thing.of(found), by=by)
+    return True
 
 
 def note_silence(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from broker.alerts import sight
 from broker.models import Alert
-from broker.security.authorities import GrantedAuthorities
-from console.alert_pages import sight
+from broker.security.authorities import GrantedAuthorities, Principal
 from dashboards.live import cache
 
 KEY = "console.alerts"
 KEPT_S = 2
 
 
-def count(user: sight.Viewer, held: GrantedAuthorities) -> int:
+def count(user: Principal, held: GrantedAuthorities) -> int:
     """Alerts that fire and are not acknowledged, of those that the user may see."""
     return len(sight.visible(cache.recent(KEY, look, KEPT_S), user, held))
 

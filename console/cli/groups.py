@@ -9,6 +9,12 @@ from typing import Any
 from django_typer.management import TyperCommand
 
 from broker.acts import DeclaredAct
+from broker.acts.alerts import (
+    acknowledge_alert,
+    end_alert_silence,
+    send_test_notification,
+    silence_alerts,
+)
 from broker.acts.queues import start_delivery
 from console.cli import (
     alerts,
@@ -34,11 +40,11 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
         {
             "list": alerts.list_all,
             "show": alerts.show,
-            "acknowledge": alerts.acknowledge,
-            "silence": alerts.silence,
+            "acknowledge": acknowledge_alert,
+            "silence": silence_alerts,
             "silences": alerts.silences,
-            "end-silence": alerts.end_silence,
-            "test": alerts.try_target,
+            "end-silence": end_alert_silence,
+            "test": send_test_notification,
         },
     ),
     "audit": ("What people did.", {"list": history.list_records}),

@@ -39,7 +39,8 @@ class ActForm(forms.Form):
     declaration: DeclaredAct
 
     def carry_out(self, request: HttpRequest, **values: Any) -> Any:
-        """Order the act; return its answer, or None if a field is refused.
+        """Order the act; return its answer, or None if a field is refused, which the
+        form then says.
 
         Args:
             request: of whom.
@@ -48,18 +49,32 @@ class ActForm(forms.Form):
         Raises:
             BrokerError: as ``act``.
         """
-        typed = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in self.cleaned_data.items()
-            if value not in (None, "", [])  # then the default of the field
-        }
         try:
-            return act(request.user, self.declaration.request(**values, **typed))
+            return self.order(request, **values)
         except InvalidRequest as error:
             denials.note(request, error)
             for name, why in error.faults:
                 self.add_error(name if name in self.fields else None, why)
             return None
+
+    def order(self, request: HttpRequest, **values: Any) -> Any:
+        """Order the act, from a page that does not show the form again.
+
+        Raises:
+            InvalidRequest: a field is refused, or cannot be read.
+            BrokerError: as ``act``.
+        """
+        if not self.is_valid():
+            faults = self.errors.items()
+            raise InvalidRequest(
+                tuple((name, " ".join(map(str, why))) for name, why in faults)
+            )
+        typed = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in self.cleaned_data.items()
+            if value not in (None, "", [])  # then the default of the field
+        }
+        return act(request.user, self.declaration.request(**values, **typed))
 
 
 def form_of(one: DeclaredAct, *given: str, **errors: str) -> type[ActForm]:

@@ -7,6 +7,7 @@ limits of the OpenAPI document are those of the declaration. Limits are checked 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import MISSING
 from datetime import datetime
 from inspect import Parameter, Signature
@@ -30,7 +31,13 @@ MOST = {str: "maxLength", tuple: "maxItems"}
 
 
 def serve(
-    router: Router, method: str, path: str, one: DeclaredAct, **names: str
+    router: Router,
+    method: str,
+    path: str,
+    one: DeclaredAct,
+    *,
+    after: Callable[[], None] | None = None,
+    **names: str,
 ) -> None:
     """Add an act to a router.
 
@@ -39,6 +46,7 @@ def serve(
         method: of HTTP, as "POST".
         path: a route of Django, whose parameters name fields of the request.
         one: the act.
+        after: called when it is done, as to drop what pages keep.
         names: fields of the request, by parameters of the path that differ from them.
     """
     in_path = {name: names.get(name, name) for name in parameters_of(path)}
@@ -49,7 +57,10 @@ def serve(
         said = given.pop(BODY)
         values = {in_path[name]: value for name, value in given.items()}
         values |= {field.name: getattr(said, field.name) for field in rest}
-        return JsonResponse(as_json(one, act(request.user, one.request(**values))))
+        answer = act(request.user, one.request(**values))
+        if after is not None:
+            after()
+        return JsonResponse(as_json(one, answer))
 
     types = {field.name: field.type for field in one.fields}
     annotations: dict[str, Any] = {

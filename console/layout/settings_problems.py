@@ -11,12 +11,12 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
 
+from broker.alerts import sight
 from broker.bridges import secrets
 from broker.config.advice import Advice
 from broker.models import AddressSetting, ConnectionFactory, ModelQueue, Queue
 from broker.problems.problem import Name
-from broker.security.authorities import GrantedAuthorities
-from console.alert_pages import sight
+from broker.security.authorities import GrantedAuthorities, Principal
 from dashboards.live import problems
 
 ON_HEALTH = (
@@ -95,19 +95,19 @@ def advice_for(held: GrantedAuthorities) -> list[Advice]:
     return found_for(None, held, [Name.SETTINGS])
 
 
-def all_for(user: sight.Viewer, held: GrantedAuthorities) -> list[Advice]:
+def all_for(user: Principal, held: GrantedAuthorities) -> list[Advice]:
     """All problems: of the disk, processes, reports, groups and passwords, then of the
     user's queues: those of all queues first."""
     return found_for(user, held, ON_HEALTH)
 
 
-def count(user: sight.Viewer, held: GrantedAuthorities) -> int:
+def count(user: Principal, held: GrantedAuthorities) -> int:
     """The number of problems; up to some seconds old."""
     return len(found_for(user, held, ON_HEALTH, newest=False))
 
 
 def found_for(
-    user: sight.Viewer,
+    user: Principal,
     held: GrantedAuthorities,
     names: Iterable[Name],
     *,

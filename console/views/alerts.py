@@ -3,50 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from broker.alerts import acts, notifications, owed
+from broker.acts import act
+from broker.acts.alerts import (
+    SendTestNotification,
+    acknowledge_alert,
+    end_alert_silence,
+    silence_alerts,
+)
+from broker.alerts import notifications, owed, sight
 from broker.alerts.names import DEAD, QUEUE
-from broker.errors.alerts import AlertError, InvalidAlert, NoSuchAlert
+from broker.errors.alerts import AddressRefused, NotDelivered, NotFiring
 from broker.formats import moments
 from broker.models import Alert, AlertRule, AlertTarget, Queue
 from broker.queueing import journal
 from broker.security import authorities
 from broker.sql import database_now
-from console.alert_pages import firing, sight
-from console.layout.error_responses import status_of
+from console.accounts import denials
+from console.alert_pages import firing
+from console.edges.forms import form_of
 
-SPANS = {  # durations of a silence, by the value in the form
-    "1h": timedelta(hours=1),
-    "4h": timedelta(hours=4),
-    "1d": timedelta(days=1),
-    "7d": timedelta(days=7),
-    "30d": timedelta(days=30),
-}
 HISTORY = 50
-SCOPES = ("subject", "rule", "queue", "cause")
-
-
-class SilenceForm(forms.Form):
-    """For how long, and why."""
-
-    span = forms.ChoiceField(choices=[(one, one) for one in SPANS])
-    scope = forms.ChoiceField(choices=[(one, one) for one in SCOPES], required=False)
-    reason = forms.CharField(max_length=500, required=False)
-
-
-class ReasonForm(forms.Form):
-    reason = forms.CharField(max_length=500, required=False)
+SCOPES = {  # what a silence holds for, of what an alert has
+    "rule": ("rule",),
+    "queue": ("queue",),
+    "cause": ("fingerprint",),
+}
+AcknowledgeForm = form_of(acknowledge_alert, "alert")
+SilenceForm = form_of(
+    silence_alerts,
+    *("rule", "queue", "fingerprint"),
+    until="Choose how long to silence it.",
+)
+EndForm = form_of(end_alert_silence, "silence")
 
 
 @require_safe
@@ -83,10 +80,7 @@ def unsent() -> dict[str, int]:
 @permission_required(sight.VIEW, raise_exception=True)
 def alert(request: HttpRequest, alert_id: int) -> HttpResponse:
     """One alert: its story, and what can be done."""
-    try:
-        one = sight.found(request.user, alert_id)
-    except NoSuchAlert as error:
-        return gone(request, error)
+    one = sight.found(request.user, authorities.held_by(request.user), alert_id)
     silences = notifications.silences_at(database_now())
     context = {
         "alert": one,
@@ -97,126 +91,73 @@ def alert(request: HttpRequest, alert_id: int) -> HttpResponse:
     return render(request, "console/alerts/alert.html", context)
 
 
-def gone(request: HttpRequest, error: NoSuchAlert) -> HttpResponse:
-    status = status_of(error)
-    return render(request, "console/alerts/gone.html", {"why": error}, status=status)
-
-
 @require_POST
-@permission_required(sight.OPERATE, raise_exception=True)
 def acknowledge(request: HttpRequest, alert_id: int) -> HttpResponse:
-    """Say that one sees to an alert."""
-    form = ReasonForm(request.POST)
-    reason = form.cleaned_data["reason"] if form.is_valid() else ""
-
-    def act() -> str:
-        sight.found(request.user, alert_id)
-        one = acts.acknowledge(alert_id, by=request.user, reason=reason)
-        return f"Acknowledged: {one.text[:100]}"
-
-    return done(request, act)
+    """Acknowledge an alert."""
+    form = AcknowledgeForm(request.POST)
+    return done(
+        request,
+        lambda: form.order(request, alert=alert_id),
+        lambda alert: f"Acknowledged: {alert.text[:100].rstrip('.')}.",
+    )
 
 
 @require_POST
-@permission_required(sight.OPERATE, raise_exception=True)
 def silence(request: HttpRequest, alert_id: int) -> HttpResponse:
     """Silence an alert, or all of its rule, queue or cause."""
-    form = SilenceForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, "Choose how long to silence it, and what.")
-        return redirect("console:alert", alert_id)
-
-    def act() -> str:
-        one = sight.found(request.user, alert_id)
-        scope = scope_of(one, form.cleaned_data["scope"])
-        if not (scope.get("queues") or scope.get("fingerprint")):
-            require_everywhere(request)
-        return silenced(request, form, **scope)
-
-    return done(request, act)
-
-
-def require_everywhere(request: HttpRequest) -> None:
-    """A whole rule has alerts of any queue, also of those that one may not see."""
-    if not authorities.held_by(request.user).everywhere("inquire"):
-        raise InvalidAlert("scope", sight.WHOLE_RULE)
-
-
-def scope_of(one: Alert, scope: str) -> dict[str, Any]:
-    """What a silence holds for, of what an alert has."""
-    everything = {"rule": one.rule, "queues": one.queue, "fingerprint": one.fingerprint}
-    kept = {
-        "rule": ("rule",),
-        "queue": ("queues",),
-        "cause": ("fingerprint",),
-    }.get(scope, tuple(everything))
-    return {name: value for name, value in everything.items() if name in kept}
+    one = sight.found(request.user, authorities.held_by(request.user), alert_id)
+    rule = one.rule.name if one.rule else None
+    has = {"rule": rule, "queue": one.queue, "fingerprint": one.fingerprint}
+    fields = SCOPES.get(request.POST.get("scope", ""), tuple(has))
+    return silenced(request, **{name: has[name] for name in fields})
 
 
 @require_POST
-@permission_required(sight.OPERATE, raise_exception=True)
 def silence_cause(request: HttpRequest, fingerprint: str) -> HttpResponse:
     """Silence all alerts about dead letters of one cause."""
-    sight.require_scope(request.user, fingerprint=fingerprint)
+    return silenced(request, fingerprint=fingerprint)
+
+
+def silenced(request: HttpRequest, **scope: str | None) -> HttpResponse:
     form = SilenceForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, "Choose how long to silence it.")
-        return redirect("console:dead_letter_group", fingerprint)
-    return done(request, lambda: silenced(request, form, fingerprint=fingerprint))
-
-
-def silenced(request: HttpRequest, form: SilenceForm, **scope: Any) -> str:
-    made = acts.silence(
-        SPANS[form.cleaned_data["span"]],
-        by=request.user,
-        reason=form.cleaned_data["reason"],
-        **scope,
+    return done(
+        request,
+        lambda: form.order(request, **scope),
+        lambda made: f"Silenced until {moments.in_utc(made.ends_at, moments.MINUTE)}.",
     )
-    return f"Silenced until {moments.in_utc(made.ends_at, moments.MINUTE)}"
 
 
 @require_POST
-@permission_required(sight.OPERATE, raise_exception=True)
 def end_silence(request: HttpRequest, silence_id: int) -> HttpResponse:
     """End a silence before its time."""
-
-    def act() -> str:
-        found = notifications.silences_at(database_now()).filter(pk=silence_id)
-        if not sight.silences(authorities.held_by(request.user), found):
-            raise NoSuchAlert("silence", str(silence_id))
-        acts.end_silence(silence_id, by=request.user)
-        return "The silence has ended"
-
-    return done(request, act)
+    form = EndForm(request.POST)
+    return done(
+        request,
+        lambda: form.order(request, silence=silence_id),
+        lambda _: "The silence has ended.",
+    )
 
 
 @require_POST
-@permission_required(sight.TEST, raise_exception=True)
-def test_target(request: HttpRequest, target_id: int) -> HttpResponse:
-    """Send a test notification, and tell what the other side answered."""
-    target = AlertTarget.objects.filter(pk=target_id).first()
-    if target is None:
-        return gone(request, NoSuchAlert("alert target", str(target_id)))
-    try:
-        answer = acts.try_out(target, by=request.user)
-        messages.success(request, f"{target.name}: {answer}")
-    except AlertError as error:
-        messages.error(request, f"{target.name}: {error}")
-    return redirect("console:alerts")
+def send_test(request: HttpRequest, alert_target: str) -> HttpResponse:
+    """Send a test notification, and say what the other side answered."""
+    order = SendTestNotification(alert_target)
+    return done(request, lambda: act(request.user, order), str)
 
 
-def done(request: HttpRequest, act: Callable[[], str]) -> HttpResponse:
-    """Do something in a transaction, and go back to the page of the form."""
+def done(
+    request: HttpRequest, order: Callable[[], Any], words: Callable[[Any], str]
+) -> HttpResponse:
+    """Order an act, and go back to the page of the form; what the act refuses by the
+    state of an alert is said there."""
     try:
-        with transaction.atomic():
-            words = act()
-    except NoSuchAlert as error:
-        return gone(request, error)
-    except AlertError as error:
+        answer = order()
+    except (NotFiring, NotDelivered, AddressRefused) as error:
+        denials.note(request, error)
         messages.error(request, str(error))
     else:
         firing.forget()
-        messages.success(request, f"{words.rstrip('.')}.")
+        messages.success(request, words(answer))
     back = request.POST.get("next", "")
     if url_has_allowed_host_and_scheme(back, None) and back.startswith("/"):
         return redirect(back)

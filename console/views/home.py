@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from broker.alerts import sight
 from broker.models import Alert
 from broker.security import authorities
-from console.alert_pages import sight
 from console.queues import over_time
 from console.queues.first_steps import first_steps
 from console.views import needs

@@ -13,14 +13,14 @@ from zlib import crc32
 
 from django.urls import reverse
 
+from broker.alerts import sight
 from broker.models import Operation
 from broker.monitoring import connections as clients
 from broker.monitoring import wait_times
 from broker.problems.conditions import table
 from broker.problems.of_links import RETRIES
 from broker.problems.problem import Problem
-from broker.security.authorities import GrantedAuthorities
-from console.alert_pages import sight
+from broker.security.authorities import GrantedAuthorities, Principal
 from console.alert_pages.places import PAGES, STATES
 from dashboards.live import problems
 from dashboards.live.depths import QueueDepth
@@ -70,7 +70,7 @@ class Overview:
 def overview(
     queues: Sequence[QueueDepth],
     held: GrantedAuthorities,
-    user: sight.Viewer,
+    user: Principal,
     *,
     now: datetime,
 ) -> Overview:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management import CommandError
+from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
@@ -25,13 +27,21 @@ COMMANDS = {act.name: ("queue", word) for word, act in ACTS_ON_QUEUES.items()} |
     for word, run in runs.items()
     if isinstance(run, DeclaredAct)
 }
-PAGES = {  # URL names, by act; their arguments are what the act is about
-    "pause_queue": "console:pause",
-    "resume_queue": "console:resume",
-    "reset_counters": "console:reset_counters",
-    "start_delivery": "console:start_delivery",
-}
 DECLARED = {one.name: one for one in ACTS.values()}
+
+
+@dataclass(frozen=True)
+class Example:
+    """An order, for all doors."""
+
+    request: type
+    page: str  # name of the URL
+    about: tuple[str, ...]  # the fields in the URL of the page
+    make: Callable[[], Mapping[str, Any]]  # makes what it is about; the fields
+    absent: Mapping[str, Any]  # the fields where that is missing
+    missing: str  # what is said then
+    changes: tuple[type[Model], ...]  # what the act would change
+    is_hidden: bool = True  # whether what it is about is hidden from some
 
 
 @dataclass(frozen=True)
@@ -52,58 +62,65 @@ def routes() -> dict[str, tuple[str, str]]:
     }
 
 
-def named(one: DeclaredAct, request: Any) -> list[Any]:
-    """What the act is about."""
-    return [getattr(request, field.name) for field in one.fields if field.holds.names]
+def parts_of(one: DeclaredAct, request: Any) -> list[Any]:
+    """What stands in the path of the REST interface."""
+    named = (field for field in one.fields if field.holds.names and field.is_required)
+    return [getattr(request, field.name) for field in named]
 
 
-def rest_of(one: DeclaredAct, request: Any) -> dict[str, Any]:
-    values = asdict(request)
+def given(request: Any, *apart: str) -> dict[str, Any]:
+    """The fields that are not their defaults."""
+    one = ACTS[type(request)]
     return {
-        field.name: values[field.name]
+        field.name: value
         for field in one.fields
-        if not field.holds.names and values[field.name] != field.default
+        if (value := getattr(request, field.name)) != field.default
+        and field.name not in apart
     }
 
 
-def through_rest(user: User, one: DeclaredAct, request: Any) -> Any:
+def through_rest(user: User, request: Any) -> Any:
+    one = ACTS[type(request)]
     method, path = routes()[one.name]
-    filled = path.replace("{name}", "{}").format(*named(one, request))
+    filled = re.sub(r"{\w+}", "{}", path).format(*parts_of(one, request))
     client = Client()
     client.force_login(user)
-    said = rest_of(one, request)
-    return client.generic(method.upper(), filled, json.dumps(said), "application/json")
+    named = [field.name for field in one.fields if field.holds.names]
+    kept = named if "{" in path else []
+    body = json.dumps(given(request, *kept), default=str)
+    return client.generic(method.upper(), filled, body, "application/json")
 
 
-def through_page(user: User, one: DeclaredAct, request: Any) -> Any:
+def through_page(user: User, example: Example, request: Any) -> Any:
     client = Client()
     client.force_login(user)
-    url = reverse(PAGES[one.name], args=named(one, request))
-    values = asdict(request)
-    said = {
-        field.name: values[field.name]
-        for field in one.fields
-        if not field.holds.names and values[field.name] not in (None, "")
+    url = reverse(example.page, args=[getattr(request, one) for one in example.about])
+    values = {one: getattr(request, one) for one in request.__slots__}
+    typed = {
+        name: value
+        for name, value in values.items()
+        if name not in example.about and value not in (None, "")
     }
-    return client.post(url, said)
+    return client.post(url, typed)
 
 
-def through_command(user: User, one: DeclaredAct, request: Any) -> str:
-    options: list[Any] = []
-    for name, value in rest_of(one, request).items():
+def through_command(user: User, request: Any) -> str:
+    one, options = ACTS[type(request)], list[Any]()
+    first = [field.name for field in one.fields if field.is_required]
+    for name, value in given(request, *first).items():
         for each in value if isinstance(value, tuple) else (value,):
             options += [f"--{name.replace('_', '-')}", each]
-    words = (*COMMANDS[one.name], *named(one, request), *options)
-    return run(*words, "--user", user.get_username(), "--json")
+    words = (*COMMANDS[one.name], *(getattr(request, name) for name in first))
+    return run(*words, *options, "--user", user.get_username(), "--json")
 
 
-def refusals(user: User, one: DeclaredAct, request: Any) -> Iterator[Refusal]:
+def refusals(user: User, example: Example, request: Any) -> Iterator[Refusal]:
     """What each door answers to an order that is refused."""
-    answer = through_rest(user, one, request)
+    answer = through_rest(user, request)
     yield Refusal("REST", answer.status_code, answer.json()["detail"])
-    page = through_page(user, one, request)
+    page = through_page(user, example, request)
     yield Refusal("page", page.status_code, page.content.decode())
     try:
-        yield Refusal("command", 0, through_command(user, one, request))
+        yield Refusal("command", 0, through_command(user, request))
     except CommandError as error:
         yield Refusal("command", error.returncode, str(error))

@@ -33,7 +33,7 @@ def make_alert(queue: str = "orders") -> Alert:
 
 
 def make_silence(queue: str = "orders") -> AlertSilence:
-    return acts.silence(HOUR, queues=queue)
+    return acts.silence(timezone.now() + HOUR, queues=queue)
 
 
 def make_mail_target(name: str = "ops") -> AlertTarget:
@@ -45,9 +45,8 @@ def make_alerts(queue: str = "orders") -> dict[str, Any]:
     return {
         "alert_id": make_alert(queue).pk,
         "silence_id": make_silence().pk,
-        "target_id": make_mail_target().pk,
         "alert_rule": "deep",
-        "alert_target": "ops",
+        "alert_target": make_mail_target().name,
     }
 
 
@@ -57,14 +56,14 @@ def acknowledge(_: Client) -> Case:
 
 
 def silence(_: Client) -> Case:
-    said = {"span": "1h", "scope": "queue"}
+    said = {"until": "1 h", "scope": "queue"}
     return at("console:silence_alert", make_alert().pk), said, Act.SILENCE_ALERTS
 
 
 def silence_cause(_: Client) -> Case:
     make_places()
     where = at("console:silence_cause", die().fingerprint)
-    return where, {"span": "1h"}, Act.SILENCE_ALERTS
+    return where, {"until": "1 h"}, Act.SILENCE_ALERTS
 
 
 def end_silence(_: Client) -> Case:
@@ -72,7 +71,7 @@ def end_silence(_: Client) -> Case:
 
 
 def try_target(_: Client) -> Case:
-    return at("console:test_target", make_mail_target().pk), {}, Act.TEST_TARGET
+    return at("console:send_test", make_mail_target().name), {}, Act.TEST_TARGET
 
 
 def api_acknowledge(_: Client) -> Case:
@@ -81,7 +80,7 @@ def api_acknowledge(_: Client) -> Case:
 
 
 def api_silence(_: Client) -> Case:
-    said = {"lasts": "4 h", "queue": "orders"}
+    said = {"until": "4 h", "queue": "orders"}
     return f"{API}/alert-silences", said, Act.SILENCE_ALERTS
 
 
@@ -118,7 +117,7 @@ PAGES: dict[str, Callable[[Client], Case]] = {
     "console:silence_alert": silence,
     "console:silence_cause": silence_cause,
     "console:end_silence": end_silence,
-    "console:test_target": try_target,
+    "console:send_test": try_target,
 }
 OPERATIONS: dict[str, Callable[[Client], Case]] = {
     "acknowledge_alert": api_acknowledge,
@@ -128,5 +127,5 @@ OPERATIONS: dict[str, Callable[[Client], Case]] = {
     "remove_alert_rule": api_remove_rule,
     "define_alert_target": api_define_target,
     "remove_alert_target": api_remove_target,
-    "test_alert_target": api_test_target,
+    "send_test_notification": api_test_target,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -11,12 +11,15 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from broker.acts import ACTS, may
-from broker.acts.queues import PauseQueue, ResetCounters, ResumeQueue, StartDelivery
-from broker.models import AuditRecord, CounterReset, Queue, QueueAlias
+from broker.acts.queues import PauseQueue
+from broker.models import AuditRecord, QueueAlias
+from broker.security import authorities
+from broker.security.authorities import Authority
+from tests.console import acts_alerts, acts_queues
 from tests.console.act_doors import (
     COMMANDS,
     DECLARED,
-    PAGES,
+    Example,
     refusals,
     routes,
     through_rest,
@@ -27,35 +30,40 @@ from tests.make import make_queue, make_user
 pytestmark = pytest.mark.django_db
 
 TOO_LONG = "x" * 501
-REQUESTS: dict[str, Callable[..., Any]] = {  # by act; keywords are further fields
-    "pause_queue": lambda **more: PauseQueue("orders", **more),
-    "resume_queue": lambda **more: ResumeQueue("orders", **more),
-    "reset_counters": lambda **more: ResetCounters("orders", **more),
-    "start_delivery": lambda **_: StartDelivery("orders"),
-}
-EVERY = pytest.mark.parametrize("name", sorted(REQUESTS))
+EXAMPLES = acts_alerts.EXAMPLES | acts_queues.EXAMPLES  # by act
 
 
-def state() -> list[Any]:
-    """What the acts here would change."""
+def each(names: Iterable[str]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("name", sorted(names))
+
+
+def state(example: Example) -> list[Any]:
     return [
-        *Queue.objects.values_list("name", "paused", "paused_until", "stopped"),
-        *CounterReset.objects.values_list(),
+        list(one._default_manager.order_by("pk").values()) for one in example.changes
     ]
 
 
-def assert_refused(user: User, name: str, status: int, said: str, **more: Any) -> None:
-    """REST and the page answer with one status, commands with 1; all say the same, and
-    each attempt is one record."""
-    one, before = DECLARED[name], state()
+def vera(name: str, granted: tuple[Authority, ...]) -> User:
+    """Somebody with the permission for an act."""
+    permissions = (DECLARED[name].permission,)
+    return make_user("vera", permissions=permissions, granted=granted)
 
-    answers = list(refusals(user, one, REQUESTS[name](**more)))
+
+def assert_refused(
+    user: User, name: str, status: int, said: str, **fields: Any
+) -> None:
+    """REST and the page answer with one status, commands with 1; all say the same,
+    and each attempt is one record."""
+    one, example = DECLARED[name], EXAMPLES[name]
+    before = state(example)
+
+    answers = list(refusals(user, example, example.request(**fields)))
 
     assert [one.status for one in answers] == [status, status, 1]
     for answer in answers:
         if status != 404 or answer.door == "command":
             assert said in answer.said.replace("&#x27;", "'"), answer
-    assert state() == before
+    assert state(example) == before
     records = AuditRecord.objects.filter(outcome="refused").order_by("pk")
     told = [(record.act, record.actor) for record in records]
     assert told == [(one.recorded_as, user.get_username())] * len(answers)
@@ -63,73 +71,70 @@ def assert_refused(user: User, name: str, status: int, said: str, **more: Any) -
 
 def test_each_act_is_tried_and_has_all_doors() -> None:
     names = {one.name for one in ACTS.values()}
-    assert names == set(REQUESTS) == set(COMMANDS) == set(PAGES)
+    assert names == set(EXAMPLES) == set(COMMANDS)
     assert names <= set(routes())
 
 
-@EVERY
+@each(EXAMPLES)
 def test_without_the_permission(name: str) -> None:
-    make_queue("orders")
-    user = make_user("vera", granted=("inquire", "set"))
-    assert_refused(
-        user, name, 403, f"permission {DECLARED[name].permission} is missing"
-    )
+    fields = EXAMPLES[name].make()
+    user = make_user("vera", granted=authorities.ALL)
+    said = f"permission {DECLARED[name].permission} is missing"
+    assert_refused(user, name, 403, said, **fields)
 
 
-@EVERY
-def test_a_queue_that_is_hidden_is_missing(name: str) -> None:
-    make_queue("orders")
-    user = make_user("vera", permissions=(DECLARED[name].permission,), granted=())
-    assert_refused(user, name, 404, "There is no queue 'orders'")
+@each(name for name, one in EXAMPLES.items() if one.is_hidden)
+def test_what_is_hidden_is_missing(name: str) -> None:
+    fields = EXAMPLES[name].make()
+    user = vera(name, granted=())
+    assert_refused(user, name, 404, EXAMPLES[name].missing, **fields)
 
 
-@EVERY
-def test_a_queue_that_is_not_there(name: str) -> None:
-    user = make_user(
-        "vera", permissions=(DECLARED[name].permission,), granted=("inquire", "set")
-    )
-    assert_refused(user, name, 404, "There is no queue 'orders'")
+@each(EXAMPLES)
+def test_what_is_not_there(name: str) -> None:
+    user = vera(name, granted=authorities.ALL)
+    assert_refused(user, name, 404, EXAMPLES[name].missing, **EXAMPLES[name].absent)
 
 
-@EVERY
+@each(name for name, one in DECLARED.items() if one.authorities)
 def test_without_an_authority(name: str) -> None:
-    make_queue("orders")
-    user = make_user(
-        "vera", permissions=(DECLARED[name].permission,), granted=("inquire",)
-    )
-    assert_refused(user, name, 403, "lacks the authority 'set'")
+    fields = EXAMPLES[name].make()
+    user = vera(name, granted=("inquire",))
+    assert_refused(user, name, 403, "lacks the authority 'set'", **fields)
 
 
-@pytest.mark.parametrize("name", ["pause_queue", "resume_queue", "reset_counters"])
+@each(
+    name
+    for name, one in DECLARED.items()
+    if "reason" in {field.name for field in one.fields}
+)
 def test_a_reason_that_is_too_long(name: str) -> None:
-    make_queue("orders")
-    user = make_user(
-        "vera", permissions=(DECLARED[name].permission,), granted=("inquire", "set")
-    )
-    assert_refused(user, name, 422, "500 characters", reason=TOO_LONG)
+    fields = EXAMPLES[name].make()
+    user = vera(name, granted=authorities.ALL)
+    assert_refused(user, name, 422, "500 characters", **fields, reason=TOO_LONG)
 
 
-@EVERY
+@each(acts_queues.EXAMPLES)
 def test_an_alias_is_a_name_for_the_api_and_commands_and_has_no_page(
     name: str, sign_in: SignIn
 ) -> None:
-    make_queue("orders")
+    example = EXAMPLES[name]
+    fields = example.make()
     QueueAlias.objects.create(name="sales", target="orders")
     operator = sign_in("operator")
-    url = reverse(PAGES[name], args=["sales"])
+    url = reverse(example.page, args=["sales"])
 
     pages = {operator.post(url).status_code, operator.get(url).status_code}
 
     assert pages <= {302, 404, 405}
-    one = DECLARED[name]
     user = User.objects.get(username="operator")
-    request = replace(REQUESTS[name](), queue="sales")
-    assert through_rest(user, one, request).json()["queue"] == "orders"
+    request = replace(example.request(**fields), queue="sales")
+    assert through_rest(user, request).json()["queue"] == "orders"
 
 
 def test_who_may_and_who_may_not_is_told_without_an_order() -> None:
     make_queue("orders")
-    before = state()
+    before = state(EXAMPLES["pause_queue"])
     vera = make_user("vera", granted=("inquire",))
     ada = make_user("ada", permissions=("broker.pause_queue",))
 
@@ -139,5 +144,5 @@ def test_who_may_and_who_may_not_is_told_without_an_order() -> None:
     assert why.startswith("The permission broker.pause_queue is missing.")
     assert may(ada, PauseQueue("orders")) is None
     assert may(None, PauseQueue("orders")) is None
-    assert state() == before
+    assert state(EXAMPLES["pause_queue"]) == before
     assert not AuditRecord.objects.filter(outcome="refused").exists()

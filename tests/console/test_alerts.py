@@ -6,7 +6,7 @@ import pytest
 from django.core import mail
 from django.test import Client
 
-from broker.alerts import acts
+from broker.alerts import sight
 from broker.models import Alert, AlertSilence, AuditRecord
 from tests.console.alert_acts import make_alert, make_mail_target
 from tests.console.principals import signed_in
@@ -53,7 +53,7 @@ def test_an_alert_is_silenced_and_heard_again(ada: Client) -> None:
     make_queue()
     alert = make_alert()
 
-    ada.post(f"/alerts/{alert.pk}/silence/", {"span": "4h", "scope": "queue"})
+    ada.post(f"/alerts/{alert.pk}/silence/", {"until": "4 h", "scope": "queue"})
     silence = AlertSilence.objects.get()
     assert (silence.queues, silence.rule) == ("orders", None)
     assert "silenced" in read(ada, "/alerts/")
@@ -85,7 +85,7 @@ def test_a_redirect_goes_nowhere_else(ada: Client) -> None:
 def test_a_test_tells_what_the_other_side_answered(ada: Client) -> None:
     target = make_mail_target()
 
-    answer = ada.post(f"/alerts/targets/{target.pk}/test/", follow=True)
+    answer = ada.post(f"/alerts/targets/{target.name}/test/", follow=True)
 
     assert "took it for ops@example.org" in words(answer.content.decode())
     (sent,) = mail.outbox
@@ -97,10 +97,10 @@ def test_a_test_tells_what_the_other_side_answered(ada: Client) -> None:
 def test_who_sees_one_queue_silences_no_whole_rule() -> None:
     make_queue()
     alert = make_alert()
-    may = ("broker.view_queue", acts.MAY)
+    may = ("broker.view_queue", sight.OPERATE)
     omar = signed_in("omar", may, ("inquire",), pattern="orders").client()
 
-    omar.post(f"/alerts/{alert.pk}/silence/", {"span": "1h", "scope": "rule"})
+    omar.post(f"/alerts/{alert.pk}/silence/", {"until": "1 h", "scope": "rule"})
 
     assert not AlertSilence.objects.exists()
 

@@ -271,8 +271,8 @@ def test_alerts_are_listed_acknowledged_and_silenced(
     assert "deep" in run("alert", "show", number)
     assert [one["id"] for one in told("alert", "silences")["silences"]] == [made["id"]]
     assert refused("alert", "acknowledge", number, *OLGA)[0] == 1
-    assert refused("alert", "silence", "soon", "--queue", "orders")[0] == 1
-    assert refused("alert", "silence", "1 h", "--group", "f" * 12, *VERA)[0] == 1
+    assert refused("alert", "silence", "soon", "--queue", "orders")[0] == 2
+    assert refused("alert", "silence", "1 h", "--fingerprint", "f" * 12, *VERA)[0] == 1
     told("alert", "end-silence", made["id"], *OLGA)
     assert refused("alert", "silences")[0] == 3
     assert AlertSilence.objects.count() == Alert.objects.count() == 1

@@ -146,7 +146,7 @@ def ways_of() -> dict[str, list[Any]]:
         "uow": some(UnitOfWork.objects),
         "alert_id": some(Alert.objects),
         "silence_id": some(AlertSilence.objects)[:1],
-        "target_id": some(AlertTarget.objects)[:1],
+        "alert_target": some(AlertTarget.objects, "name")[:1],
         "recurring_id": some(RecurringMessage.objects)[:1],
         "bridge": some(Bridge.objects, "name"),
         "link": some(Link.objects.order_by("pk")[:1], "name"),

@@ -106,7 +106,7 @@ ACTS: Mapping[str, Ways] = {
     "console:silence_alert": Ways("silence_alerts", "alert silence"),
     "console:silence_cause": Ways("silence_alerts", "alert silence"),
     "console:end_silence": Ways("end_alert_silence", "alert end-silence"),
-    "console:test_target": Ways("test_alert_target", "alert test"),
+    "console:send_test": Ways("send_test_notification", "alert test"),
     "console:start_link": Ways("start_link", "bridge start"),
     "console:pause_link": Ways("pause_link", "bridge pause"),
     "console:resume_link": Ways("resume_link", "bridge resume"),

@@ -56,7 +56,7 @@ OF_NO_QUEUE = {
     "run_id": "a run is there for all; its rows are of queues that one may inquire",
     "rest": "it names nothing",
     **dict.fromkeys(
-        ("alert_rule", "alert_target", "target_id"),
+        ("alert_rule", "alert_target"),
         "rules are there for all; it takes a permission to know of targets",
     ),
     **dict.fromkeys(
@@ -142,7 +142,7 @@ SENT: list[tuple[str, str, Values]] = [
     (
         "post",
         "api/v1/alert-silences",
-        {"lasts": "1 h", "fingerprint": "@fingerprint"},
+        {"until": "1 h", "fingerprint": "@fingerprint"},
     ),
     ("post", "api/v1/resubmits", {"f": ["id:@letter"]}),
 ]

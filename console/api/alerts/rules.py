@@ -12,13 +12,15 @@ from django.http import HttpRequest
 from ninja import Path, Router, Schema
 from pydantic import Field
 
-from broker.alerts import acts, editing
-from broker.errors.alerts import AlertError, InvalidAlert, NoSuchAlert
+from broker.acts.alerts import send_test_notification
+from broker.acts.objects import find_rule, find_target
+from broker.alerts import editing, sight
+from broker.errors.alerts import InvalidAlert
 from broker.formats.quantities import read_duration, write_stored
 from broker.models import AlertRule, AlertTarget
-from console.alert_pages import sight
 from console.edges.problems import NO_NUL, REFUSED, require
 from console.edges.requests import RequestBody
+from console.edges.rest import serve
 
 router = Router(tags=["alerts"])
 DURATIONS = {  # fields of a rule that are seconds, by their names here
@@ -101,13 +103,6 @@ class AlertTargets(Schema):
     targets: list[AlertTargetState]
 
 
-class Tried(Schema):
-    """What the other side answered to a test."""
-
-    delivered: bool
-    answer: str
-
-
 @router.get("/alert-rules", response={200: AlertRules, **REFUSED}, summary="Rules")
 def list_alert_rules(request: HttpRequest) -> dict[str, Any]:
     """All rules, by name."""
@@ -144,9 +139,7 @@ def define_alert_rule(
 def remove_alert_rule(request: HttpRequest, alert_rule: Path[str]) -> dict[str, Any]:
     """Removes the rule and returns it. Its alerts are resolved."""
     require(request, "broker.delete_alertrule")
-    rule = AlertRule.objects.filter(name=alert_rule).first()
-    if rule is None:
-        raise NoSuchAlert("alert rule", alert_rule)
+    rule = find_rule(alert_rule)
     said = rule_told(rule)
     editing.delete(rule)
     return said
@@ -186,32 +179,19 @@ def remove_alert_target(
 ) -> dict[str, Any]:
     """Removes the target and returns it; rules name it no longer."""
     require(request, "broker.delete_alerttarget")
-    target = target_of(alert_target)
+    target = find_target(alert_target)
     said = target_told(target)
     editing.delete(target)
     return said
 
 
-@router.post(
+serve(
+    router,
+    "POST",
     "/alert-targets/{queue:alert_target}/test",
-    response={200: Tried, **REFUSED},
-    summary="Test a target",
+    send_test_notification,
+    alert_target="target",
 )
-def test_alert_target(request: HttpRequest, alert_target: Path[str]) -> dict[str, Any]:
-    """Sends a test notification at once, and tells what the other side answered."""
-    require(request, sight.TEST)
-    try:
-        answer = acts.try_out(target_of(alert_target), by=request.user)
-    except AlertError as error:
-        return {"delivered": False, "answer": str(error)}
-    return {"delivered": True, "answer": answer}
-
-
-def target_of(name: str) -> AlertTarget:
-    found = AlertTarget.objects.filter(name=name).first()
-    if found is None:
-        raise NoSuchAlert("alert target", name)
-    return found
 
 
 def seconds(field: str, text: str) -> int:

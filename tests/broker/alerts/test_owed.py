@@ -146,7 +146,7 @@ def test_a_silence_holds_back_what_it_matches_until_it_ends(
 ) -> None:
     rule = make_alert_rule(Condition.DEPTH, make_target())
     scope = scope | ({"rule": rule} if "rule" in scope else {})
-    acts.silence(HOUR, by=operator(), now=NOON, **scope)  # type: ignore[arg-type]
+    acts.silence(NOON + HOUR, by=operator(), now=NOON, **scope)  # type: ignore[arg-type]
     make_queue("orders")
     put_many(make_messages(1), now=NOON)
 
@@ -160,7 +160,7 @@ def test_a_cause_is_silenced_and_told_of_again() -> None:
     evaluate(now=NOON)
     cause = Alert.objects.get().fingerprint
     Alert.objects.all().delete()
-    silence = acts.silence(HOUR, fingerprint=cause, by=operator(), now=NOON)
+    silence = acts.silence(NOON + HOUR, fingerprint=cause, by=operator(), now=NOON)
     before = len(told())
     assert at(1) == []
 
@@ -186,4 +186,4 @@ def test_a_silence_says_of_what_and_is_not_for_ever(
     lasts: timedelta, scope: dict[str, str]
 ) -> None:
     with pytest.raises(InvalidAlert):
-        acts.silence(lasts, by=operator(), **scope)  # type: ignore[arg-type]
+        acts.silence(NOON + lasts, by=operator(), now=NOON, **scope)  # type: ignore[arg-type]

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 
-from broker.alerts.acts import MAY
 from broker.bridges.configured import ENDS, ends_here
 from broker.errors.alerts import InvalidAlert, NoSuchAlert
 from broker.errors.groups import NoSuchGroup
@@ -19,15 +17,15 @@ from broker.models import Alert, AlertSilence, Link, Queue
 from broker.monitoring import dead_letter_groups
 from broker.problems.conditions import table
 from broker.problems.problem import Problem
-from broker.security.authorities import GrantedAuthorities, held_by, require
+from broker.security import authorities
+from broker.security.authorities import GrantedAuthorities, Principal
 
 VIEW = "broker.view_queue"
-OPERATE = MAY
+OPERATE = "broker.operate_alert"  # to acknowledge and to silence
 TARGETS = "broker.view_alerttarget"
 TEST = "broker.change_alerttarget"
 WHOLE_RULE = "A whole rule is silenced by those who may inquire every queue."
 MOST = 500  # alerts that one page or response is made of
-Viewer = User | AnonymousUser | None  # None: the process itself
 
 
 def standing() -> QuerySet[Alert]:
@@ -37,7 +35,7 @@ def standing() -> QuerySet[Alert]:
 
 
 def visible(
-    alerts: Iterable[Alert], user: Viewer, held: GrantedAuthorities
+    alerts: Iterable[Alert], user: Principal, held: GrantedAuthorities
 ) -> list[Alert]:
     """Those of the alerts that the user may see."""
     every, ends = list(alerts), dict[str, Collection[str]]()
@@ -58,20 +56,21 @@ def is_of_link(alert: Alert) -> bool:
 
 
 def of_problems(
-    found: Iterable[Problem], user: Viewer, held: GrantedAuthorities
+    found: Iterable[Problem], user: Principal, held: GrantedAuthorities
 ) -> list[Problem]:
     """Those of the problems that the user may know of."""
     return [one for one in found if may_know(one.condition, one.queues, user, held)]
 
 
 def may_know(
-    condition: str, queues: Collection[str], user: Viewer, held: GrantedAuthorities
+    condition: str, queues: Collection[str], user: Principal, held: GrantedAuthorities
 ) -> bool:
     """Whether the user may know of a problem of these queues."""
     row, is_each = table().get(condition), False  # None: its application is gone
     if row is not None:
         is_each = row.needs_each_queue
-        if row.permission and user is not None and not user.has_perm(row.permission):
+        needs = row.permission if user is not None else ""
+        if needs and not user.has_perm(needs):  # type: ignore[union-attr]
             return False
         if row.is_of_all_queues and not held.everywhere("inquire"):
             return False
@@ -79,29 +78,29 @@ def may_know(
     return not seen or (all(seen) if is_each else any(seen))
 
 
-def found(user: Viewer, alert_id: int) -> Alert:
+def found(user: Principal, held: GrantedAuthorities, alert_id: int) -> Alert:
     """One alert that the user may see.
 
     Raises:
         NoSuchAlert: there is none, or it is hidden.
     """
     every = Alert.objects.exclude(state=Alert.State.PENDING).select_related("rule")
-    seen = visible(every.filter(pk=alert_id), user, held_by(user))
+    seen = visible(every.filter(pk=alert_id), user, held)
     if not seen:
         raise NoSuchAlert("alert", str(alert_id))
     return seen[0]
 
 
-def require_scope(user: Viewer, *, queue: str = "", fingerprint: str = "") -> None:
+def require_scope(user: Principal, *, queue: str, fingerprint: str) -> None:
     """Check that the user may silence the alerts of a queue, or of a cause; without
     either, those of a whole rule, which has alerts of any queue.
 
     Raises:
         NotAuthorized, NoSuchGroup, InvalidAlert: they may not see all of these.
     """
-    held = held_by(user)
+    held = authorities.held_by(user)
     if queue:
-        require(user, "inquire", queue)
+        authorities.require(user, "inquire", queue)
     elif fingerprint:
         every = Queue.objects.values_list("pk", "name")
         seen = [pk for pk, name in every if held.on("inquire", name)]
@@ -116,3 +115,15 @@ def silences(
 ) -> list[AlertSilence]:
     """The silences that the user may see: those of a name need its authority."""
     return [one for one in found if not one.queues or held.on("inquire", one.queues)]
+
+
+def found_silence(held: GrantedAuthorities, silence_id: int) -> AlertSilence:
+    """One silence that the user may see.
+
+    Raises:
+        NoSuchAlert: there is none, or it is hidden.
+    """
+    every = AlertSilence.objects.filter(pk=silence_id).select_related("rule")
+    if not (seen := silences(held, every)):
+        raise NoSuchAlert("silence", str(silence_id))
+    return seen[0]
