@@ -100,7 +100,14 @@ pages: list[URLPattern | URLResolver] = [
         dead_letter_list.dead_letter_group,
         name="dead_letter_group",
     ),
-    path("dead/<slug:fingerprint>/say/", groups.say, name="say_of_group"),
+    path(
+        "dead/<slug:fingerprint>/acknowledge/",
+        groups.acknowledge,
+        name="acknowledge_group",
+    ),
+    path("dead/<slug:fingerprint>/snooze/", groups.snooze, name="snooze_group"),
+    path("dead/<slug:fingerprint>/reopen/", groups.reopen, name="reopen_group"),
+    path("dead/<slug:fingerprint>/describe/", groups.describe, name="describe_group"),
     path(
         "dead/<slug:fingerprint>/silence/", alerts.silence_cause, name="silence_cause"
     ),

@@ -12,6 +12,7 @@ declarations: fields, texts and rules stand here alone.
 ``refusals``              a refused attempt in the audit
 ``objects``               what a field names: found, or missing as it is hidden
 ``alerts``                acknowledge and silence alerts, test a target
+``groups``                describe, acknowledge, snooze groups of dead letters
 ``queues``                pause and resume queues, counters, delivery
 ========================= ==========================================================
 

@@ -10,6 +10,7 @@ from broker.config.names import local_queue
 from broker.errors import NoSuchQueue
 from broker.errors.alerts import NoSuchAlert
 from broker.models import AlertRule, AlertTarget, Queue
+from broker.monitoring.dead_letter_groups import parts_for
 from broker.security import authorities
 from broker.security.audit import Thing
 from broker.security.authorities import GrantedAuthorities, Principal
@@ -58,6 +59,7 @@ KINDS: Mapping[str, Find] = {
     "alert": sight.found,
     "alert rule": lambda _actor, _held, name: find_rule(name),
     "alert target": lambda _actor, _held, name: find_target(name),
+    "group of dead letters": lambda _actor, held, name: parts_for(held, name),
     "queue": lambda _actor, held, name: find_queue(held, name),
     "silence": lambda _actor, held, number: sight.found_silence(held, number),
 }

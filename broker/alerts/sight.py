@@ -12,8 +12,7 @@ from django.db.models import QuerySet
 
 from broker.bridges.configured import ENDS, ends_here
 from broker.errors.alerts import InvalidAlert, NoSuchAlert
-from broker.errors.groups import NoSuchGroup
-from broker.models import Alert, AlertSilence, Link, Queue
+from broker.models import Alert, AlertSilence, Link
 from broker.monitoring import dead_letter_groups
 from broker.problems.conditions import table
 from broker.problems.problem import Problem
@@ -102,10 +101,7 @@ def require_scope(user: Principal, *, queue: str, fingerprint: str) -> None:
     if queue:
         authorities.require(user, "inquire", queue)
     elif fingerprint:
-        every = Queue.objects.values_list("pk", "name")
-        seen = [pk for pk, name in every if held.on("inquire", name)]
-        if dead_letter_groups.pattern_of(fingerprint, seen) is None:
-            raise NoSuchGroup(fingerprint)
+        dead_letter_groups.parts_for(held, fingerprint)
     elif not held.everywhere("inquire"):
         raise InvalidAlert("queue", WHOLE_RULE)
 

@@ -15,6 +15,12 @@ from broker.acts.alerts import (
     send_test_notification,
     silence_alerts,
 )
+from broker.acts.groups import (
+    acknowledge_group,
+    describe_group,
+    reopen_group,
+    snooze_group,
+)
 from broker.acts.queues import start_delivery
 from console.cli import (
     alerts,
@@ -23,7 +29,6 @@ from console.cli import (
     credentials,
     discards,
     edits,
-    group_notes,
     history,
     links,
     operations,
@@ -65,12 +70,12 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
         },
     ),
     "dead-letter-group": (
-        "What people say of dead letters with one error.",
+        "Groups of dead letters with one error.",
         {
-            "acknowledge": group_notes.acknowledge,
-            "snooze": group_notes.snooze,
-            "ask-again": group_notes.ask_again,
-            "describe": group_notes.describe,
+            "acknowledge": acknowledge_group,
+            "snooze": snooze_group,
+            "reopen": reopen_group,
+            "describe": describe_group,
         },
     ),
     "discard": (

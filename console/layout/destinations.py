@@ -83,7 +83,10 @@ DESTINATIONS = (
         views=(
             "console:dead_letter_group",
             "console:order_letters",
-            "console:say_of_group",
+            "console:acknowledge_group",
+            "console:snooze_group",
+            "console:reopen_group",
+            "console:describe_group",
             "console:rules",
             "console:rule_table",
             "console:switch_rules",

@@ -10,9 +10,8 @@ from dataclasses import replace
 from django import forms
 
 from broker import operations
-from broker.errors.groups import NoSuchGroup
-from broker.models import DeadLetter, Queue
-from broker.monitoring import dead_letter_groups, dead_letters
+from broker.models import DeadLetter
+from broker.monitoring import dead_letter_groups
 from broker.monitoring.dead_letters import NEWEST, DeadLetterCount, Selection
 from broker.monitoring.numbers import public_number
 from broker.security import authorities
@@ -58,31 +57,7 @@ class PlanForm(SelectionForm):
 
 def names_for(user: authorities.Principal) -> dict[int, str]:
     """Queues that the user may inquire: names by id."""
-    names = dict(Queue.objects.values_list("pk", "name"))
-    seen = authorities.allowed(user, "inquire", names.values())
-    return {pk: name for pk, name in names.items() if name in seen}
-
-
-def parts_of(fingerprint: str, names: Mapping[int, str]) -> list[DeadLetterCount]:
-    """The parts of a group on these queues now.
-
-    Raises:
-        NoSuchGroup: it never had a dead letter there.
-    """
-    parts = [one for one in dead_letters.groups(fingerprint) if one.queue_id in names]
-    if not parts and dead_letter_groups.pattern_of(fingerprint, names) is None:
-        raise NoSuchGroup(fingerprint)
-    return parts
-
-
-def known_of(user: authorities.Principal, fingerprint: str) -> dead_letter_groups.Known:
-    """The queues and causes of a group that the user may see.
-
-    Raises:
-        NoSuchGroup: the user sees no dead letter of it.
-    """
-    parts = parts_of(fingerprint, names_for(user))
-    return {(one.origin_queue, one.cause) for one in parts}
+    return dead_letter_groups.queues_for(authorities.held_by(user))
 
 
 def seen_by(selection: Selection, names: Mapping[int, str]) -> Selection:

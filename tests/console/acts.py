@@ -269,8 +269,8 @@ def back_out_unit(_: Client) -> Case:
     )
 
 
-def say_of_group(_: Client) -> Case:
-    return at("console:say_of_group", letter().fingerprint), {"deed": "wake"}, Act.SAY
+def on_group(name: str, **fields: str) -> Callable[[Client], Case]:
+    return lambda _: (at(name, letter().fingerprint), fields, Act.SAY)
 
 
 def ruled() -> None:
@@ -332,7 +332,10 @@ PAGES: dict[str, Callable[[Client], Case]] = {
     "console:narrow": narrow,
     "console:take_in": take_in,
     "console:back_out_unit": back_out_unit,
-    "console:say_of_group": say_of_group,
+    "console:acknowledge_group": on_group("console:acknowledge_group"),
+    "console:snooze_group": on_group("console:snooze_group", until="1 h"),
+    "console:reopen_group": on_group("console:reopen_group"),
+    "console:describe_group": on_group("console:describe_group", note="known"),
     "console:rule_table": rule_table,
     "console:switch_rules": switch_rules,
     "dashboards:run": run,

@@ -129,8 +129,8 @@ def api_snooze(_: Client) -> Case:
     return url, {"until": until.isoformat()}, Act.SAY
 
 
-def api_ask_again(_: Client) -> Case:
-    return f"{API}/dead-letter-groups/{letter().fingerprint}/ask-again", {}, Act.SAY
+def api_reopen(_: Client) -> Case:
+    return f"{API}/dead-letter-groups/{letter().fingerprint}/reopen", {}, Act.SAY
 
 
 def api_save_rules(_: Client) -> Case:
@@ -241,7 +241,7 @@ OPERATIONS: dict[str, Callable[[Client], Case]] = {  # of the API, by id
     "describe_group": api_describe,
     "acknowledge_group": api_acknowledge,
     "snooze_group": api_snooze,
-    "ask_again_group": api_ask_again,
+    "reopen_group": api_reopen,
     "save_rules": api_save_rules,
     "switch_rules": api_switch_rules,
     "save_view": api_save_view,

@@ -52,7 +52,7 @@ def test_a_group_is_described_acknowledged_and_put_off(
     until = (timezone.now() + timedelta(hours=1)).isoformat()
     put_off = call(client, "POST", f"{one}/snooze", until=until, above=5)
     assert (put_off["standing"], put_off["snoozed_above"]) == ("snoozed", 5)
-    assert call(client, "POST", f"{one}/ask-again")["standing"] == "new"
+    assert call(client, "POST", f"{one}/reopen")["standing"] == "new"
     assert call(client, "GET", one)["note"] == "row"
 
 

@@ -102,8 +102,8 @@ def test_a_group_of_dead_letters_is_acknowledged_snoozed_and_described() -> None
     command = "dead-letter-group"
 
     assert told(command, "acknowledge", group, *OLGA)["acknowledged_by"] == "olga"
-    assert told(command, "ask-again", group, *OLGA)["acknowledged_by"] is None
-    assert told(command, "snooze", group, "--hours", 4, *OLGA)["snoozed_until"]
+    assert told(command, "reopen", group, *OLGA)["acknowledged_by"] is None
+    assert told(command, "snooze", group, "4 h", *OLGA)["snoozed_until"]
     described = told(command, "describe", group, "--note", "n", "--owner", "ada", *OLGA)
     assert (described["owner"], described["note"]) == ("ada", "n")
     assert DeadLetterGroup.objects.get().fingerprint == group

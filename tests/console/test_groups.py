@@ -46,8 +46,8 @@ def url(letter: Letter) -> str:
 
 
 def say(client: Client, letter: Letter, deed: str, **fields: object) -> str:
-    path = reverse("console:say_of_group", args=[letter.fingerprint])
-    answer = client.post(path, {"deed": deed, **fields}, follow=True)
+    path = reverse(f"console:{deed}_group", args=[letter.fingerprint])
+    answer = client.post(path, fields, follow=True)
     return words(answer.content.decode())
 
 
@@ -72,7 +72,7 @@ def test_the_badge_counts_groups_that_nobody_acknowledged(
 
     assert "Acknowledged." in said
     assert attention.count() == 1
-    say(client, other, "snooze", span="1h")
+    say(client, other, "snooze", until="1 h")
     assert attention.count() == 0
     assert badge not in client.get(GROUPS).content.decode()
 
@@ -84,7 +84,14 @@ def test_an_operator_says_who_looks_after_a_group(
     olga = make_user("olga")
     link = "https://tickets.example.com/OPS-17"
 
-    say(client, letter, "describe", owner=olga.pk, note="Row 7.\nAsk Ada.", ticket=link)
+    say(
+        client,
+        letter,
+        "describe",
+        owner=olga.get_username(),
+        note="Row 7.\nAsk Ada.",
+        ticket=link,
+    )
 
     said = look(client, url(letter))
     assert "olga owns it" in said
@@ -100,8 +107,8 @@ def test_a_wrong_link_is_refused_and_what_was_typed_is_kept(
     sign_in: SignIn, letter: Letter
 ) -> None:
     client = sign_in("operator")
-    path = reverse("console:say_of_group", args=[letter.fingerprint])
-    fields = {"deed": "describe", "note": "keep me", "ticket": "javascript:alert(1)"}
+    path = reverse("console:describe_group", args=[letter.fingerprint])
+    fields = {"note": "keep me", "ticket": "javascript:alert(1)"}
 
     answer = client.post(path, fields)
 
@@ -127,7 +134,7 @@ def test_what_is_put_off_says_until_when_and_asks_again(
 ) -> None:
     client = sign_in("operator")
 
-    said = say(client, letter, "snooze", span="1d", above="10")
+    said = say(client, letter, "snooze", until="1 d", above="10")
 
     assert "snoozed it until" in said
     assert "or when it has more than 10 letters" in said
@@ -137,18 +144,24 @@ def test_what_is_put_off_says_until_when_and_asks_again(
     DeadLetterGroup.objects.update(snoozed_until=timezone.now() - timedelta(seconds=1))
     assert "that time is over" in look(client, url(letter))
     assert "1 group" in look(client, f"{GROUPS}?standing=wanted")
-    assert "The group needs attention again." in say(client, letter, "wake")
+    assert "The group needs attention again." in say(client, letter, "reopen")
 
 
 @pytest.mark.parametrize(
-    "fields", [{}, {"span": "forever"}, {"span": "1h", "above": "-1"}]
+    ("fields", "why"),
+    [
+        ({}, "Choose how long to snooze it"),
+        ({"until": "forever"}, "is no time"),
+        ({"until": "soon"}, "is no time"),
+        ({"until": "1 h", "above": "-1"}, "It must be 0 or more."),
+    ],
 )
 def test_what_cannot_be_put_off_so_is_said(
-    sign_in: SignIn, letter: Letter, fields: dict[str, str]
+    sign_in: SignIn, letter: Letter, fields: dict[str, str], why: str
 ) -> None:
     said = say(sign_in("operator"), letter, "snooze", **fields)
 
-    assert "Choose how long to snooze it" in said
+    assert why in said
     assert not DeadLetterGroup.objects.exists()
 
 
@@ -192,8 +205,8 @@ def test_only_who_may_resubmit_says_something(sign_in: SignIn, letter: Letter) -
     client = sign_in("viewer")
 
     assert "The role operator may acknowledge it" in look(client, url(letter))
-    path = reverse("console:say_of_group", args=[letter.fingerprint])
-    assert client.post(path, {"deed": "acknowledge"}).status_code == 403
+    path = reverse("console:acknowledge_group", args=[letter.fingerprint])
+    assert client.post(path).status_code == 403
     assert not DeadLetterGroup.objects.exists()
 
 
@@ -203,9 +216,9 @@ def test_nobody_says_anything_of_what_they_may_not_see(
     omar = make_user("omar", permissions=tuple(roles.ROLES["operator"]), granted=())
     make_authority(omar, "inquire", pattern="orders")
     client.force_login(omar)
-    path = reverse("console:say_of_group", args=[letter.fingerprint])
+    path = reverse("console:acknowledge_group", args=[letter.fingerprint])
 
-    assert client.post(path, {"deed": "acknowledge"}).status_code == 404
+    assert client.post(path).status_code == 404
     assert not DeadLetterGroup.objects.exists()
     Authority.objects.all().delete()
     assert Queue.objects.exists()

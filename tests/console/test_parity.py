@@ -95,11 +95,12 @@ ACTS: Mapping[str, Ways] = {
     "console:close_endpoint": Ways("close_endpoint", "connection close"),
     "console:create_credential": Ways("create_credential", "credential create"),
     "console:revoke_credential": Ways("revoke_credential", "credential revoke"),
-    "console:say_of_group": Ways(
-        "describe_group, acknowledge_group, snooze_group, ask_again_group",
-        "dead-letter-group describe, dead-letter-group acknowledge,"
-        " dead-letter-group snooze, dead-letter-group ask-again",
+    "console:describe_group": Ways("describe_group", "dead-letter-group describe"),
+    "console:acknowledge_group": Ways(
+        "acknowledge_group", "dead-letter-group acknowledge"
     ),
+    "console:snooze_group": Ways("snooze_group", "dead-letter-group snooze"),
+    "console:reopen_group": Ways("reopen_group", "dead-letter-group reopen"),
     "console:rule_table": Ways("save_rules, preview_rules", "rules save"),
     "console:switch_rules": Ways("switch_rules", "rules switch"),
     "console:acknowledge_alert": Ways("acknowledge_alert", "alert acknowledge"),

@@ -100,7 +100,7 @@ def test_to_put_off_and_to_acknowledge_each_end_the_other() -> None:
     dead_letter_groups.snooze(KEY, operator(), HERE, until=NOON + minutes(60), now=NOON)
     assert stands(90).attention is Attention.BACK
 
-    dead_letter_groups.ask_again(KEY, now=NOON)
+    dead_letter_groups.reopen(KEY, now=NOON)
     assert stands().attention is Attention.NEW
 
 
