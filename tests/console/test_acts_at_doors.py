@@ -15,7 +15,7 @@ from broker.acts.queues import PauseQueue
 from broker.models import AuditRecord, QueueAlias
 from broker.security import authorities
 from broker.security.authorities import Authority
-from tests.console import acts_alerts, acts_groups, acts_queues
+from tests.console import acts_queues
 from tests.console.act_doors import (
     COMMANDS,
     DECLARED,
@@ -24,17 +24,13 @@ from tests.console.act_doors import (
     routes,
     through_rest,
 )
+from tests.console.act_examples import EXAMPLES
 from tests.console.conftest import SignIn
 from tests.make import make_queue, make_user
 
 pytestmark = pytest.mark.django_db
 
 TOO_LONG = "x" * 501
-EXAMPLES = {  # by act
-    **acts_alerts.EXAMPLES,
-    **acts_groups.EXAMPLES,
-    **acts_queues.EXAMPLES,
-}
 
 
 def each(names: Iterable[str]) -> pytest.MarkDecorator:

@@ -16,7 +16,8 @@ django.setup()
 from django.urls import get_resolver  # noqa: E402
 
 from broker.acts import DeclaredAct  # noqa: E402
-from tests.console.act_doors import COMMANDS, DECLARED, PAGES, routes  # noqa: E402
+from tests.console.act_doors import COMMANDS, DECLARED, routes  # noqa: E402
+from tests.console.act_examples import EXAMPLES  # noqa: E402
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "acts.md"
 HEAD = """# Acts
@@ -69,7 +70,7 @@ def path_of(one: DeclaredAct) -> str:
     """The path of its page, with its parameters in angle brackets."""
     prefix, console = get_resolver().namespace_dict["console"]
     known: Any = console.reverse_dict
-    text, names = known[PAGES[one.name].partition(":")[2]][0][0]
+    text, names = known[EXAMPLES[one.name].page.partition(":")[2]][0][0]
     return f"/{prefix}{text % {name: f'<{name}>' for name in names}}"
 
 
