@@ -23,7 +23,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 from kombu.utils import json as kombu_json
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from broker.bridges.transformers import checking
 from broker.client import NewMessage, put
@@ -39,9 +39,10 @@ from broker.models import Delayed
 from broker.queueing import message_files
 from broker.transactions import prepared_parts
 from console.accounts.time_zones import COOKIE, ZoneMiddleware
-from console.api import groups, queues
+from console.api import queues
 from console.audit.queries import AuditFilterForm
 from console.edges import options
+from console.edges.rest import Instant
 from console.queues.over_time import NoRange, Range, moment
 from console.queues.pause_end import pause_end
 from tests.broker.client.sample_tasks import add
@@ -111,7 +112,8 @@ def imported() -> datetime | None:
 
 
 def snoozed() -> datetime:
-    return groups.Snooze.model_validate({"until": TEXT}).until
+    until: datetime = TypeAdapter(Instant).validate_python(TEXT)
+    return until
 
 
 def windowed() -> datetime | None:
