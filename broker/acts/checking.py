@@ -16,7 +16,7 @@ from broker.acts.declaring import ACTS, ActField, DeclaredAct
 from broker.acts.objects import KINDS
 from broker.acts.refusals import note_attempt
 from broker.errors import BrokerError
-from broker.errors.acts import InvalidRequest
+from broker.errors.acts import InvalidRequest, NoPerson
 from broker.security import authorities, permissions
 from broker.security.authorities import Principal
 
@@ -29,6 +29,7 @@ def act(actor: Principal, request: Any) -> Any:
         request: of an act in ``ACTS``.
 
     Raises:
+        NoPerson: it needs a user, and the actor is None.
         NotPermitted: the permission is missing.
         InvalidRequest: a field is beyond its limits.
         NoSuchQueue, …: an object is missing, or hidden from the actor.
@@ -71,6 +72,8 @@ def may(actor: Principal, request: Any) -> str | None:
 
 def check(one: DeclaredAct, actor: Principal, request: Any) -> None:
     """Refuse what the declaration does not allow."""
+    if one.needs_person and actor is None:
+        raise NoPerson
     permissions.require(actor, one.permission)
     if faults := list(find_faults(one, request)):
         raise InvalidRequest(tuple(faults))

@@ -34,6 +34,7 @@ class Holds:
     names: str = ""  # the kind of object that it names, of ``objects.KINDS``
     least: int | None = None  # the smallest number; or characters, or values, at least
     most: int | None = None  # the largest number; or characters, or values, at most
+    is_file: bool = False  # a text of many lines, which commands read from a file
 
 
 Reason = Annotated[str, Holds("Why, for the audit.", most=LONGEST_REASON)]
@@ -80,6 +81,7 @@ class DeclaredAct:
     # by fields that name queues: what is needed on each
     authorities: Mapping[str, Authority]
     recorded_as: Act
+    needs_person: bool  # the process itself cannot order it
     fields: tuple[ActField, ...]
 
 
@@ -91,6 +93,7 @@ def declared(  # all are facts of one act
     permission: str,
     recorded_as: Act,
     authorities: Mapping[str, Authority] | None = None,
+    needs_person: bool = False,
 ) -> Callable[[Callable[[Principal, Any], Any]], DeclaredAct]:
     """Declare an act by the function that carries it out, which is replaced.
 
@@ -98,6 +101,7 @@ def declared(  # all are facts of one act
         permission: that of Django which users need, as "broker.pause_queue".
         recorded_as: the act in the audit, also of refused attempts.
         authorities: what is needed on the queues that fields of the request name.
+        needs_person: a user orders it, as the name is stored with what it makes.
     """
 
     def declare(run: Callable[[Principal, Any], Any]) -> DeclaredAct:
@@ -114,6 +118,7 @@ def declared(  # all are facts of one act
             permission=permission,
             authorities=authorities or {},
             recorded_as=recorded_as,
+            needs_person=needs_person,
             fields=fields_of(request),
         )
         ACTS[request] = one

@@ -163,7 +163,7 @@ class AcknowledgeGroup:
     fingerprint: Fingerprint
 
 
-@declared(permission=CHANGE, recorded_as=Act.SAY)
+@declared(permission=CHANGE, recorded_as=Act.SAY, needs_person=True)
 def acknowledge_group(actor: Principal, request: AcknowledgeGroup) -> GroupState:
     """Acknowledge a group.
 
@@ -186,7 +186,7 @@ class SnoozeGroup:
     ] = None
 
 
-@declared(permission=CHANGE, recorded_as=Act.SAY)
+@declared(permission=CHANGE, recorded_as=Act.SAY, needs_person=True)
 def snooze_group(actor: Principal, request: SnoozeGroup) -> GroupState:
     """Snooze a group.
 

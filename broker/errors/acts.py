@@ -6,6 +6,14 @@ from broker.errors import BrokerError
 from broker.errors.mq_codes import Reason
 
 
+class NoPerson(BrokerError):
+    """A process ordered what is stored with the name of a user; nothing was changed."""
+
+    code = "no-person"
+
+    sentence = "Say who orders it, with --user: the name is stored with it."
+
+
 class NotPermitted(BrokerError):
     """The actor lacks a permission; nothing was changed."""
 

@@ -3,65 +3,33 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from django.http import HttpRequest
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
+from broker.acts.rules import RulesState, read_rules, save_rules, switch_rules
 from broker.errors import NoSuchQueue
 from broker.models import Queue, RuleTable
 from broker.operations import rules as standing
 from broker.security import authorities
-from console.api.warned import Warned, warned
 from console.edges.problems import NO_NUL, REFUSED, Problem, require
 from console.edges.requests import RequestBody
+from console.edges.rest import serve
 from console.messages.dead_letter_query import names_for
-from console.operations.rule_changes import CHANGE_RULES, change_mode, save
 
 router = Router(tags=["dead letter rules"])
 
 
-class Rules(Schema):
-    """The rule table of a queue."""
-
-    queue: str
-    mode: str  # off, observe or active
-    revision: int
-    text: str  # the text as saved
-    table: str  # the rules in the syntax of IBM MQ's runmqdlq
-    changed_by: str | None
-    changed_at: datetime
-    # the user who set the mode; the rules act with this user's authority
-    acts_for: str | None
-    trouble: str  # why the rules do not run; empty if they run
-
-
-class SavedRules(Rules, Warned):
-    """The rule table of a queue, as it is now."""
-
-
 class EveryTable(Schema):
-    tables: list[Rules]
-
-
-class NewRules(RequestBody):
-    """A rule table to save. With ``revision`` only if that is still the current one; 0
-    means that none exists yet.
-    """
-
-    text: str = Field(max_length=200_000, pattern=NO_NUL)
-    revision: int | None = Field(default=None, ge=0, lt=2**31)
+    tables: list[RulesState]
 
 
 class Draft(RequestBody):
     """A rule table to preview; without a text, the saved one."""
 
     text: str | None = Field(default=None, max_length=200_000, pattern=NO_NUL)
-
-
-class NewMode(RequestBody):
-    mode: Literal["off", "observe", "active"]
 
 
 class RuleState(Schema):
@@ -125,41 +93,22 @@ def list_rules(request: HttpRequest) -> dict[str, Any]:
     require(request, "broker.view_queue")
     every = RuleTable.objects.select_related("queue", "changed_by", "acts_for")
     seen = every.filter(queue__in=names_for(request.user)).order_by("queue__name")
-    return {"tables": [told(one) for one in seen]}
+    return {"tables": [read_rules(one) for one in seen]}
 
 
-@router.get(WHERE, response={200: Rules, **REFUSED}, summary="The rules of a queue")
-def read_rules(request: HttpRequest, name: Path[str]) -> dict[str, Any]:
-    """The rule table as saved, and in IBM MQ's syntax."""
-    return told(seen_rules(request, name))
-
-
-@router.put(
+@router.get(
     WHERE,
-    response={200: SavedRules, 400: Problem, 409: Problem, **REFUSED},
-    summary="Save the rules of a queue",
+    response={200: RulesState, **REFUSED},
+    summary="The rules of a queue",
+    operation_id="read_rules",
 )
-def save_rules(request: HttpRequest, name: Path[str], body: NewRules) -> dict[str, Any]:
-    """Saves the table, or returns all errors with line and column. A change of active
-    rules sets their mode to observe.
-    """
-    require(request, CHANGE_RULES)
-    with warned(request) as warnings:
-        save(request.user, name, body.text, body.revision)
-    return told(standing.rules_of(name)) | {"warnings": warnings}
+def read_table(request: HttpRequest, name: Path[str]) -> RulesState:
+    """The rule table as saved, and in IBM MQ's syntax."""
+    return read_rules(seen_rules(request, name))
 
 
-@router.post(
-    f"{WHERE}/mode", response={200: SavedRules, **REFUSED}, summary="Switch the rules"
-)
-def switch_rules(
-    request: HttpRequest, name: Path[str], body: NewMode
-) -> dict[str, Any]:
-    """Sets the mode: off, observe or active. Active rules act with your authority."""
-    require(request, CHANGE_RULES)
-    with warned(request) as warnings:
-        change_mode(request.user, name, body.mode)
-    return told(standing.rules_of(name)) | {"warnings": warnings}
+serve(router, "PUT", WHERE, save_rules, name="queue")
+serve(router, "POST", f"{WHERE}/mode", switch_rules, name="queue")
 
 
 @router.post(
@@ -212,20 +161,6 @@ def seen_rules(request: HttpRequest, name: str) -> RuleTable:
     require(request, "broker.view_queue")
     authorities.require(request.user, "inquire", name)
     return standing.rules_of(name)
-
-
-def told(row: RuleTable) -> dict[str, Any]:
-    return {
-        "queue": row.queue.name,
-        "mode": row.mode,
-        "revision": row.revision,
-        "text": row.text,
-        "table": standing.write(standing.parsed(row)),
-        "changed_by": row.changed_by.get_username() if row.changed_by else None,
-        "changed_at": row.changed_at,
-        "acts_for": row.acts_for.get_username() if row.acts_for else None,
-        "trouble": row.trouble,
-    }
 
 
 def state_of(one: standing.RulePreview) -> dict[str, Any]:

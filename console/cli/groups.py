@@ -22,6 +22,7 @@ from broker.acts.groups import (
     snooze_group,
 )
 from broker.acts.queues import start_delivery
+from broker.acts.rules import save_rules, switch_rules
 from console.cli import (
     alerts,
     connections,
@@ -131,8 +132,9 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
         {
             "list": rules.list_all,
             "show": rules.show,
-            "save": rules.save,
-            "switch": rules.switch,
+            "preview": rules.preview,
+            "save": save_rules,
+            "switch": switch_rules,
         },
     ),
     "scheduled": ("Delayed messages.", {"list": scheduled.list_delayed}),

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import Parameter, Signature
+from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 from django.core.management.base import CommandError
 from typer import Argument, Option
 
 from broker.acts import ActField, DeclaredAct, act
+from broker.config.documents import LARGEST_BYTES
 from console.edges import people
 from console.edges.answers import as_json
-from console.edges.options import Json, User
+from console.edges.options import Json, User, contents
 from console.edges.people import NOTHING, USAGE
 from console.edges.reading import READERS
 
@@ -51,9 +52,12 @@ def subcommand(one: DeclaredAct) -> Callable[..., None]:
 
 def parameter_of(field: ActField) -> Parameter:
     kind = type_of(field)
-    about: dict[str, Any] = {"help": field.holds.help or "Which."}
+    words = [field.holds.help or "Which."]
+    if field.holds.is_file:
+        words.append("A file.")
     if field.choices:
-        about["click_type"] = click.Choice(field.choices)
+        words.append(f"One of {', '.join(field.choices)}.")
+    about: dict[str, Any] = {"help": " ".join(words)}
     if field.is_required:
         spelled: Any = Argument(**about)
         return Parameter(
@@ -71,9 +75,21 @@ def parameter_of(field: ActField) -> Parameter:
 
 
 def type_of(field: ActField) -> Any:
+    if field.holds.is_file:
+        return Path
     if field.has_many:
         return list[str]
     return field.type if field.type in (bool, int) else str
+
+
+def check_choices(field: ActField, values: list[Any]) -> None:
+    for value in values:
+        if field.choices and value not in field.choices:
+            raise ValueError(f"{value!r} is none of {', '.join(field.choices)}.")
+
+
+def read_file(path: Path) -> str:
+    return contents(path, LARGEST_BYTES).decode(errors="replace")
 
 
 def read_values(one: DeclaredAct, given: dict[str, Any]) -> dict[str, Any]:
@@ -83,9 +99,14 @@ def read_values(one: DeclaredAct, given: dict[str, Any]) -> dict[str, Any]:
         value = given.get(field.name)
         if value is None or value == []:
             continue
-        read = tuple if field.has_many else READERS.get(field.type)
+        read: Callable[[Any], Any] | None = READERS.get(field.type)
+        if field.has_many:
+            read = tuple
+        elif field.holds.is_file:
+            read = read_file
         try:
             values[field.name] = read(value) if read else value
+            check_choices(field, value if field.has_many else [value])
         except ValueError as error:
             option = f"--{field.name.replace('_', '-')}"
             raise CommandError(f"{option}: {error}", returncode=USAGE) from None

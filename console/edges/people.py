@@ -12,6 +12,7 @@ from django.db import InterfaceError, OperationalError
 
 from broker.acts.refusals import record_refusal
 from broker.errors import BrokerError
+from broker.errors.acts import NoPerson
 from broker.errors.operations import NothingChosen
 from broker.models import Queue
 from broker.security import audit, authorities
@@ -38,6 +39,8 @@ def refused_in_words() -> Iterator[None]:
         raise CommandError(AWAY, returncode=TRY_AGAIN) from error
     except NothingChosen as error:
         raise CommandError(str(error), returncode=NOTHING) from error
+    except NoPerson as error:
+        raise CommandError(str(error), returncode=USAGE) from error
     except (BrokerError, PermissionDenied) as error:
         record_refusal(error, {})
         raise CommandError(str(error), returncode=REFUSED) from error

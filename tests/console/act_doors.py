@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -110,8 +111,15 @@ def through_command(user: User, request: Any) -> str:
     for name, value in given(request, *first).items():
         for each in value if isinstance(value, tuple) else (value,):
             options += [f"--{name.replace('_', '-')}", each]
-    words = (*COMMANDS[one.name], *(getattr(request, name) for name in first))
-    return run(*words, *options, "--user", user.get_username(), "--json")
+    words: list[Any] = [*COMMANDS[one.name]]
+    with NamedTemporaryFile("w+") as file:
+        for field in (field for field in one.fields if field.is_required):
+            value = getattr(request, field.name)
+            if field.holds.is_file:
+                file.write(value)
+                file.flush()
+            words.append(file.name if field.holds.is_file else value)
+        return run(*words, *options, "--user", user.get_username(), "--json")
 
 
 def refusals(user: User, example: Example, request: Any) -> Iterator[Refusal]:

@@ -80,13 +80,13 @@ def test_rules_are_tried_saved_and_switched(tmp_path: Path) -> None:
     file.write_text("ACTION(IGNORE)")
     save = ("rules", "save", "DLQ", file)
 
-    (tried,) = told(*save, *ADA)["rules"]
+    (tried,) = told("rules", "preview", "DLQ", file, *ADA)["rules"]
     assert (tried["action"], tried["matched"]) == ("IGNORE", 1)
     assert not RuleTable.objects.exists()
-    assert refused(*save, "--yes", *OLGA)[0] == 1
-    saved = told(*save, "--yes", *ADA)
+    assert refused(*save, *OLGA)[0] == 1
+    saved = told(*save, *ADA)
     assert (saved["mode"], saved["revision"]) == ("off", 1)
-    assert refused(*save, "--yes", "--revision", 0, *ADA)[0] == 1
+    assert refused(*save, "--revision", 0, *ADA)[0] == 1
     assert told("rules", "switch", "DLQ", "observe", *ADA)["mode"] == "observe"
     assert "ACTION(IGNORE)" in run("rules", "show", "DLQ")
     (row,) = told("rules", "list")["tables"]
@@ -175,3 +175,13 @@ def test_the_audit_is_read_by_who_may() -> None:
     assert refused(*asked, *OLGA)[0] == 1, "no operator reads it"
     assert refused(*asked, "--from", "soon")[0] == 2
     assert refused(*asked, "--from", "2100-01-01T00:00Z")[0] == 3
+
+
+def test_a_value_that_is_no_choice_is_an_error_of_the_command() -> None:
+    make_queue()
+    reset = ("queue", "reset-counters", "orders")
+
+    assert refused(*reset, "--counters", "depth")[0] == 2
+    assert list(told(*reset, "--counters", "messages_added")["had"]) == [
+        "messages_added"
+    ]

@@ -101,7 +101,9 @@ ACTS: Mapping[str, Ways] = {
     ),
     "console:snooze_group": Ways("snooze_group", "dead-letter-group snooze"),
     "console:reopen_group": Ways("reopen_group", "dead-letter-group reopen"),
-    "console:rule_table": Ways("save_rules, preview_rules", "rules save"),
+    "console:rule_table": Ways(
+        "save_rules, preview_rules", "rules save, rules preview"
+    ),
     "console:switch_rules": Ways("switch_rules", "rules switch"),
     "console:acknowledge_alert": Ways("acknowledge_alert", "alert acknowledge"),
     "console:silence_alert": Ways("silence_alerts", "alert silence"),

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import (
@@ -17,19 +15,26 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from broker.config.advice import Advice
-from broker.config.lint import advised
+from broker import acts
+from broker.acts.rules import (
+    CHANGE,
+    RulesState,
+    SaveRules,
+    SwitchRules,
+    save_rules,
+    switch_rules,
+)
 from broker.errors.messages import SearchTooLong
 from broker.errors.rules import InvalidRules, RuleFault, RulesChanged
 from broker.models import Queue, RulePass, RuleTable
 from broker.monitoring.dead_letter_queues import takes_dead_letters
 from broker.monitoring.numbers import public_numbers
 from broker.operations import rules as standing
-from broker.operations.rules.parser import LENGTH
 from broker.security import authorities
+from console.accounts import denials
+from console.edges.forms import form_of
 from console.layout import pagination
 from console.messages.dead_letter_query import PageForm, names_for
-from console.operations.rule_changes import CHANGE_RULES, change_mode, save
 
 PASSES = 20
 WIDEST = 160  # characters shown of a line that has a fault
@@ -48,16 +53,10 @@ MODES = [
 ]
 
 
-class TextForm(forms.Form):
-    """A table as typed, and the revision that the user had read."""
-
-    text = forms.CharField(max_length=LENGTH, strip=False, required=False)
-    revision = forms.IntegerField(min_value=0, max_value=2**31 - 1)
-    deed = forms.ChoiceField(choices=[("check", ""), ("save", "")])
-
-
-class ModeForm(forms.Form):
-    mode = forms.ChoiceField(choices=RuleTable.Mode.choices)
+SaveForm = form_of(
+    save_rules, "queue", "text", revision="Load the page again: it has no revision."
+)
+SwitchForm = form_of(switch_rules, "queue")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def rules(request: HttpRequest) -> HttpResponse:
     context = {
         "tables": [(one, one.passes.first(), count(one)) for one in found],
         "others": others.order_by("name"),
-        "may_change": request.user.has_perm(CHANGE_RULES),
+        "may_change": request.user.has_perm(CHANGE),
     }
     return render(request, "console/rules/rules.html", context)
 
@@ -92,63 +91,59 @@ def count(row: RuleTable) -> int:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required("broker.view_queue", raise_exception=True)
 def rule_table(request: HttpRequest, name: str) -> HttpResponse:
     """The rules of one queue: their text, their preview, and their results."""
+    view = change_table if request.method == "POST" else show_table
+    return view(request, name)
+
+
+@permission_required("broker.view_queue", raise_exception=True)
+def show_table(request: HttpRequest, name: str) -> HttpResponse:
     queue = get_object_or_404(Queue, name=name)
     authorities.require(request.user, "inquire", name)
-    row = RuleTable.objects.select_related("changed_by", "acts_for")
-    kept = row.filter(queue=queue).first()
-    if request.method != "POST":
-        return shown(request, queue, kept, kept.text if kept else "")
-    if not request.user.has_perm(CHANGE_RULES):
-        raise PermissionDenied
-    form = TextForm(request.POST)
+    return shown(request, queue)
+
+
+def change_table(request: HttpRequest, name: str) -> HttpResponse:
+    """Check the typed rules, or save them if they are valid."""
     typed = request.POST.get("text", "").replace("\r\n", "\n")
-    if form.is_valid() and form.cleaned_data["deed"] == "save":
-        return saved(request, queue, kept, typed, form.cleaned_data["revision"])
-    return shown(request, queue, kept, typed, status=422 if form.errors else 200)
-
-
-def saved(
-    request: HttpRequest, queue: Queue, kept: RuleTable | None, text: str, revision: int
-) -> HttpResponse:
-    """Save the typed rules if they are valid; else show them with their faults."""
+    acts.require(request.user, SaveRules(name, typed))
+    queue = get_object_or_404(Queue, name=name)
+    if request.POST.get("deed") != "save":
+        return shown(request, queue, typed)
+    was_active = RuleTable.objects.filter(queue=queue, mode=RuleTable.Mode.ACTIVE)
+    is_stopped = was_active.exists()
     try:
-        with advised() as warnings:
-            row = save(request.user, queue.name, text, revision)
-    except InvalidRules:
-        return shown(request, queue, kept, text, status=422)
-    except RulesChanged as error:
+        saved = SaveForm(request.POST).order(request, queue=name, text=typed)
+    except (InvalidRules, RulesChanged) as error:
+        denials.note(request, error)
+        if isinstance(error, InvalidRules):
+            return shown(request, queue, typed, status=422)
         messages.error(request, str(error))
-        return shown(request, queue, kept, text, status=409)
-    words = f"The rules of {queue.name} are saved, as revision {row.revision}."
-    if kept is not None and kept.mode == RuleTable.Mode.ACTIVE != row.mode:
+        return shown(request, queue, typed, status=409)
+    words = f"The rules of {name} are saved, as revision {saved.revision}."
+    if is_stopped and saved.mode != RuleTable.Mode.ACTIVE:
         words += (
             " They are only observed now: check what they would do, then let them act."
         )
-    messages.success(request, words)
-    warn(request, warnings)
-    return redirect("console:rule_table", queue.name)
-
-
-def warn(request: HttpRequest, found: list[Advice]) -> None:
-    for one in found:
-        messages.warning(request, str(one))
+    return done(request, saved, words)
 
 
 @require_POST
-@permission_required(CHANGE_RULES, raise_exception=True)
 def switch(request: HttpRequest, name: str) -> HttpResponse:
     """Switch the mode of rules: off, observe or act."""
-    form = ModeForm(request.POST)
-    if form.is_valid():
-        with advised() as warnings:
-            change_mode(request.user, name, form.cleaned_data["mode"])
-        words = {mode.value: said for mode, said, _ in MODES}
-        messages.success(request, f"{name}: {words[form.cleaned_data['mode']]}.")
-        warn(request, warnings)
-    return redirect("console:rule_table", name)
+    acts.require(request.user, SwitchRules(name, "off"))
+    get_object_or_404(Queue, name=name)
+    saved = SwitchForm(request.POST).order(request, queue=name)
+    words = {mode.value: label for mode, label, _ in MODES}
+    return done(request, saved, f"{name}: {words[saved.mode]}.")
+
+
+def done(request: HttpRequest, saved: RulesState, words: str) -> HttpResponse:
+    messages.success(request, words)
+    for one in saved.warnings:
+        messages.warning(request, one)
+    return redirect("console:rule_table", saved.queue)
 
 
 @require_safe
@@ -163,14 +158,12 @@ def export(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def shown(
-    request: HttpRequest,
-    queue: Queue,
-    kept: RuleTable | None,
-    text: str,
-    *,
-    status: int = 200,
+    request: HttpRequest, queue: Queue, typed: str | None = None, *, status: int = 200
 ) -> HttpResponse:
     """The page of a rule table, with the saved or typed text, and its preview."""
+    tables = RuleTable.objects.select_related("changed_by", "acts_for")
+    kept = tables.filter(queue=queue).first()
+    text = typed if typed is not None else kept.text if kept else ""
     faults: list[Shown] = []
     preview, why_not = None, ""
     if text.strip():
@@ -192,7 +185,7 @@ def shown(
         "preview": preview,
         "why_not": why_not,
         "modes": MODES,
-        "may_change": request.user.has_perm(CHANGE_RULES)
+        "may_change": request.user.has_perm(CHANGE)
         and authorities.may(request.user, "set", queue.name),
         **passes_of(request, kept),
     }
