@@ -10,7 +10,7 @@ from typing import Annotated
 from broker.acts.declaring import Holds, declared
 from broker.errors.acts import InvalidRequest
 from broker.models import Act, DeadLetterGroup
-from broker.monitoring import dead_letter_groups
+from broker.monitoring import dead_letter_groups, visible_groups
 from broker.monitoring.dead_letters import DeadLetterCount
 from broker.security import authorities
 from broker.security.authorities import Principal
@@ -113,8 +113,8 @@ def state_of(actor: Principal, fingerprint: str) -> GroupState:
         NoSuchGroup: the actor sees no dead letter of it.
     """
     held = authorities.held_by(actor)
-    parts = dead_letter_groups.parts_for(held, fingerprint)
-    names = dead_letter_groups.queues_for(held)
+    parts = visible_groups.parts_for(held, fingerprint)
+    names = visible_groups.queues_for(held)
     trends = dead_letter_groups.trends([fingerprint], names)
     (found,) = states_of({fingerprint: parts}, names, trends)
     return found
@@ -123,7 +123,7 @@ def state_of(actor: Principal, fingerprint: str) -> GroupState:
 def known_to(actor: Principal, fingerprint: str) -> set[tuple[str, str]]:
     """The queues and causes of a group that the actor may see."""
     held = authorities.held_by(actor)
-    parts = dead_letter_groups.parts_for(held, fingerprint)
+    parts = visible_groups.parts_for(held, fingerprint)
     return {(one.origin_queue, one.cause) for one in parts}
 
 

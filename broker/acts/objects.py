@@ -10,7 +10,7 @@ from broker.config.names import local_queue
 from broker.errors import NoSuchQueue
 from broker.errors.alerts import NoSuchAlert
 from broker.models import AlertRule, AlertTarget, Queue
-from broker.monitoring.dead_letter_groups import parts_for
+from broker.monitoring.visible_groups import parts_for
 from broker.security import authorities
 from broker.security.audit import Thing
 from broker.security.authorities import GrantedAuthorities, Principal

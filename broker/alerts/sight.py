@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from broker.bridges.configured import ENDS, ends_here
 from broker.errors.alerts import InvalidAlert, NoSuchAlert
 from broker.models import Alert, AlertSilence, Link
-from broker.monitoring import dead_letter_groups
+from broker.monitoring import visible_groups
 from broker.problems.conditions import table
 from broker.problems.problem import Problem
 from broker.security import authorities
@@ -101,7 +101,7 @@ def require_scope(user: Principal, *, queue: str, fingerprint: str) -> None:
     if queue:
         authorities.require(user, "inquire", queue)
     elif fingerprint:
-        dead_letter_groups.parts_for(held, fingerprint)
+        visible_groups.parts_for(held, fingerprint)
     elif not held.everywhere("inquire"):
         raise InvalidAlert("queue", WHOLE_RULE)
 

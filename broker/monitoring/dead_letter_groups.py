@@ -25,12 +25,9 @@ from broker.models import (
     DeadLetterGroup,
     Kind,
     OperationItem,
-    Queue,
 )
-from broker.monitoring import dead_letters
 from broker.monitoring.dead_letters import DeadLetterCount
 from broker.security import audit
-from broker.security.authorities import GrantedAuthorities
 from broker.sql import database_now
 
 LONGEST_SNOOZE = timedelta(days=365)
@@ -326,25 +323,6 @@ def archived(fingerprint: str, within: Iterable[int]) -> Archived:
     """The letters of a group that are in the discard bin, and can be restored."""
     asked = {"fingerprint": fingerprint, "within": list(within)}
     return Archived(*sql.fetch_one("archived_of_group", **asked))
-
-
-def queues_for(held: GrantedAuthorities) -> dict[int, str]:
-    """Queues that may be inquired: names by id."""
-    rows = Queue.objects.values_list("pk", "name")
-    return {pk: name for pk, name in rows if held.on("inquire", name)}
-
-
-def parts_for(held: GrantedAuthorities, fingerprint: str) -> list[DeadLetterCount]:
-    """The parts of a group now, on queues that may be inquired.
-
-    Raises:
-        NoSuchGroup: it never had a dead letter there.
-    """
-    names = queues_for(held)
-    parts = [one for one in dead_letters.groups(fingerprint) if one.queue_id in names]
-    if not parts and pattern_of(fingerprint, names) is None:
-        raise NoSuchGroup(fingerprint)
-    return parts
 
 
 def pattern_of(fingerprint: str, within: Iterable[int]) -> str | None:

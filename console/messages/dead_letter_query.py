@@ -11,7 +11,7 @@ from django import forms
 
 from broker import operations
 from broker.models import DeadLetter
-from broker.monitoring import dead_letter_groups
+from broker.monitoring import dead_letter_groups, visible_groups
 from broker.monitoring.dead_letters import NEWEST, DeadLetterCount, Selection
 from broker.monitoring.numbers import public_number
 from broker.security import authorities
@@ -57,7 +57,7 @@ class PlanForm(SelectionForm):
 
 def names_for(user: authorities.Principal) -> dict[int, str]:
     """Queues that the user may inquire: names by id."""
-    return dead_letter_groups.queues_for(authorities.held_by(user))
+    return visible_groups.queues_for(authorities.held_by(user))
 
 
 def seen_by(selection: Selection, names: Mapping[int, str]) -> Selection:
