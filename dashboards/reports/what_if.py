@@ -325,11 +325,7 @@ def check(_: Inputs, rows: Rows) -> None:
         Parameter("queue", "text", "*", "Queue", note="* is any run of characters."),
         Parameter("days", "count", 30, "Days back", least=1, most=400),
         Parameter(
-            "a",
-            "text",
-            AS_RECORDED,
-            "Policy A",
-            choices=(AS_RECORDED, AS_GIVEN),
+            "a", "text", AS_RECORDED, "Policy A", choices=(AS_RECORDED, AS_GIVEN),
             note="What happened, or the settings below.",
         ),
         *settings_of("a", "A", 10),
