@@ -15,6 +15,8 @@ declarations: fields, texts and rules stand here alone.
 ``groups``                describe, acknowledge, snooze groups of dead letters
 ``rules``                 save and switch rules for dead letters
 ``queues``                pause and resume queues, counters, delivery
+``bridges``               orders to links, and their transactions in doubt
+``units_of_work``         end an open unit of work by force
 ========================= ==========================================================
 
 Rules, schedules and housekeeping call what acts call: what they may do was checked when

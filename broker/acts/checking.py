@@ -2,7 +2,7 @@
 
 The checks, in this order; the first that fails is the answer, and nothing is changed:
 the permission, the limits of fields, the sight of what the request names (an object
-that the actor may not see is a missing one), the authorities on queues.
+that the actor may not see is a missing one), the authorities on queues, the reason.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any
 from django.db import transaction
 
 from broker.acts.declaring import ACTS, ActField, DeclaredAct
-from broker.acts.objects import KINDS
+from broker.acts.objects import KINDS, key_of, queues_of
 from broker.acts.refusals import note_attempt
 from broker.errors import BrokerError
 from broker.errors.acts import InvalidRequest, NoPerson
+from broker.errors.operations import ReasonMissing
 from broker.security import authorities, permissions
 from broker.security.authorities import Principal
 
@@ -34,12 +35,15 @@ def act(actor: Principal, request: Any) -> Any:
         InvalidRequest: a field is beyond its limits.
         NoSuchQueue, …: an object is missing, or hidden from the actor.
         NotAuthorized: an authority on a queue is missing.
+        ReasonMissing: the act needs a reason, and there is none.
         BrokerError: what the act itself refuses.
     """
     one = ACTS[type(request)]
     try:
         with transaction.atomic():
             check(one, actor, request)
+            if one.needs_reason and not request.reason.strip():
+                raise ReasonMissing("This")
             return one.run(actor, request)
     except BrokerError as error:
         note_attempt(error, one, request)
@@ -48,7 +52,7 @@ def act(actor: Principal, request: Any) -> Any:
 
 def require(actor: Principal, request: Any) -> None:
     """Refuse what ``act`` would refuse now, before the act itself looks; for those who
-    ask before they order.
+    ask before they order, and before they give a reason.
 
     Raises:
         BrokerError: as ``act``.
@@ -82,10 +86,9 @@ def check(one: DeclaredAct, actor: Principal, request: Any) -> None:
         value = getattr(request, field.name)
         if not field.holds.names or value is None:
             continue
-        found = KINDS[field.holds.names](actor, held, value)
-        authority = one.authorities.get(field.name)
-        if authority and not held.on(authority, found.name):
-            raise authorities.refusal(actor, authority, found.name)
+        found = KINDS[field.holds.names](actor, held, *key_of(field, request))
+        if authority := one.authorities.get(field.name):
+            authorities.require_on_all(actor, authority, *queues_of(found))
 
 
 def find_faults(one: DeclaredAct, request: Any) -> Iterator[tuple[str, str]]:

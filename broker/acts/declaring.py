@@ -35,6 +35,7 @@ class Holds:
     least: int | None = None  # the smallest number; or characters, or values, at least
     most: int | None = None  # the largest number; or characters, or values, at most
     is_file: bool = False  # a text of many lines, which commands read from a file
+    within: tuple[str, ...] = ()  # the fields that name what the object is part of
 
 
 Reason = Annotated[str, Holds("Why, for the audit.", most=LONGEST_REASON)]
@@ -78,11 +79,21 @@ class DeclaredAct:
     answer: type
     run: Callable[[Principal, Any], Any]
     permission: str
-    # by fields that name queues: what is needed on each
+    # by fields that name queues, or what has queues: what is needed on each
     authorities: Mapping[str, Authority]
     recorded_as: Act
     needs_person: bool  # the process itself cannot order it
+    needs_reason: bool
+    is_confirmed: bool
     fields: tuple[ActField, ...]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The fields that say what the act is about."""
+        named = (field for field in self.fields if field.holds.names)
+        return tuple(
+            name for field in named for name in (*field.holds.within, field.name)
+        )
 
 
 ACTS: dict[type, DeclaredAct] = {}  # by request
@@ -94,14 +105,19 @@ def declared(  # all are facts of one act
     recorded_as: Act,
     authorities: Mapping[str, Authority] | None = None,
     needs_person: bool = False,
+    needs_reason: bool = False,
+    is_confirmed: bool = False,
 ) -> Callable[[Callable[[Principal, Any], Any]], DeclaredAct]:
     """Declare an act by the function that carries it out, which is replaced.
 
     Args:
         permission: that of Django which users need, as "broker.pause_queue".
         recorded_as: the act in the audit, also of refused attempts.
-        authorities: what is needed on the queues that fields of the request name.
+        authorities: what is needed on the queues that fields of the request name, or
+            on those of the objects that they name.
         needs_person: a user orders it, as the name is stored with what it makes.
+        needs_reason: whether it is refused without one.
+        is_confirmed: whether a command does it only with ``--yes``.
     """
 
     def declare(run: Callable[[Principal, Any], Any]) -> DeclaredAct:
@@ -119,6 +135,8 @@ def declared(  # all are facts of one act
             authorities=authorities or {},
             recorded_as=recorded_as,
             needs_person=needs_person,
+            needs_reason=needs_reason,
+            is_confirmed=is_confirmed,
             fields=fields_of(request),
         )
         ACTS[request] = one

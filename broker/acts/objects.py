@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 from broker.alerts import sight
+from broker.bridges.configured import ENDS, ends_here
 from broker.config.names import local_queue
 from broker.errors import NoSuchQueue
 from broker.errors.alerts import NoSuchAlert
-from broker.models import AlertRule, AlertTarget, Queue
+from broker.errors.bridges import NoSuchBranch, NoSuchBridge, NoSuchLink
+from broker.errors.units_of_work import NoSuchUnitOfWork
+from broker.models import AlertRule, AlertTarget, Branch, Bridge, Link, Queue
 from broker.monitoring.visible_groups import parts_for
 from broker.security import authorities
 from broker.security.audit import Thing
-from broker.security.authorities import GrantedAuthorities, Principal
+from broker.security.authorities import GrantedAuthorities
+from broker.transactions import administration
+from broker.transactions.administration import OpenUnit
+
+if TYPE_CHECKING:
+    from broker.acts.declaring import ActField
 
 # The authority to know that a queue exists.
 SIGHT: authorities.Authority = "inquire"
@@ -53,20 +61,93 @@ def find_target(name: str) -> AlertTarget:
     raise NoSuchAlert("alert target", name)
 
 
-# Finds what a field names, or raises the error of what is missing.
-Find = Callable[[Principal, GrantedAuthorities, Any], Any]
+def visible_links(held: GrantedAuthorities, **of: object) -> list[Link]:
+    """Links whose queues here the actor may inquire, by bridge and name. One query."""
+    every = Link.objects.select_related("status", *ENDS).filter(**of)
+    return [
+        one
+        for one in every.order_by("bridge__name", "name")
+        if all(held.on(SIGHT, queue) for queue in ends_here(one))
+    ]
+
+
+def find_link(held: GrantedAuthorities, bridge: str, link: str) -> Link:
+    """A link of a bridge.
+
+    Raises:
+        NoSuchLink: the bridge does not have it, or the actor may not see it.
+        NoSuchBridge: so is the whole bridge.
+    """
+    links = visible_links(held, bridge__name=bridge)
+    found = next((one for one in links if one.name == link), None)
+    if found is not None:
+        return found
+    is_empty = Bridge.objects.filter(name=bridge, links=None).exists()
+    raise NoSuchLink(bridge, link) if links or is_empty else NoSuchBridge(bridge)
+
+
+def find_branch(held: GrantedAuthorities, bridge: str, link: str, xid: str) -> Branch:
+    """A transaction of a link that has not ended.
+
+    Raises:
+        NoSuchBranch: it has ended, or is not of this link.
+        NoSuchLink, NoSuchBridge: see ``find_link``.
+    """
+    of = find_link(held, bridge, link)
+    found = Branch.objects.filter(link=of, xid=xid).first()
+    if found is None:
+        raise NoSuchBranch(xid)
+    return found
+
+
+def find_unit(held: GrantedAuthorities, uow: int) -> OpenUnit:
+    """An open unit of work.
+
+    Raises:
+        NoSuchUnitOfWork: it has ended, or the actor may inquire none of its queues.
+    """
+    found = administration.open_unit(uow)
+    if found is None or not (
+        held.everywhere(SIGHT)
+        or any(held.on(SIGHT, queue) for queue in queues_of(found))
+    ):
+        raise NoSuchUnitOfWork(uow)
+    return found
+
+
+# Finds what a field names by its key, or raises the error of what is missing.
+Find = Callable[..., Any]  # with the actor, its authorities, and the key
 KINDS: Mapping[str, Find] = {
     "alert": sight.found,
     "alert rule": lambda _actor, _held, name: find_rule(name),
     "alert target": lambda _actor, _held, name: find_target(name),
+    "branch": lambda _actor, held, *key: find_branch(held, *key),
     "group of dead letters": lambda _actor, held, name: parts_for(held, name),
+    "link": lambda _actor, held, *key: find_link(held, *key),
     "queue": lambda _actor, held, name: find_queue(held, name),
     "silence": lambda _actor, held, number: sight.found_silence(held, number),
+    "unit of work": lambda _actor, held, uow: find_unit(held, uow),
 }
 
 
-def name_subject(kind: str, value: Any) -> Thing:
+def key_of(field: ActField, request: Any) -> list[Any]:
+    """The names of what a field names: of what it is part of, and its own."""
+    return [getattr(request, one) for one in (*field.holds.within, field.name)]
+
+
+def queues_of(found: Any) -> Collection[str]:
+    """The queues here on which an authority for an object is needed."""
+    if isinstance(found, OpenUnit):
+        held = Queue.objects.filter(pk__in=found.queue_ids).order_by("name")
+        return list(held.values_list("name", flat=True))
+    if isinstance(found, Branch):
+        found = found.link
+    return sorted(ends_here(found)) if isinstance(found, Link) else (found.name,)
+
+
+def name_subject(kind: str, *key: Any) -> Thing:
     """The object of a refused attempt, whether or not it exists."""
-    if isinstance(value, int):
-        return Thing(kind, value, f"{kind} {value}")
-    return Thing(kind, "", str(value))
+    if isinstance(key[-1], int):
+        return Thing(kind, key[-1], f"{kind} {key[-1]}")
+    is_unique = kind == "branch"  # an xid is, without the name of its link
+    return Thing(kind, "", str(key[-1]) if is_unique else "/".join(map(str, key)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from broker.acts.objects import name_subject
+from broker.acts.objects import key_of, name_subject
 from broker.errors import BrokerError
 from broker.models import Act
 from broker.security import audit
@@ -31,11 +31,11 @@ class Attempt(NamedTuple):
 
 def note_attempt(error: BrokerError, one: DeclaredAct, request: Any) -> None:
     named = (
-        (field.holds.names, getattr(request, field.name))
+        (field.holds.names, key_of(field, request))
         for field in one.fields
         if field.holds.names
     )
-    about = (name_subject(kind, value) for kind, value in named if value is not None)
+    about = (name_subject(kind, *key) for kind, key in named if key[-1] is not None)
     on = next(about, NOTHING)
     setattr(error, NOTED, Attempt(one.recorded_as, on))
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 from django.db.models import Q, QuerySet
 
 from broker.errors.bridges import Hold, SendRefused
-from broker.models import LinkState, LinkStatus
+from broker.models import Link, LinkState, LinkStatus
 
 WAITS = "The link waits, because its target is {}: "
 AT_WORK = (LinkState.STARTING, LinkState.STARTED)
+
+
+def status_of(link: Link) -> LinkStatus:
+    """The status of a link, or that of a link never started."""
+    stored: LinkStatus | None = getattr(link, "status", None)
+    return stored or LinkStatus(link=link, state=LinkState.UNINITIALIZED)
 
 
 def failed() -> QuerySet[LinkStatus]:

@@ -80,10 +80,10 @@ def state_after(
         CommandRefused: the command is not possible in this state.
     """
     if command is Command.START and not enabled:
-        raise CommandRefused(link, command, IS_DISABLED)
+        raise CommandRefused(link, command, state, IS_DISABLED)
     outcome = OUTCOMES[command][state]
     if isinstance(outcome, str) and outcome not in LinkState:
-        raise CommandRefused(link, command, outcome)
+        raise CommandRefused(link, command, state, outcome)
     return None if outcome is None else LinkState(outcome)
 
 

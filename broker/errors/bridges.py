@@ -51,6 +51,7 @@ class CommandRefused(BridgeError):
 
     link: str
     command: str
+    state: str
     why: str
 
     sentence = "The link {link!r} cannot {command}: {why}"

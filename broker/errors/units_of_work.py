@@ -29,6 +29,16 @@ class BackedOut(BrokerError):
     )
 
 
+class NoSuchUnitOfWork(BrokerError):
+    """A call named a unit of work that is not open."""
+
+    code = "no-such-unit-of-work"
+
+    uow: int
+
+    sentence = "Unit of work {uow} has ended, or there is none that you may see."
+
+
 class TransactionLeftOpen(BrokerError):
     """A handler returned within a transaction of the database that it has begun; the
     transaction was rolled back, and the unit of work backed out."""

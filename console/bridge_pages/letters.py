@@ -19,7 +19,7 @@ from broker.monitoring.dead_letters import Selection
 from broker.security.authorities import held_by
 from broker.security.users import User
 from broker.sql import database_now
-from console.bridge_pages import sight
+from console.bridge_pages.documents import VIEW
 from console.messages import dead_letter_groups
 from console.messages.dead_letter_query import fields_of, matches
 from console.messages.properties import PREFIX, moment_of
@@ -241,7 +241,7 @@ def link_for(
         letter: the stored dead letter, if it is one.
         named: the link named in the message, if any.
     """
-    if letter is None or letter.cause != Cause.LINK or not user.has_perm(sight.VIEW):
+    if letter is None or letter.cause != Cause.LINK or not user.has_perm(VIEW):
         return None
     link = link_of(letter, named if isinstance(named, str) else "")
     if link is None or not sees(held_by(user), ends_here(link)):

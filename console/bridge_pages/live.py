@@ -8,10 +8,11 @@ from django.contrib.auth.models import AnonymousUser
 from django.template.loader import render_to_string
 
 from broker.bridges.configured import ENDS, ends_here
+from broker.bridges.standing import status_of
 from broker.models import Branch, Link, LinkStatus
 from broker.security import authorities
 from broker.security.users import User
-from console.bridge_pages import sight
+from console.bridge_pages.documents import VIEW
 from console.bridge_pages.rows import rows_of
 from dashboards.live import topics
 from dashboards.live.link_status import sees
@@ -32,7 +33,7 @@ def may_see(user: authorities.Principal, link_id: int) -> bool:
 
 
 def may(user: authorities.Principal) -> bool:
-    return isinstance(user, User | AnonymousUser) and user.has_perm(sight.VIEW)
+    return isinstance(user, User | AnonymousUser) and user.has_perm(VIEW)
 
 
 def look_at_every(number: int) -> str:
@@ -44,7 +45,7 @@ def look(link_id: int) -> str:
     """The numbers of one link's page, and the page's version."""
     found = Link.objects.select_related("bridge", "status").filter(pk=link_id)
     return "".join(
-        html([one], turn=turn_of(sight.status_of(one), branches_of(one)), is_whole=True)
+        html([one], turn=turn_of(status_of(one), branches_of(one)), is_whole=True)
         for one in found
     )
 

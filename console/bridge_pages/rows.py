@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
 
+from broker.acts.objects import visible_links
 from broker.bridges import standing
 from broker.bridges.states import Command
 from broker.models import Bridge, Link, LinkStatus
 from broker.security.authorities import GrantedAuthorities
-from console.bridge_pages import sight, words
+from console.bridge_pages import words
 from console.bridge_pages.steps import Figure, figures_of
 from console.bridge_pages.words import EndWords
 from dashboards.live import link_status
@@ -109,14 +110,14 @@ class LinkList:
 
 def rows_of(every: Sequence[Link]) -> list[LinkRow]:
     """Links with their status."""
-    statuses = [sight.status_of(one) for one in every]
+    statuses = [standing.status_of(one) for one in every]
     rates = link_status.rates({one.link.pk: one.sent for one in statuses})
     return [LinkRow(one.link, one, rates[one.link.pk]) for one in statuses]
 
 
 def listed(held: GrantedAuthorities, number: str | None) -> LinkList:
     """The page of this number. One query, however many links there are."""
-    rows = sorted(rows_of(sight.visible(held)), key=lambda row: not row.has_failed)
+    rows = sorted(rows_of(visible_links(held)), key=lambda row: not row.has_failed)
     return LinkList(
         Paginator(rows, PAGE).get_page(number), Counter(row.chip[1] for row in rows)
     )

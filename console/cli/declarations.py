@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from django.core.management.base import CommandError
-from django_typer.management import command
+from django_typer.management import TyperCommand, command
 from typer import Argument, Option
 
 from broker.declarations import (
@@ -24,7 +24,6 @@ from broker.declarations import (
 )
 from broker.security import authorities
 from console.accounts.declaring import KINDS, permission, require_rights
-from console.cli.bridges import BridgeCommands
 from console.edges import people
 from console.edges.options import Json, User, Yes, contents
 from console.edges.people import USAGE
@@ -37,8 +36,11 @@ Purge = Annotated[
 File = Annotated[Path, Argument(help="The file.")]
 
 
-class DeclarationCommands(BridgeCommands):
+class DeclarationCommands(TyperCommand):
     """The subcommands for files; the command ``backout`` inherits them."""
+
+    def tell(self, told: Any, sentence: str, *, as_json: bool) -> None:
+        raise NotImplementedError
 
     @command()
     def apply(  # noqa: PLR0913

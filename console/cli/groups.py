@@ -15,6 +15,14 @@ from broker.acts.alerts import (
     send_test_notification,
     silence_alerts,
 )
+from broker.acts.bridges import (
+    commit_link_branch,
+    pause_link,
+    resume_link,
+    roll_back_link_branch,
+    start_link,
+    stop_link,
+)
 from broker.acts.groups import (
     acknowledge_group,
     describe_group,
@@ -23,8 +31,10 @@ from broker.acts.groups import (
 )
 from broker.acts.queues import start_delivery
 from broker.acts.rules import save_rules, switch_rules
+from broker.acts.units_of_work import back_out_unit_of_work
 from console.cli import (
     alerts,
+    bridges,
     connections,
     consuming,
     credentials,
@@ -54,6 +64,29 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
         },
     ),
     "audit": ("What people did.", {"list": history.list_records}),
+    "bridge": (
+        "Bridges and their links.",
+        {
+            "list": bridges.list_links,
+            "start": bridges.order_of(
+                start_link,
+                "Start a link, or all enabled links of a bridge; paused links are"
+                " resumed.",
+            ),
+            "pause": bridges.order_of(
+                pause_link, "Pause a link, or all running links of a bridge."
+            ),
+            "resume": bridges.order_of(
+                resume_link, "Resume a link, or all paused links of a bridge."
+            ),
+            "stop": bridges.order_of(
+                stop_link, "Stop a link, or all started links of a bridge."
+            ),
+            "export": bridges.export_bridge,
+            "import": bridges.import_bridge,
+            "rekey": bridges.rekey,
+        },
+    ),
     "connection": (
         "Clients of the listener.",
         {"list": connections.list_all, "close": connections.close},
@@ -88,11 +121,15 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
         {"queue": history.of_queue, "total": history.of_all},
     ),
     "link": (
-        "What a link could not carry.",
+        "One link, and what it could not carry.",
         {
+            "start": start_link,
+            "pause": pause_link,
+            "resume": resume_link,
+            "stop": stop_link,
             "branches": links.branches,
-            "commit": links.commit,
-            "roll-back": links.roll_back,
+            "commit": commit_link_branch,
+            "roll-back": roll_back_link_branch,
             "resubmit": links.resubmit,
         },
     ),
@@ -141,7 +178,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     "task": ("Tasks of Django and Celery.", {"list": consuming.list_tasks}),
     "uow": (
         "Open units of work.",
-        {"list": uow.list_all, "show": uow.show, "back-out": uow.back_out},
+        {"list": uow.list_all, "show": uow.show, "back-out": back_out_unit_of_work},
     ),
 }
 

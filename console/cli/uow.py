@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from django.core.management.base import CommandError
 from typer import Argument
 
+from broker.acts.objects import find_unit
 from broker.errors.operations import ReasonMissing
 from broker.formats import moments
 from broker.monitoring.backout_preview import rehearse
@@ -50,34 +51,6 @@ def show(self: Any, uow: Uow, *, user: User = None, json: Json = False) -> None:
     self.stdout.write(in_words(found))
     empty = "It holds no message that you may see."
     self.tell_rows("held", expected(held, names, found), as_json=False, empty=empty)
-
-
-def back_out(
-    self: Any,
-    uow: Uow,
-    *,
-    reason: Reason = "",
-    user: User = None,
-    yes: Yes = False,
-    json: Json = False,
-) -> None:
-    """Back out one by force; its holder cannot commit it any more."""
-    person = people.acting(user)
-    people.require(person, units.FORCE)
-    held, names, found = seen(person, uow)
-    units.require_force(person, found)
-    rows = expected(held, names, found)
-    if yes:
-        require_reason(reason, "A forced backout")
-        units.back_out(uow, reason=reason.strip(), actor=name_of(person))
-    else:
-        self.stderr.write(f"{in_words(found)} {NOT_DONE}")
-    lines = [
-        f"{one['message_id']} on {one['queue']}: {one['expected']}" for one in rows
-    ]
-    head = f"Unit of work {uow} is backed out." if yes else "It would be backed out:"
-    told = row_of(found, names) | {"done": yes, "held": rows}
-    self.tell(told, "\n".join([head, *lines]), as_json=json)
 
 
 def list_prepared(self: Any, *, user: User = None, json: Json = False) -> None:
@@ -157,11 +130,7 @@ def seen(
     person: authorities.Principal, uow: int
 ) -> tuple[authorities.GrantedAuthorities, dict[int, str], OpenUnit]:
     held = authorities.held_by(person)
-    names = units.visible_queues(held)
-    found = units.find_unit(held, uow, names)
-    if found is None:
-        raise CommandError(ENDED.format(uow), returncode=REFUSED)
-    return held, names, found
+    return held, units.visible_queues(held), find_unit(held, uow)
 
 
 def expected(

@@ -14,15 +14,16 @@ import typer
 from django.core.management.base import CommandError
 from typer import Argument, Option
 
-from broker.acts import ActField, DeclaredAct, act
+from broker.acts import ActField, DeclaredAct, act, require
 from broker.config.documents import LARGEST_BYTES
 from console.edges import people
 from console.edges.answers import as_json
-from console.edges.options import Json, User, contents
+from console.edges.options import Json, User, Yes, contents
 from console.edges.people import NOTHING, USAGE
 from console.edges.reading import READERS
 
 SELF = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+NOT_DONE = "Nothing is done yet; --yes does it."
 
 
 def subcommand(one: DeclaredAct) -> Callable[..., None]:
@@ -31,16 +32,25 @@ def subcommand(one: DeclaredAct) -> Callable[..., None]:
     def command(self: Any, **given: Any) -> None:
         person = people.acting(given.pop("user"))
         is_json = given.pop("json")
-        answer = act(person, one.request(**read_values(one, given)))
+        is_ordered = given.pop("yes", True)
+        request = one.request(**read_values(one, given))
+        if not is_ordered:
+            require(person, request)
+            self.tell({"done": False}, f"{one.sentence} {NOT_DONE}", as_json=is_json)
+            return
+        answer = act(person, request)
         self.tell(as_json(one, answer), str(answer), as_json=is_json)
         if not getattr(answer, "changed", True):
             raise typer.Exit(NOTHING)
 
+    options = [("user", User, None), ("json", Json, False)]
+    if one.is_confirmed:
+        options.append(("yes", Yes, False))
     parameters = [
         *map(parameter_of, one.fields),
         *(
             Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-            for name, kind, default in (("user", User, None), ("json", Json, False))
+            for name, kind, default in options
         ),
     ]
     command.__name__ = one.name

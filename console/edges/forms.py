@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from broker.acts import ActField, DeclaredAct, act
+from broker.errors import BrokerError
 from broker.errors.acts import InvalidRequest
 from console.accounts import denials
 from console.edges.reading import READERS
@@ -37,6 +38,7 @@ class ActForm(forms.Form):
     """What a person types of a request; ``carry_out`` orders it."""
 
     declaration: DeclaredAct
+    shown: tuple[type[BrokerError], ...]  # errors that the form shows
 
     def carry_out(self, request: HttpRequest, **values: Any) -> Any:
         """Order the act; return its answer, or None if a field is refused, which the
@@ -51,9 +53,9 @@ class ActForm(forms.Form):
         """
         try:
             return self.order(request, **values)
-        except InvalidRequest as error:
+        except self.shown as error:
             denials.note(request, error)
-            for name, why in error.faults:
+            for name, why in getattr(error, "faults", [("", str(error))]):
                 self.add_error(name if name in self.fields else None, why)
             return None
 
@@ -77,12 +79,18 @@ class ActForm(forms.Form):
         return act(request.user, self.declaration.request(**values, **typed))
 
 
-def form_of(one: DeclaredAct, *given: str, **errors: str) -> type[ActForm]:
+def form_of(
+    one: DeclaredAct,
+    *given: str,
+    shown: tuple[type[BrokerError], ...] = (),
+    **errors: str,
+) -> type[ActForm]:
     """A form with the fields of a request, but for those that the page knows.
 
     Args:
         one: the act.
         given: names of fields that nobody types.
+        shown: errors that the form shows; others get a page of their own.
         errors: what is said where nothing is chosen, by field.
     """
     typed = {
@@ -90,7 +98,8 @@ def form_of(one: DeclaredAct, *given: str, **errors: str) -> type[ActForm]:
         for field in one.fields
         if field.name not in given
     }
-    return type("ActForm", (ActForm,), {"declaration": one, **typed})
+    facts = {"declaration": one, "shown": (InvalidRequest, *shown)}
+    return type("ActForm", (ActForm,), facts | typed)
 
 
 def form_field(field: ActField, missing: str) -> forms.Field:

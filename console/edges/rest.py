@@ -96,6 +96,8 @@ def described(one: DeclaredAct) -> str:
         f"the authority `{name}` on the {field}"
         for field, name in one.authorities.items()
     ]
+    if one.needs_reason:
+        needs.append("a reason")
     return f"{one.sentence} {one.details}".strip() + f" Needs {', and '.join(needs)}."
 
 

@@ -119,6 +119,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     tasks.ReturnsTooMuch: 422,
     units_of_work.BackedOut: 409,
     units_of_work.MarkNotPossible: 409,
+    units_of_work.NoSuchUnitOfWork: 404,
     units_of_work.NoSuchXid: 404,
     units_of_work.TransactionLeftOpen: 409,
     units_of_work.NotCoordinated: 409,

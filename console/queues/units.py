@@ -10,9 +10,6 @@ from broker.security import authorities
 from broker.transactions import administration
 from broker.transactions.administration import HeldEntry, Nature, OpenUnit
 
-# the permission to force a backout is the permission to resubmit
-FORCE = "broker.resubmit_message"
-FORCED = "An operator backed out its unit of work: "
 # possible endings, the most likely first
 ENDINGS: Mapping[Nature, Sequence[Ending]] = {
     Nature.LEASED: (Ending.BACK_OUT, Ending.LOST),
@@ -39,16 +36,6 @@ def listed(
     return administration.open_units(within=within, first=after + 1, limit=limit)
 
 
-def find_unit(
-    held: authorities.GrantedAuthorities, uow: int, names: Mapping[int, str]
-) -> OpenUnit | None:
-    """A unit of work, if the user may see one of its queues."""
-    found = administration.open_unit(uow)
-    if found is None or held.everywhere("inquire"):
-        return found
-    return found if any(one in names for one in found.queue_ids) else None
-
-
 def visible_entries(
     held: authorities.GrantedAuthorities, uow: int, names: Mapping[int, str]
 ) -> tuple[list[HeldEntry], int]:
@@ -70,22 +57,3 @@ def can_force(unit: OpenUnit) -> bool:
     return unit.nature is Nature.LEASED or (
         unit.nature is Nature.AHEAD and not unit.is_alive
     )
-
-
-def require_force(user: authorities.Principal, unit: OpenUnit) -> None:
-    """Check the authority to end a unit of work.
-
-    Raises:
-        NotAuthorized: ``set`` is missing on one of its queues.
-    """
-    queues = Queue.objects.filter(pk__in=unit.queue_ids).order_by("name")
-    authorities.require_on_all(user, "set", *(one.name for one in queues))
-
-
-def back_out(uow: int, *, reason: str, actor: str) -> None:
-    """Back out a unit of work by force.
-
-    Raises:
-        NotForced, LockLost: as ``administration.force``.
-    """
-    administration.force(uow, why=FORCED + reason, actor=actor)

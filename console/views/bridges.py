@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import BadRequest
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import (
     require_http_methods,
@@ -14,43 +13,47 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from broker.bridges import commands, deciding
-from broker.bridges.states import Command
+from broker import acts
+from broker.acts.bridges import (
+    commit_link_branch,
+    pause_link,
+    resume_link,
+    roll_back_link_branch,
+    start_link,
+    stop_link,
+)
+from broker.acts.objects import find_branch, find_link
 from broker.errors.bridges import BridgeError, CommandRefused
 from broker.errors.operations import NothingChosen
 from broker.models import AuditRecord, Branch, Link
 from broker.monitoring import links_as_consumers
 from broker.security import authorities
-from console.accounts import permissions
-from console.bridge_pages import letters, live, rows, sight, steps, words
+from broker.security.authorities import EVERYTHING
+from console.accounts import denials, permissions
+from console.bridge_pages import letters, live, rows, steps, words
+from console.bridge_pages.documents import VIEW
 from console.bridge_pages.resubmission import plan_through
+from console.edges.forms import ActForm, form_of
 from console.layout.navigation import url_of
 from console.messages.dead_letter_query import PlanForm, names_for
 from console.queues import over_time
 
 RECORDS = 5
 BRANCHES = 50
-DONE = {  # texts after a command; a command takes effect after the current message
-    Command.START: "is ordered to start",
-    Command.PAUSE: "is ordered to pause",
-    Command.RESUME: "is ordered to resume",
-    Command.STOP: "is ordered to stop",
-}
-
-
-class BranchReasonForm(forms.Form):
-    """The reason for ending a transaction by hand."""
-
-    reason = forms.CharField(
-        max_length=500,
-        error_messages={
-            "required": "Say why. Whoever compares both sides later will read it."
-        },
-    )
+ALREADY = "is in that state already; nothing was done"
+WHY = {"reason": "Say why. Whoever compares both sides later will read it."}
+StartForm, PauseForm, ResumeForm, StopForm = (
+    form_of(one, "bridge", "link")
+    for one in (start_link, pause_link, resume_link, stop_link)
+)
+CommitForm, RollBackForm = (
+    form_of(one, "bridge", "link", "xid", shown=(BridgeError,), **WHY)
+    for one in (commit_link_branch, roll_back_link_branch)
+)
 
 
 @require_safe
-@permission_required(sight.VIEW, raise_exception=True)
+@permission_required(VIEW, raise_exception=True)
 def bridges(request: HttpRequest) -> HttpResponse:
     """All links: those that have failed first, then by bridge."""
     held = authorities.held_by(request.user)
@@ -68,10 +71,10 @@ def bridges(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@permission_required(sight.VIEW, raise_exception=True)
+@permission_required(VIEW, raise_exception=True)
 def link(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
     """One link: its steps, settings, dead messages and transactions in doubt."""
-    one = sight.found(request.user, bridge, link)
+    one = find_link(authorities.held_by(request.user), bridge, link)
     (row,) = rows.rows_of([one])
     branches = list(Branch.objects.filter(link=one).order_by("began_at")[:BRANCHES])
     context = {
@@ -104,56 +107,56 @@ def records_of(request: HttpRequest, one: Link) -> list[AuditRecord] | None:
     if not request.user.has_perm("broker.view_auditrecord"):
         return None
     of_link = AuditRecord.objects.filter(object_kind="link", object_name=str(one))
-    return list(of_link.order_by("-pk")[:RECORDS])
+    done = of_link.exclude(outcome=AuditRecord.Outcome.REFUSED)
+    return list(done.order_by("-pk")[:RECORDS])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(sight.OPERATE, raise_exception=True)
 def start(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
     """Start a link."""
-    return ordered(request, bridge, link, Command.START)
+    return ordered(request, StartForm, bridge=bridge, link=link)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(sight.OPERATE, raise_exception=True)
 def pause(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
     """Pause a link."""
-    return ordered(request, bridge, link, Command.PAUSE)
+    return ordered(request, PauseForm, bridge=bridge, link=link)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(sight.OPERATE, raise_exception=True)
 def resume(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
     """Resume a paused link."""
-    return ordered(request, bridge, link, Command.RESUME)
+    return ordered(request, ResumeForm, bridge=bridge, link=link)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(sight.OPERATE, raise_exception=True)
 def stop(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
     """Stop a link."""
-    return ordered(request, bridge, link, Command.STOP)
+    return ordered(request, StopForm, bridge=bridge, link=link)
 
 
-def ordered(
-    request: HttpRequest, bridge: str, link: str, what: Command
-) -> HttpResponse:
-    """On GET explain a command; on POST give it, with a record in the audit."""
-    one = sight.found(request.user, bridge, link)
-    sight.require(request.user, "set", one)
-    if request.method != "POST":
-        (row,) = rows.rows_of([one])
-        context = {"row": row, "command": what.value}
-        return render(request, "console/bridges/order.html", context)
+def ordered(request: HttpRequest, kind: type[ActForm], **about: str) -> HttpResponse:
+    """On GET explain a command; on POST give it."""
+    acts.require(request.user, kind.declaration.request(**about))
+    found = find_link(EVERYTHING, **about)
+    what = kind.declaration.name.removesuffix("_link")
+    form = kind(request.POST if request.method == "POST" else None)
     try:
-        changed = commands.command(one, what, reason=request.POST.get("reason", ""))
+        answer = form.carry_out(request, **about) if form.is_valid() else None
     except CommandRefused as error:
+        denials.note(request, error)
         messages.error(request, str(error))
     else:
-        said = DONE[what] if changed else "is in that state already; nothing was done"
-        messages.success(request, f"The link {one} {said}.")
+        if answer is None:
+            (row,) = rows.rows_of([found])
+            context = {"row": row, "command": what, "form": form}
+            status = 422 if form.errors else 200
+            page = "console/bridges/order.html"
+            return render(request, page, context, status=status)
+        said = f"is ordered to {what}" if answer.changed else ALREADY
+        messages.success(request, f"The link {found} {said}.")
     to_list = request.POST.get("back") == "list"
-    return redirect("console:bridges") if to_list else redirect_to(one)
+    return redirect("console:bridges") if to_list else redirect_to(found)
 
 
 def redirect_to(one: Link) -> HttpResponse:
@@ -162,11 +165,11 @@ def redirect_to(one: Link) -> HttpResponse:
 
 @require_POST
 @permission_required(permissions.CHANGE, raise_exception=True)
-@permission_required(sight.VIEW, raise_exception=True)
+@permission_required(VIEW, raise_exception=True)
 def resubmit_through(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
     """Plan to resubmit dead messages of a link through it: one of them, those of one
     group, or all."""
-    one = sight.found(request.user, bridge, link)
+    one = find_link(authorities.held_by(request.user), bridge, link)
     form = PlanForm(request.POST)
     if not form.is_valid():
         raise BadRequest("This is no set of dead messages.")
@@ -185,43 +188,32 @@ def resubmit_through(request: HttpRequest, bridge: str, link: str) -> HttpRespon
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(sight.DECIDE, raise_exception=True)
 def commit_branch(
     request: HttpRequest, bridge: str, link: str, xid: str
 ) -> HttpResponse:
     """Explain the commit, and do it when it is confirmed."""
-    return decided(request, sight.found(request.user, bridge, link), xid, commits=True)
+    return decided(request, CommitForm, bridge=bridge, link=link, xid=xid)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(sight.DECIDE, raise_exception=True)
 def roll_back_branch(
     request: HttpRequest, bridge: str, link: str, xid: str
 ) -> HttpResponse:
     """Explain the rollback, and do it when it is confirmed."""
-    return decided(request, sight.found(request.user, bridge, link), xid, commits=False)
+    return decided(request, RollBackForm, bridge=bridge, link=link, xid=xid)
 
 
-def decided(
-    request: HttpRequest, one: Link, xid: str, *, commits: bool
-) -> HttpResponse:
-    """Confirm on GET; on POST end the branch, and record who did it, and why."""
-    sight.require(request.user, "set", one)
-    branch = Branch.objects.filter(link=one, xid=xid).first()
-    if branch is None:
-        raise Http404(xid)
-    form = BranchReasonForm(request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        reason = form.cleaned_data["reason"]
-        try:
-            deciding.decide(xid, commit=commits, reason=reason)
-        except BridgeError as error:
-            form.add_error(None, str(error))
-        else:
-            word = "committed" if commits else "rolled back"
-            messages.success(request, f"The transaction {xid} is {word} there.")
-            return redirect_to(one)
-    (row,) = rows.rows_of([one])
+def decided(request: HttpRequest, kind: type[ActForm], **about: str) -> HttpResponse:
+    """Confirm on GET; on POST end the branch."""
+    acts.require(request.user, kind.declaration.request(**about))
+    branch = find_branch(EVERYTHING, **about)
+    form = kind(request.POST if request.method == "POST" else None)
+    if form.is_valid() and (answer := form.carry_out(request, **about)):
+        word = "committed" if answer.committed else "rolled back"
+        messages.success(request, f"The transaction {branch.xid} is {word} there.")
+        return redirect_to(branch.link)
+    (row,) = rows.rows_of([branch.link])
+    commits = kind is CommitForm
     context = {"row": row, "branch": branch, "commits": commits, "form": form}
     status = 422 if form.errors else 200
     return render(request, "console/bridges/decide.html", context, status=status)

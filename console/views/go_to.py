@@ -13,10 +13,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from broker.acts.objects import visible_links
 from broker.models import Queue
 from broker.monitoring.dead_letters import NEWEST
 from broker.security import authorities
-from console.bridge_pages import sight
+from console.bridge_pages.documents import VIEW
 from console.layout import actions
 from console.layout.navigation import Frame
 
@@ -105,7 +106,7 @@ def ways_to(request: HttpRequest, wanted: str) -> Iterator[GoToTarget]:
         yield GoToTarget(
             f"{more} more queues", "with this in their names", "queues", url
         )
-    if request.user.has_perm(sight.VIEW):
+    if request.user.has_perm(VIEW):
         yield from ways_to_links(held, wanted)
 
 
@@ -138,7 +139,7 @@ def ways_to_links(
 ) -> Iterator[GoToTarget]:
     """Links of bridges with this name, with the name of their bridge or without."""
     part = wanted.casefold()
-    names = [one for one in sight.visible(held) if part in str(one).casefold()]
+    names = [one for one in visible_links(held) if part in str(one).casefold()]
     for one in names[:MOST]:
         url = reverse("console:link", args=[one.bridge.name, one.name])
         yield GoToTarget(str(one), "link of a bridge", "bridges", url)

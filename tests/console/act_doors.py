@@ -43,6 +43,8 @@ class Example:
     missing: str  # what is said then
     changes: tuple[type[Model], ...]  # what the act would change
     is_hidden: bool = True  # whether what it is about is hidden from some
+    gone: int = 404  # the status of the page where that is missing
+    typed: tuple[str, ...] = ()  # what the page has in its URL, and asks for, too
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,8 @@ def routes() -> dict[str, tuple[str, str]]:
 
 def parts_of(one: DeclaredAct, request: Any) -> list[Any]:
     """What stands in the path of the REST interface."""
-    named = (field for field in one.fields if field.holds.names and field.is_required)
-    return [getattr(request, field.name) for field in named]
+    required = {field.name for field in one.fields if field.is_required}
+    return [getattr(request, name) for name in one.key if name in required]
 
 
 def given(request: Any, *apart: str) -> dict[str, Any]:
@@ -86,8 +88,7 @@ def through_rest(user: User, request: Any) -> Any:
     filled = re.sub(r"{\w+}", "{}", path).format(*parts_of(one, request))
     client = Client()
     client.force_login(user)
-    named = [field.name for field in one.fields if field.holds.names]
-    kept = named if "{" in path else []
+    kept = one.key if "{" in path else ()
     body = json.dumps(given(request, *kept), default=str)
     return client.generic(method.upper(), filled, body, "application/json")
 
@@ -100,7 +101,8 @@ def through_page(user: User, example: Example, request: Any) -> Any:
     typed = {
         name: value
         for name, value in values.items()
-        if name not in example.about and value not in (None, "")
+        if name not in set(example.about) - set(example.typed)
+        and value not in (None, "")
     }
     return client.post(url, typed)
 
@@ -111,6 +113,8 @@ def through_command(user: User, request: Any) -> str:
     for name, value in given(request, *first).items():
         for each in value if isinstance(value, tuple) else (value,):
             options += [f"--{name.replace('_', '-')}", each]
+    if one.is_confirmed:
+        options.append("--yes")
     words: list[Any] = [*COMMANDS[one.name]]
     with NamedTemporaryFile("w+") as file:
         for field in (field for field in one.fields if field.is_required):

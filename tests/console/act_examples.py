@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from tests.console import acts_alerts, acts_groups, acts_queues, acts_rules
+from tests.console import (
+    acts_alerts,
+    acts_bridges,
+    acts_groups,
+    acts_queues,
+    acts_rules,
+    acts_units_of_work,
+)
 
 EXAMPLES = {  # by act
     **acts_alerts.EXAMPLES,
+    **acts_bridges.EXAMPLES,
     **acts_groups.EXAMPLES,
     **acts_queues.EXAMPLES,
     **acts_rules.EXAMPLES,
+    **acts_units_of_work.EXAMPLES,
 }

@@ -264,7 +264,7 @@ def back_out_unit(_: Client) -> Case:
     work.get("orders")
     return (
         at("console:back_out_unit", work.id),
-        WHY | {"number": work.id},
+        WHY | {"uow": work.id},
         Act.BACK_OUT_UNIT,
     )
 

@@ -59,7 +59,8 @@ def assert_refused(
 
     answers = list(refusals(user, example, example.request(**fields)))
 
-    assert [one.status for one in answers] == [status, status, 1]
+    of_page = example.gone if status == 404 else status
+    assert [one.status for one in answers] == [status, of_page, 1]
     for answer in answers:
         if status != 404 or answer.door == "command":
             assert said in answer.said.replace("&#x27;", "'"), answer
@@ -112,6 +113,21 @@ def test_a_reason_that_is_too_long(name: str) -> None:
     fields = EXAMPLES[name].make()
     user = vera(name, granted=authorities.ALL)
     assert_refused(user, name, 422, "500 characters", **fields, reason=TOO_LONG)
+
+
+@each(name for name, one in DECLARED.items() if one.needs_reason)
+def test_without_a_reason(name: str) -> None:
+    fields, example = EXAMPLES[name].make(), EXAMPLES[name]
+    user, before = vera(name, granted=authorities.ALL), state(example)
+
+    answers = list(refusals(user, example, example.request(**fields, reason=" ")))
+
+    assert [answer.status for answer in answers] == [400, 422, 1]
+    for answer in answers:
+        assert ("needs a reason" in answer.said) == (answer.door != "page"), answer
+    assert state(example) == before
+    # a form without what it requires is no order
+    assert AuditRecord.objects.filter(outcome="refused").count() == 2
 
 
 @each(acts_queues.EXAMPLES)

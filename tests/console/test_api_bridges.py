@@ -109,7 +109,10 @@ def test_a_link_is_ordered_and_refuses_in_words(ada: Client) -> None:
     assert paused.json()["state"] == "PAUSING"
     assert paused.json()["wanted"] == "PAUSED"
     assert paused.json()["counts"]["sent"] == 7
-    assert AuditRecord.objects.get(act="link.pause").reason == "the shop moves"
+    assert (
+        AuditRecord.objects.get(act="link.pause", outcome="done").reason
+        == "the shop moves"
+    )
     assert refused.status_code == 409
     assert refused.json()["code"] == "link-command-refused"
     assert refused.json()["detail"] == (

@@ -33,11 +33,11 @@ def test_a_transaction_in_doubt_is_listed_and_decided(
     assert problem(post(sign_in("operator"), f"branches/{xid}/{end}", WHY), 403)
     client = sign_in("administrator")
     (told,) = client.get(f"{LINK}/branches").json()["branches"]
-    assert problem(post(client, f"branches/{xid}/{end}", {"reason": ""}), 422)
+    assert problem(post(client, f"branches/{xid}/{end}", {"reason": ""}), 400)
     answer = post(client, f"branches/{xid}/{end}", WHY)
 
     assert (told["xid"], told["kind"]) == (xid, "prepared")
-    assert answer.json() == {"xid": xid}
+    assert answer.json() == {"xid": xid, "committed": end == "commit"}
     assert not Branch.objects.exists()
     (deed,) = deeds(Act.DECIDE_BRANCH)
     assert deed.reason == WHY["reason"]

@@ -95,7 +95,7 @@ def test_one_is_backed_out_once_and_it_is_written_down(sign_in: SignIn) -> None:
     (deed,) = deeds(Act.BACK_OUT_UNIT)
     assert deed.actor == "operator"
     assert deed.reason.endswith(WHY["reason"])
-    assert problem(post(client, where, WHY), 404)["code"] == "not-found"
+    assert problem(post(client, where, WHY), 404)["code"] == "no-such-unit-of-work"
 
 
 def test_backing_one_out_takes_a_reason_a_permission_and_an_authority(
@@ -103,7 +103,7 @@ def test_backing_one_out_takes_a_reason_a_permission_and_an_authority(
 ) -> None:
     where = f"units-of-work/{held()}/back-out"
 
-    assert problem(post(sign_in("operator"), where, {"reason": ""}), 422)
+    assert problem(post(sign_in("operator"), where, {"reason": ""}), 400)
     told = problem(post(sign_in("viewer"), where, WHY), 403)
     assert told["code"] == "not-permitted"
     told = problem(post(narrowed(client, "inquire"), where, WHY), 403)

@@ -104,7 +104,30 @@ def test_who_may_look_may_not_order() -> None:
     for order in ("stop", "rekey", "export"):
         more = () if order == "rekey" else ("-bn", "bridge")
         code, why = refused("bridge", order, *more, "--user", "vera")
-        assert (code, "lacks the permission" in why) == (1, True)
+        assert (code, "permission broker." in why) == (1, True)
+
+
+def test_a_link_whose_queues_are_hidden_is_not_there() -> None:
+    make_bridge()
+    stored_link("in", "other", source="amqp", target="this-broker")
+    make_user("vera", permissions=tuple(roles.ROLES["operator"]), granted=())
+    vera = ("--user", "vera")
+
+    assert refused("bridge", "list", *vera)[0] == 3
+    for order in (("list",), ("stop",), ("stop", "-ln", "out"), ("stop", "-ln", "x")):
+        code, why = refused("bridge", *order, "-bn", "bridge", *vera)
+        assert (code, "There is no bridge 'bridge'" in why) == (1, True)
+    assert LinkStatus.objects.get().state == "STARTED"
+
+
+def test_to_order_takes_the_authority_to_set_the_queues_of_a_link() -> None:
+    make_bridge()
+    make_user("vera", permissions=tuple(roles.ROLES["operator"]), granted=("inquire",))
+
+    code, why = refused("bridge", "stop", "-bn", "bridge", "--user", "vera")
+
+    assert (code, "lacks the authority 'set'" in why) == (1, True)
+    assert LinkStatus.objects.get().state == "STARTED"
 
 
 def test_a_bridge_goes_out_to_a_file_and_comes_back(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 ADA = ("--user", "ada")
 OLGA = ("--user", "olga")
 VERA = ("--user", "vera")
-LINK = ("-bn", "shop", "-ln", "out")
+LINK = ("shop", "out")
 
 
 @pytest.fixture(autouse=True)
@@ -116,7 +116,7 @@ def test_a_group_of_dead_letters_is_acknowledged_snoozed_and_described() -> None
 @pytest.mark.parametrize("end", ["commit", "roll-back"])
 def test_a_transaction_of_a_link_is_decided(end: str) -> None:
     xid = branch()
-    decide = ("link", end, xid, *LINK)
+    decide = ("link", end, *LINK, xid)
     why = ("--yes", "--reason", "compared")
 
     (row,) = told("link", "branches", *LINK)["branches"]
@@ -125,11 +125,11 @@ def test_a_transaction_of_a_link_is_decided(end: str) -> None:
     assert Branch.objects.exists()
     assert refused(*decide, "--yes", *ADA)[0] == 1, "without a reason"
     assert refused(*decide, *why, *OLGA)[0] == 1, "no operator decides"
-    assert told(*decide, *why, *ADA)["done"] is True
+    assert told(*decide, *why, *ADA)["committed"] is (end == "commit")
     assert not Branch.objects.exists()
     assert refused(*decide, *why, *ADA)[0] == 1
     assert refused("link", "branches", *LINK)[0] == 3
-    assert refused("link", "branches", "-bn", "shop", "-ln", "none")[0] == 1
+    assert refused("link", "branches", "shop", "none")[0] == 1
 
 
 def test_dead_messages_are_planned_through_their_link() -> None:

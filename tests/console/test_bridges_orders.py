@@ -140,7 +140,9 @@ def test_what_was_ordered_too_late_is_said(
     answer = sign_in("operator").post(f"{PAGE}{command}/", follow=True)
 
     assert told in words(answer.content.decode())
-    assert not AuditRecord.objects.filter(object_kind="link").exists()
+    refused = AuditRecord.objects.filter(object_name="shop/out", outcome="refused")
+    assert refused.exists() == told.startswith("cannot")
+    assert not AuditRecord.objects.filter(object_kind="link", outcome="done").exists()
 
 
 def test_what_was_ordered_is_told_to_those_who_may_read_the_audit(

@@ -195,8 +195,8 @@ def test_what_has_ended_says_so(sign_in: SignIn, uow: int) -> None:
     assert "It holds nothing any more" in answer.content.decode()
 
 
-def force(client: Client, uow: int, **said: object) -> tuple[int, str]:
-    path = reverse("console:back_out_unit", args=[uow])
+def force(client: Client, of: int, **said: object) -> tuple[int, str]:
+    path = reverse("console:back_out_unit", args=[of])
     answer = client.post(path, said, follow=True)
     return answer.status_code, words(answer.content.decode())
 
@@ -209,7 +209,7 @@ def test_an_operator_backs_one_out_with_its_number_and_a_reason(
     uow = held()
     client = sign_in("operator")
 
-    status, said = force(client, uow, number=uow, reason="It hangs.")
+    status, said = force(client, uow, uow=uow, reason="It hangs.")
 
     assert status == 200
     assert f"Unit of work {uow} is backed out." in said
@@ -229,7 +229,7 @@ def test_one_that_only_puts_is_shown_to_who_sees_all_and_can_be_backed_out(
 
     assert f"{uow} in progress" in shown(client, "units")
     assert "0 messages" in shown(client, "unit", uow)
-    status, said = force(client, uow, number=uow, reason="It hangs.")
+    status, said = force(client, uow, uow=uow, reason="It hangs.")
 
     assert (status, deeds()[0].details) == (200, {"queues": []})
     assert f"Unit of work {uow} is backed out." in said
@@ -247,7 +247,7 @@ def test_another_number_or_no_reason_does_nothing(
     put("orders")
     uow = held()
 
-    status, said = force(sign_in("operator"), uow, number=uow + off, reason=reason)
+    status, said = force(sign_in("operator"), uow, uow=uow + off, reason=reason)
 
     assert status == 422
     assert wrong in said
@@ -261,7 +261,7 @@ def test_who_may_not_force_is_told_who_may(sign_in: SignIn) -> None:
     client = sign_in("viewer")
 
     assert "This needs the role operator" in shown(client, "unit", uow)
-    assert force(client, uow, number=uow, reason="x")[0] == 403
+    assert force(client, uow, uow=uow, reason="x")[0] == 403
 
 
 def test_forcing_takes_the_authority_on_every_queue(client: Client) -> None:
@@ -274,12 +274,12 @@ def test_forcing_takes_the_authority_on_every_queue(client: Client) -> None:
     )
     client.force_login(user)
 
-    assert force(client, uow, number=uow, reason="x")[0] == 403
+    assert force(client, uow, uow=uow, reason="x")[0] == 403
     assert UnitRow.objects.filter(pk=uow).exists()
 
 
 def test_one_that_ended_meanwhile_is_left(sign_in: SignIn) -> None:
-    status, said = force(sign_in("operator"), 7, number=7, reason="x")
+    status, said = force(sign_in("operator"), 7, uow=7, reason="x")
 
     assert status == 200
     assert "Unit of work 7 has ended. Nothing was done now." in said
@@ -292,7 +292,7 @@ def test_a_refusal_is_told(sign_in: SignIn) -> None:
     ahead.get(1)
     assert ahead.uow is not None
 
-    status, said = force(sign_in("operator"), ahead.uow, number=ahead.uow, reason="x")
+    status, said = force(sign_in("operator"), ahead.uow, uow=ahead.uow, reason="x")
 
     assert status == 409
     assert "Close the client’s connection" in said.replace("'", "’")

@@ -9,17 +9,18 @@ from django.http import HttpRequest
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
-from broker.bridges import deciding
-from broker.errors.bridges import NoSuchBranch
+from broker.acts.bridges import commit_link_branch, roll_back_link_branch
+from broker.acts.objects import find_link
 from broker.models import Branch
+from broker.security import authorities
 from console.accounts import permissions
-from console.api.bridges.bridges import seen
 from console.api.operations import OperationState, state_of
 from console.api.queues import HistoryPoints, Window, points_of
-from console.bridge_pages import sight
+from console.bridge_pages.documents import VIEW
 from console.bridge_pages.resubmission import plan_through
 from console.edges.problems import NO_NUL, REFUSED, require
 from console.edges.requests import RequestBody
+from console.edges.rest import serve
 from console.queues import over_time
 
 router = Router(tags=["bridges"])
@@ -44,18 +45,6 @@ class LinkBranches(Schema):
     branches: list[LinkBranch]
 
 
-class HeuristicDecision(RequestBody):
-    """The reason, for whoever compares both sides later."""
-
-    reason: str = Field(min_length=1, max_length=500, pattern=NO_NUL)
-
-
-class BranchEnded(Schema):
-    """The transaction that has ended."""
-
-    xid: str
-
-
 class ThroughLink(RequestBody):
     """Which dead messages of the link; without anything, all."""
 
@@ -75,44 +64,16 @@ def list_link_branches(
     """Transactions that the link ends itself as soon as it runs and both providers
     answer.
     """
-    require(request, sight.VIEW)
-    found = Branch.objects.filter(link=seen(request, bridge, link))
+    require(request, VIEW)
+    found = Branch.objects.filter(
+        link=find_link(authorities.held_by(request.user), bridge, link)
+    )
     rows = found.order_by("began_at").values("xid", "kind", "messages", "began_at")
     return {"branches": list(rows[:MOST])}
 
 
-@router.post(
-    f"{LINK}/branches/{{queue:xid}}/commit",
-    response={200: BranchEnded, **REFUSED},
-    summary="Commit a transaction of a link",
-)
-def commit_link_branch(
-    request: HttpRequest,
-    bridge: Path[str],
-    link: Path[str],
-    xid: Path[str],
-    why: HeuristicDecision,
-) -> dict[str, Any]:
-    """Commits it in place of the link, for a provider that is gone for good. Needs the
-    authority ``set`` on the queues of the link here.
-    """
-    return decided(request, bridge, link, xid, why.reason, commits=True)
-
-
-@router.post(
-    f"{LINK}/branches/{{queue:xid}}/roll-back",
-    response={200: BranchEnded, **REFUSED},
-    summary="Roll back a transaction of a link",
-)
-def roll_back_link_branch(
-    request: HttpRequest,
-    bridge: Path[str],
-    link: Path[str],
-    xid: Path[str],
-    why: HeuristicDecision,
-) -> dict[str, Any]:
-    """Rolls it back in place of the link. Rights as for a commit."""
-    return decided(request, bridge, link, xid, why.reason, commits=False)
+for word, one in (("commit", commit_link_branch), ("roll-back", roll_back_link_branch)):
+    serve(router, "POST", f"{LINK}/branches/{{queue:xid}}/{word}", one)
 
 
 @router.post(
@@ -127,10 +88,10 @@ def resubmit_through_link(
     the messages to the link's own queue, from which the link sends them.
     """
     require(request, permissions.CHANGE)
-    require(request, sight.VIEW)
+    require(request, VIEW)
     plan = plan_through(
         request.user,
-        seen(request, bridge, link),
+        find_link(authorities.held_by(request.user), bridge, link),
         message_id=which.message,
         fingerprint=which.fingerprint,
         reason=which.reason.strip(),
@@ -149,23 +110,6 @@ def read_link_history(
     """As the history of a queue: ``ready`` are the messages at its source,
     ``added_per_s`` those received, ``removed_per_s`` those sent.
     """
-    require(request, sight.VIEW)
-    found = seen(request, bridge, link)
+    require(request, VIEW)
+    found = find_link(authorities.held_by(request.user), bridge, link)
     return points_of(over_time.ids_of_link(found), window)
-
-
-def decided(
-    request: HttpRequest, bridge: str, link: str, xid: str, why: str, *, commits: bool
-) -> dict[str, Any]:
-    """End a transaction of a link that the caller may decide.
-
-    Raises:
-        NoSuchBranch: it has ended, or is not of this link.
-    """
-    require(request, sight.DECIDE)
-    found = seen(request, bridge, link)
-    sight.require(request.user, "set", found)
-    if not Branch.objects.filter(link=found, xid=xid).exists():
-        raise NoSuchBranch(xid)
-    deciding.decide(xid, commit=commits, reason=why.strip())
-    return {"xid": xid}

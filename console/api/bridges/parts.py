@@ -12,6 +12,7 @@ from django.db import transaction
 from django.http import HttpRequest
 from ninja import Path, Schema
 
+from broker.acts.objects import find_link
 from broker.bridges.config import edits
 from broker.bridges.config.faults import Part
 from broker.errors.bridges import NoSuchPart
@@ -22,8 +23,8 @@ from broker.models import (
     DeadMessageQueue,
     Link,
 )
+from broker.security import authorities
 from console.api.bridges import bridges
-from console.api.bridges.bridges import seen
 from console.api.bridges.schemas import (
     BridgeDefinition,
     DeadQueueDefinition,
@@ -245,7 +246,7 @@ def read_link_definition(
 ) -> dict[str, Any]:
     """The definition of a link."""
     require(request, "broker.view_link")
-    seen(request, bridge, link)
+    find_link(authorities.held_by(request.user), bridge, link)
     return told(part_of(Link, bridge, link), LinkDefinition)
 
 

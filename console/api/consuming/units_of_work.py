@@ -5,16 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
+from broker.acts.objects import find_unit
+from broker.acts.units_of_work import back_out_unit_of_work
 from broker.monitoring.backout_preview import rehearse
 from broker.security import authorities
 from broker.transactions.administration import HeldEntry, OpenUnit
 from console.api.bodies import Numbered
-from console.edges.problems import NO_NUL, REFUSED, require
-from console.edges.requests import RequestBody
+from console.edges.problems import REFUSED, require
+from console.edges.rest import serve
 from console.messages.documents import numbered
 from console.queues import units
 from console.queues.backout_preview import forecast_of
@@ -85,18 +87,6 @@ class EndingQuery(Schema):
     ending: Literal["back_out", "lost", "release"] | None = None
 
 
-class ForcedBackout(RequestBody):
-    """The reason; it is told with each message."""
-
-    reason: str = Field(min_length=1, max_length=500, pattern=NO_NUL)
-
-
-class UnitBackedOut(Schema):
-    """The unit of work that has ended."""
-
-    id: int
-
-
 @router.get(
     "/units-of-work",
     response={200: UnitsOfWork, **REFUSED},
@@ -144,24 +134,7 @@ def read_unit_of_work(
     }
 
 
-@router.post(
-    "/units-of-work/{int:uow}/back-out",
-    response={200: UnitBackedOut, **REFUSED},
-    summary="Back out a unit of work by force",
-)
-def back_out_unit_of_work(
-    request: HttpRequest, uow: Path[int], why: ForcedBackout
-) -> dict[str, Any]:
-    """Backs out its messages at once; its holder gets ``lock-lost`` at commit. Needs
-    the authority ``set`` on all its queues. 409 ``not-forced`` means that its
-    coordinator, or its client, ends it.
-    """
-    require(request, units.FORCE)
-    _, _, unit = seen(request, uow)
-    units.require_force(request.user, unit)
-    actor = authorities.name_of(request.user)
-    units.back_out(uow, reason=why.reason.strip(), actor=actor)
-    return {"id": uow}
+serve(router, "POST", "/units-of-work/{int:uow}/back-out", back_out_unit_of_work)
 
 
 def seen(
@@ -169,11 +142,7 @@ def seen(
 ) -> tuple[authorities.GrantedAuthorities, dict[int, str], OpenUnit]:
     """A unit of work that the caller may see, with the queues they may inquire."""
     held = authorities.held_by(request.user)
-    names = units.visible_queues(held)
-    found = units.find_unit(held, uow, names)
-    if found is None:
-        raise Http404(f"unit of work {uow}")
-    return held, names, found
+    return held, units.visible_queues(held), find_unit(held, uow)
 
 
 def state_of(unit: OpenUnit, names: dict[int, str]) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from broker.acts.objects import find_link
 from broker.models import Queue
 from broker.security import authorities
-from console.bridge_pages import sight
+from console.bridge_pages.documents import VIEW
 from console.queues import over_time
 
 
@@ -29,9 +30,10 @@ def asked_for(request: HttpRequest) -> over_time.OverTime:
         chosen = get_object_or_404(Queue, name=said["queue"])
         return over_time.of_queue(request, chosen)
     if "link" in said:
-        if not request.user.has_perm(sight.VIEW):
+        if not request.user.has_perm(VIEW):
             raise PermissionDenied
-        link = sight.found(request.user, said.get("bridge", ""), said["link"])
+        held = authorities.held_by(request.user)
+        link = find_link(held, said.get("bridge", ""), said["link"])
         return over_time.of_a_link(request, link)
     if said.get("of") == "consumers":
         return over_time.of_consumers(request)
