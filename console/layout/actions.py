@@ -1,15 +1,22 @@
-"""Actions that the search in the bar offers, as ``pause orders``: a verb, a queue."""
+"""Actions that the search in the bar offers, as ``pause orders``: a verb, a queue.
+
+Acts are also offered by verb and noun, as ``acknowledge alert``: they lead to the page
+that lists what they are about.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from django.contrib.auth.models import AnonymousUser, User
 
+from broker.acts import ACTS, DeclaredAct
+from broker.acts.queues import pause_queue, resume_queue
 from broker.models import Queue
 from broker.security.authorities import Authority, GrantedAuthorities
+from console.layout.destinations import Destination
 
 SHORTEST = 3  # letters of a verb
 VIEW = "broker.view_queue"
@@ -37,14 +44,21 @@ class Action:
         return len(verb) >= SHORTEST and any(one.startswith(verb) for one in self.verbs)
 
 
+def on_queue(one: DeclaredAct, label: str, icon: str, view: str, *verbs: str) -> Action:
+    """An act on a queue. Its own verb is the first."""
+    own, _, _ = one.name.partition("_")
+    needed = one.authorities["queue"]
+    return Action((own, *verbs), label, icon, view, (one.permission,), needed)
+
+
 ON_QUEUES = (
-    Action(
-        ("pause", "stop", "halt", "disable"),
-        "Pause {}…", "held", "console:pause", ("broker.pause_queue",), "set",
+    on_queue(
+        pause_queue,
+        "Pause {}…", "held", "console:pause", "stop", "halt", "disable",
     ),
-    Action(
-        ("resume", "continue", "enable", "unpause"),
-        "Resume {}…", "in-flight", "console:resume", ("broker.pause_queue",), "set",
+    on_queue(
+        resume_queue,
+        "Resume {}…", "in-flight", "console:resume", "continue", "enable", "unpause",
     ),
     Action(
         ("send", "put", "publish", "produce"),
@@ -73,6 +87,30 @@ def elsewhere(user: User | AnonymousUser, wanted: str) -> Iterator[Action]:
     """The actions on no queue that were typed, in whole or in part."""
     part = wanted.casefold()
     return (one for one in ELSEWHERE if one.is_meant(part) and may(user, one))
+
+
+def listed(
+    user: User | AnonymousUser, places: Iterable[Destination], wanted: str
+) -> Iterator[tuple[str, Destination]]:
+    """The acts that begin with the words that were typed, in their order, each with the
+    entry of the navigation that lists what it is about.
+
+    Args:
+        places: the entries that the user has.
+    """
+    words = wanted.casefold().split()
+    if not words or len(words[0]) < SHORTEST:
+        return
+    for one in ACTS.values():
+        name = one.name.split("_")
+        is_meant = len(words) <= len(name) and all(
+            part.startswith(word) for part, word in zip(name, words, strict=False)
+        )
+        if not is_meant or not user.has_perm(one.permission):
+            continue
+        subject = one.run.__module__.rpartition(".")[2]
+        if place := next((two for two in places if subject in two.subjects), None):
+            yield " ".join(name).capitalize(), place
 
 
 def on_queues(

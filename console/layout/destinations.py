@@ -15,6 +15,7 @@ class Destination:
     permission: str
     key: str = ""  # shortcut key after g
     views: tuple[str, ...] = ()  # views that belong to this entry
+    subjects: tuple[str, ...] = ()  # modules of acts on what the page lists
     counts_groups: bool = False
     counts_findings: bool = False
     counts_failed: bool = False  # show the number of failed links
@@ -43,6 +44,7 @@ DESTINATIONS = (
         "console:alerts",
         "broker.view_queue",
         key="e",
+        subjects=("alerts",),
         views=(
             "console:alert",
             "console:acknowledge_alert",
@@ -56,11 +58,14 @@ DESTINATIONS = (
         "console:queues",
         "broker.view_queue",
         key="q",
+        subjects=("queues",),
         views=(
             "console:queue",
             "console:message",
             "console:new_queue",
             "console:order",
+            "console:pause",
+            "console:resume",
             "console:reset_counters",
             "console:send",
             "console:connect",
@@ -80,6 +85,7 @@ DESTINATIONS = (
         "console:dead_letters",
         "broker.view_queue",
         key="d",
+        subjects=("groups", "rules"),
         views=(
             "console:dead_letter_group",
             "console:order_letters",
@@ -122,6 +128,7 @@ DESTINATIONS = (
         "console:units",
         "broker.view_queue",
         key="u",
+        subjects=("units_of_work",),
         views=("console:unit", "console:back_out_unit"),
     ),
     Destination(
@@ -130,6 +137,7 @@ DESTINATIONS = (
         "console:consumers",
         "broker.view_queue",
         key="c",
+        views=("console:start_delivery",),
     ),
     Destination(
         "Connections",
@@ -137,6 +145,7 @@ DESTINATIONS = (
         "console:connections",
         "broker.view_queue",
         key="n",
+        subjects=("connections",),
         views=(
             "console:connection",
             "console:close_connection",
@@ -149,6 +158,7 @@ DESTINATIONS = (
         "console:bridges",
         "broker.view_link",
         key="l",
+        subjects=("bridges",),
         views=(
             "console:link",
             *(f"console:{one}_link" for one in ("start", "pause", "resume", "stop")),
@@ -163,6 +173,7 @@ DESTINATIONS = (
         "console:credentials",
         "broker.view_credential",
         key="k",
+        subjects=("credentials",),
         views=("console:create_credential", "console:revoke_credential"),
     ),
     Destination(
@@ -171,6 +182,7 @@ DESTINATIONS = (
         "console:operations",
         "broker.view_queue",
         key="p",
+        subjects=("operations",),
         views=("console:operation",),
     ),
     Destination(

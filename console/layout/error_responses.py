@@ -43,6 +43,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     errors.OperationNotPlanned: 409,
     errors.UnsafeServer: 503,
     acts.InvalidRequest: 422,
+    acts.NoPerson: 403,
     acts.NotPermitted: 403,
     alerts.AlertError: 409,
     alerts.AddressRefused: 422,

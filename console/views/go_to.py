@@ -129,6 +129,10 @@ def ways_to_actions(
     """The pages of actions, which ask before they act."""
     for one in actions.elsewhere(request.user, wanted):
         yield GoToTarget(one.label, "action", one.icon, reverse(one.view))
+    places = Frame(request).destinations
+    for label, place in actions.listed(request.user, places, wanted):
+        what = f"action, chosen on {place.name}"
+        yield GoToTarget(f"{label}…", what, place.icon, place.url)
     for one, name in actions.on_queues(request.user, held, wanted, most=MOST):
         url = reverse(one.view, args=[name])
         yield GoToTarget(one.label.format(name), "action", one.icon, url)

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from broker.acts import ACTS, DeclaredAct
 from console.layout.destinations import DESTINATIONS
 from console.views import go_to
 from tests.console.conftest import SignIn
@@ -14,7 +15,9 @@ from tests.make import make_queue, make_user
 
 pytestmark = pytest.mark.django_db
 GO = "/go/"
+SEEING = ("broker.view_queue", "broker.view_link", "broker.view_credential")
 ACTION = ">action<"
+LISTED = "action, chosen on "
 
 
 def found(client: Client, wanted: str) -> str:
@@ -146,3 +149,20 @@ def test_actions_are_those_that_one_may_do(sign_in: SignIn, client: Client) -> N
     user = make_user("vera", permissions=("broker.view_queue",), pattern="orders.eu")
     client.force_login(user)
     assert ACTION not in found(client, "connect orders")
+
+
+@pytest.mark.parametrize("one", ACTS.values(), ids=lambda one: one.name)
+def test_each_act_is_listed_by_its_verb_and_its_noun(one: DeclaredAct) -> None:
+    name = one.name.replace("_", " ")
+    may = Client()
+    may.force_login(make_user("vera", permissions=(*SEEING, one.permission)))
+    may_not = Client()
+    may_not.force_login(make_user("otto", permissions=SEEING))
+
+    for typed in (name, name.title(), name[: name.index(" ") + 3]):
+        html = found(may, typed)
+        assert f"{name.capitalize()}…" in html
+        assert LISTED in html
+    if one.permission not in SEEING:
+        assert f"{name.capitalize()}…" not in found(may_not, name)
+    assert f"{name.capitalize()}…" not in found(may, f"{name} and more")
