@@ -144,12 +144,12 @@ pages: list[URLPattern | URLResolver] = [
     path("connections/<int:connection_id>/", connections.connection, name="connection"),
     path(
         "connections/<int:connection_id>/close/",
-        connections.close_connection,
+        connections.close_one,
         name="close_connection",
     ),
     path(
         "connections/<int:connection_id>/endpoints/<int:endpoint_id>/close/",
-        connections.close_endpoint,
+        connections.close_end,
         name="close_endpoint",
     ),
     path("credentials/", credentials.credentials, name="credentials"),

@@ -11,12 +11,24 @@ from broker.config.names import local_queue
 from broker.errors import NoSuchQueue
 from broker.errors.alerts import NoSuchAlert
 from broker.errors.bridges import NoSuchBranch, NoSuchBridge, NoSuchLink
+from broker.errors.queues import NoSuchConnection
 from broker.errors.units_of_work import NoSuchUnitOfWork
-from broker.models import AlertRule, AlertTarget, Branch, Bridge, Link, Queue
+from broker.models import (
+    AlertRule,
+    AlertTarget,
+    Branch,
+    Bridge,
+    ClientConnection,
+    ClientEndpoint,
+    Link,
+    Queue,
+)
+from broker.monitoring import connections
+from broker.monitoring.connections import ClientQuery
 from broker.monitoring.visible_groups import parts_for
 from broker.security import authorities
 from broker.security.audit import Thing
-from broker.security.authorities import GrantedAuthorities
+from broker.security.authorities import GrantedAuthorities, Principal
 from broker.transactions import administration
 from broker.transactions.administration import OpenUnit
 
@@ -25,6 +37,7 @@ if TYPE_CHECKING:
 
 # The authority to know that a queue exists.
 SIGHT: authorities.Authority = "inquire"
+LARGEST = 2**63  # no number in the database is as large
 
 
 def find_queue(held: GrantedAuthorities, name: str) -> Queue:
@@ -115,6 +128,34 @@ def find_unit(held: GrantedAuthorities, uow: int) -> OpenUnit:
     return found
 
 
+def find_connection(actor: Principal, number: int) -> ClientConnection:
+    """A connection of a client.
+
+    Raises:
+        NoSuchConnection: it has ended, or the actor may not see it.
+    """
+    ids = [number] if number < LARGEST else []
+    for one in connections.connections(actor, ClientQuery(ids=ids)):
+        return one.connection
+    raise NoSuchConnection("connection", number)
+
+
+def find_endpoint(actor: Principal, number: int) -> ClientEndpoint:
+    """An endpoint of a client.
+
+    Raises:
+        NoSuchConnection: it is closed, or the actor may not see it.
+    """
+    of = ClientEndpoint.objects.filter(pk=number).values_list("connection", flat=True)
+    for pk in of:
+        wanted = ClientQuery(ids=[pk], endpoints_after=number - 1, endpoints=1)
+        for one in connections.connections(actor, wanted):
+            for endpoint in one.endpoints:
+                if endpoint.pk == number:
+                    return endpoint
+    raise NoSuchConnection("endpoint", number)
+
+
 # Finds what a field names by its key, or raises the error of what is missing.
 Find = Callable[..., Any]  # with the actor, its authorities, and the key
 KINDS: Mapping[str, Find] = {
@@ -122,6 +163,8 @@ KINDS: Mapping[str, Find] = {
     "alert rule": lambda _actor, _held, name: find_rule(name),
     "alert target": lambda _actor, _held, name: find_target(name),
     "branch": lambda _actor, held, *key: find_branch(held, *key),
+    "connection": lambda actor, _held, number: find_connection(actor, number),
+    "endpoint": lambda actor, _held, number: find_endpoint(actor, number),
     "group of dead letters": lambda _actor, held, name: parts_for(held, name),
     "link": lambda _actor, held, *key: find_link(held, *key),
     "queue": lambda _actor, held, name: find_queue(held, name),

@@ -191,6 +191,19 @@ class DeliveryStopped(BrokerError):
     )
 
 
+class NoSuchConnection(BrokerError):
+    """No client that the user may see has this connection, or this endpoint."""
+
+    code = "no-such-connection"
+
+    kind: str  # connection or endpoint
+    number: int
+
+    sentence = (
+        "There is no {kind} {number} that you may see. It may have been closed already."
+    )
+
+
 class NoSuchSubscription(BrokerError):
     """A client has no durable subscription of that name."""
 

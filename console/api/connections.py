@@ -9,12 +9,13 @@ from django.http import Http404, HttpRequest
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
+from broker.acts.connections import close_connection, close_endpoint
 from broker.models import ClientEndpoint
 from broker.monitoring import connections as clients
 from broker.monitoring.connections import ClientQuery, Connected
 from console.edges.problems import NO_NUL, REFUSED, require
-from console.edges.requests import RequestBody
-from console.queues.connections import CLOSE, LONGEST_TEXT, ask, find_connection
+from console.edges.rest import serve
+from console.queues.connections import LONGEST_TEXT, find_connection
 
 router = Router(tags=["connections"])
 
@@ -74,18 +75,6 @@ class ConnectionQuery(Schema):
     limit: int = Field(default=50, ge=1, le=200)
 
 
-class Close(RequestBody):
-    """The reason, for the audit."""
-
-    reason: str = Field(min_length=1, max_length=200)
-
-
-class CloseRequested(Schema):
-    """When the close was requested; the listener closes within a second."""
-
-    close_requested_at: datetime
-
-
 @router.get(
     "/connections",
     response={200: Connections, **REFUSED},
@@ -126,45 +115,21 @@ def read_connection(request: HttpRequest, connection_id: Path[int]) -> dict[str,
     return told(row.client)
 
 
-@router.post(
+serve(
+    router,
+    "POST",
     "/connections/{int:connection_id}/close",
-    response={200: CloseRequested, **REFUSED},
-    summary="Close the connection of a client",
+    close_connection,
+    connection_id="connection",
 )
-def close_connection(
-    request: HttpRequest, connection_id: Path[int], body: Close
-) -> dict[str, Any]:
-    """Requests the close from the listener, which closes within a second. Needs the
-    authority ``set`` on each queue that the client uses.
-    """
-    require(request, CLOSE)
-    row = find_connection(request, connection_id)
-    if row is not None:
-        since = ask(request, row.client.connection, body.reason)
-        if since is not None:
-            return {"close_requested_at": since}
-    raise Http404(f"connection {connection_id}")
-
-
-@router.post(
+serve(
+    router,
+    "POST",
     "/connections/{int:connection_id}/endpoints/{int:endpoint_id}/close",
-    response={200: CloseRequested, **REFUSED},
-    summary="Close one endpoint of a client",
+    close_endpoint,
+    connection_id="connection",
+    endpoint_id="endpoint",
 )
-def close_endpoint(
-    request: HttpRequest, connection_id: Path[int], endpoint_id: Path[int], body: Close
-) -> dict[str, Any]:
-    """Requests the close from the listener, which closes within a second. The client's
-    other endpoints stay open. Needs the authority ``set`` on the endpoint's queue.
-    """
-    require(request, CLOSE)
-    row = find_connection(request, connection_id, after=endpoint_id - 1, limit=1)
-    for one in row.client.endpoints if row is not None else ():
-        if one.pk == endpoint_id:
-            since = ask(request, one, body.reason)
-            if since is not None:
-                return {"close_requested_at": since}
-    raise Http404(f"endpoint {endpoint_id} of connection {connection_id}")
 
 
 def told(one: Connected) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from broker.acts.bridges import (
     start_link,
     stop_link,
 )
+from broker.acts.connections import close_connection, close_endpoint
 from broker.acts.groups import (
     acknowledge_group,
     describe_group,
@@ -89,7 +90,11 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     ),
     "connection": (
         "Clients of the listener.",
-        {"list": connections.list_all, "close": connections.close},
+        {
+            "list": connections.list_all,
+            "close": close_connection,
+            "close-endpoint": close_endpoint,
+        },
     ),
     "consumer": (
         "ConnectionConsumers, and delivery that has stopped.",

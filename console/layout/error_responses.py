@@ -94,6 +94,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     queues.NoMessageUnderCursor: 409,
     queues.MessageTooBigForQueue: 413,
     queues.NoModelQueue: 409,
+    queues.NoSuchConnection: 404,
     queues.NoSuchQueueManager: 404,
     queues.NoSuchSubscription: 404,
     queues.NotAuthorized: 403,

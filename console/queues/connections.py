@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.http import HttpRequest
 from django.utils import timezone
 
-from broker.models import ClientConnection, ClientEndpoint, Owner
+from broker.models import ClientConnection, Owner
 from broker.monitoring import connections as clients
 from broker.monitoring.connections import ClientQuery, Connected
 from broker.security import authorities
@@ -17,7 +17,6 @@ from console.layout import pagination
 
 LISTENERS_ANSWER_WITHIN = timedelta(seconds=5)
 
-CLOSE = "broker.close_clientconnection"
 LONGEST_TEXT = 200  # characters of a search text
 
 
@@ -51,19 +50,6 @@ class ConnectionRow:
     def more(self) -> int:
         """The number of endpoints that the list does not show."""
         return self.client.used.endpoints - len(self.client.endpoints)
-
-
-def ask(
-    request: HttpRequest, what: ClientConnection | ClientEndpoint, reason: str
-) -> datetime | None:
-    """Request a close, and return the time of the first request; None if it has ended.
-
-    Raises:
-        NotAuthorized: an authority is missing; nothing is requested.
-    """
-    is_end = isinstance(what, ClientEndpoint)
-    close = clients.close_endpoint if is_end else clients.close_connection
-    return close(what.pk, request.user, reason=reason)
 
 
 def find_connection(

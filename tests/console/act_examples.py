@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.console import (
     acts_alerts,
     acts_bridges,
+    acts_connections,
     acts_groups,
     acts_queues,
     acts_rules,
@@ -14,6 +15,7 @@ from tests.console import (
 EXAMPLES = {  # by act
     **acts_alerts.EXAMPLES,
     **acts_bridges.EXAMPLES,
+    **acts_connections.EXAMPLES,
     **acts_groups.EXAMPLES,
     **acts_queues.EXAMPLES,
     **acts_rules.EXAMPLES,

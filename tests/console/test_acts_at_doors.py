@@ -112,7 +112,7 @@ def test_without_an_authority(name: str) -> None:
 def test_a_reason_that_is_too_long(name: str) -> None:
     fields = EXAMPLES[name].make()
     user = vera(name, granted=authorities.ALL)
-    assert_refused(user, name, 422, "500 characters", **fields, reason=TOO_LONG)
+    assert_refused(user, name, 422, "500 characters", **{**fields, "reason": TOO_LONG})
 
 
 @each(name for name, one in DECLARED.items() if one.needs_reason)

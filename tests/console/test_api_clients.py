@@ -165,7 +165,7 @@ def test_closing_needs_a_reason_a_right_and_something_to_close(
         assert problem(post(client, path, {}), 422)["code"] == "invalid-request"
         gone = path.replace(f"{one.pk}/close", f"{one.pk + 1}/close")
         gone = gone.replace(f"{endpoint.pk}/close", f"{'9' * 30}/close")
-        assert problem(post(client, gone, REASON), 404)["code"] == "not-found"
+        assert problem(post(client, gone, REASON), 404)["code"] == "no-such-connection"
     assert not ClientConnection.objects.exclude(close_requested_at=None).exists()
     assert not ClientEndpoint.objects.exclude(close_requested_at=None).exists()
     assert deeds() == []

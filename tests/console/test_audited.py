@@ -170,11 +170,9 @@ def test_who_lacks_an_authority_is_recorded_by_page_and_api(sign_in: SignIn) -> 
     told = client.post(url, WHY, content_type="application/json")
 
     assert (page.status_code, told.status_code) == (403, 403)
-    records = AuditRecord.objects.filter(act=Act.REACH)
-    assert [(r.object_kind, r.object_name) for r in records] == [
-        ("queue", "invoices"),
-        ("queue", "invoices"),
-    ]
+    records = AuditRecord.objects.filter(act=Act.CLOSE_CONNECTION, outcome="refused")
+    about = [(record.object_kind, record.object_id) for record in records]
+    assert about == [("connection", str(one.pk))] * 2
     assert "lacks the authority 'set'" in records[0].reason
 
 

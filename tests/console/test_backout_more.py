@@ -22,6 +22,7 @@ pytestmark = pytest.mark.django_db
 
 ADA = ("--user", "ada")
 OLGA = ("--user", "olga")
+WHY = ("--reason", "it hangs")
 VERA = ("--user", "vera")
 LINK = ("shop", "out")
 
@@ -43,14 +44,15 @@ def test_clients_are_listed_and_asked_to_leave() -> None:
     assert row["id"] == one.pk
     assert "orders" in row["endpoints"][0]
     assert refused("connection", "close", one.pk, *VERA)[0] == 1
-    assert refused("connection", "close", one.pk, "--endpoint", end + 1)[0] == 1
-    told("connection", "close", one.pk, "--endpoint", end, *OLGA)
-    told("connection", "close", one.pk, "--reason", "it hangs", *OLGA)
+    assert refused("connection", "close-endpoint", one.pk, end + 1, *WHY)[0] == 1
+    told("connection", "close-endpoint", one.pk, end, *WHY, *OLGA)
+    assert refused("connection", "close", one.pk, *OLGA)[0] == 1, "it says no why"
+    told("connection", "close", one.pk, *WHY, *OLGA)
     assert [one.actor for one in deeds(Act.CLOSE_ENDPOINT, Act.CLOSE_CONNECTION)] == [
         "olga",
         "olga",
     ]
-    assert refused("connection", "close", one.pk + 1)[0] == 1
+    assert refused("connection", "close", one.pk + 1, *WHY)[0] == 1
 
 
 def test_a_credential_is_created_once_and_revoked() -> None:

@@ -107,7 +107,7 @@ def test_a_listener_that_does_not_answer_is_told_of(sign_in: SignIn) -> None:
     assert "a process that has ended" in words
 
 
-@pytest.mark.parametrize("reason", ["", " ", "x" * 201])
+@pytest.mark.parametrize("reason", ["", " "])
 def test_nothing_is_closed_without_a_reason(sign_in: SignIn, reason: str) -> None:
     one = make_client()
     client = sign_in("operator")
@@ -172,7 +172,10 @@ def test_what_has_ended_says_so(sign_in: SignIn) -> None:
     gone = close_url(endpoint)
     endpoint.delete()
     answer = client.post(gone, REASON, follow=True)
-    assert "That endpoint is closed already." in text(answer.content.decode())
+    assert answer.status_code == 404
+    assert "It may have been closed already." in text(answer.content.decode())
+    asked = client.get(gone, follow=True)
+    assert "That endpoint is closed already." in text(asked.content.decode())
 
     where = reverse("console:connection", args=[one.pk])
     one.delete()

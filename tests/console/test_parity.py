@@ -92,7 +92,7 @@ ACTS: Mapping[str, Ways] = {
     "console:back_out_prepared": Ways("back_out_branch", "prepared back-out"),
     "console:start_delivery": Ways("start_delivery", "consumer start"),
     "console:close_connection": Ways("close_connection", "connection close"),
-    "console:close_endpoint": Ways("close_endpoint", "connection close"),
+    "console:close_endpoint": Ways("close_endpoint", "connection close-endpoint"),
     "console:create_credential": Ways("create_credential", "credential create"),
     "console:revoke_credential": Ways("revoke_credential", "credential revoke"),
     "console:describe_group": Ways("describe_group", "dead-letter-group describe"),

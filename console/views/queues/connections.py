@@ -4,40 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from broker.models import ClientConnection, ClientEndpoint
+from broker.acts.connections import CLOSE, close_connection, close_endpoint
 from broker.monitoring import connections as clients
 from broker.monitoring.connections import ClientQuery
 from broker.security import authorities
+from console.edges.forms import ActForm, form_of
 from console.layout import pagination
 from console.queues import listeners
-from console.queues.connections import (
-    CLOSE,
-    LONGEST_TEXT,
-    ConnectionRow,
-    ask,
-    find_connection,
-    rows_of,
-)
+from console.queues.connections import LONGEST_TEXT, find_connection, rows_of
 
 ENDPOINTS = 100  # endpoints shown on the page of a connection
 
 
-class CloseReasonForm(forms.Form):
-    """The reason for closing."""
-
-    reason = forms.CharField(
-        max_length=200,
-        error_messages={
-            "required": "Say why. Whoever looks for the cause later will read it."
-        },
-    )
+WHY = "Say why. Whoever looks for the cause later will read it."
+CloseConnectionForm = form_of(close_connection, "connection", reason=WHY)
+CloseEndpointForm = form_of(close_endpoint, "connection", "endpoint", reason=WHY)
 
 
 @require_safe
@@ -98,50 +85,49 @@ def connection(request: HttpRequest, connection_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@permission_required(CLOSE, raise_exception=True)
-def close_connection(request: HttpRequest, connection_id: int) -> HttpResponse:
+def close_one(request: HttpRequest, connection_id: int) -> HttpResponse:
     """Explain the close of a connection; on POST request it from its listener."""
-    row = find_connection(request, connection_id)
-    if row is None:
-        return ended(request, connection_id)
-    return close(request, row, row.client.connection)
+    form = CloseConnectionForm(request.POST if request.method == "POST" else None)
+    if form.is_valid() and form.carry_out(request, connection=connection_id):
+        return closing(request, connection_id)
+    return confirm(request, form, connection_id)
 
 
 @require_http_methods(["GET", "POST"])
-@permission_required(CLOSE, raise_exception=True)
-def close_endpoint(
+def close_end(
     request: HttpRequest, connection_id: int, endpoint_id: int
 ) -> HttpResponse:
     """Explain the close of an endpoint; on POST request it from its listener."""
-    row = find_connection(request, connection_id, after=endpoint_id - 1, limit=1)
+    form = CloseEndpointForm(request.POST if request.method == "POST" else None)
+    named = {"connection": connection_id, "endpoint": endpoint_id}
+    if form.is_valid() and form.carry_out(request, **named):
+        return closing(request, connection_id)
+    return confirm(request, form, connection_id, endpoint_id)
+
+
+@permission_required(CLOSE, raise_exception=True)
+def confirm(
+    request: HttpRequest, form: ActForm, connection_id: int, endpoint_id: int = 0
+) -> HttpResponse:
+    """Ask for a confirmation, with what was wrong with the last one."""
+    limit = 1 if endpoint_id else clients.ENDPOINTS
+    row = find_connection(
+        request, connection_id, after=max(endpoint_id - 1, 0), limit=limit
+    )
     if row is None:
         return ended(request, connection_id)
-    if [one.pk for one in row.client.endpoints] != [endpoint_id]:
+    endpoint = row.client.endpoints[0] if endpoint_id and row.client.endpoints else None
+    if endpoint_id and (endpoint is None or endpoint.pk != endpoint_id):
         messages.info(request, "That endpoint is closed already.")
         return redirect("console:connection", connection_id=connection_id)
-    return close(request, row, row.client.endpoints[0])
+    context = {"row": row, "endpoint": endpoint, "form": form}
+    status = 422 if form.is_bound else 200
+    return render(request, "console/connections/close.html", context, status=status)
 
 
-def close(
-    request: HttpRequest, row: ConnectionRow, what: ClientConnection | ClientEndpoint
-) -> HttpResponse:
-    """On GET ask for a confirmation; on POST request the close, and record the user and
-    the reason.
-    """
-    is_endpoint = isinstance(what, ClientEndpoint)
-    form = CloseReasonForm(request.POST if request.method == "POST" else None)
-    if not form.is_valid():
-        context = {"row": row, "endpoint": what if is_endpoint else None, "form": form}
-        status = 422 if form.is_bound else 200
-        page = "console/connections/close.html"
-        return render(request, page, context, status=status)
-    if ask(request, what, form.cleaned_data["reason"]) is None:
-        messages.info(request, "It is closed already.")
-    else:
-        messages.success(
-            request, "Asked to close: the listener does so within a second."
-        )
-    return redirect("console:connection", connection_id=row.client.connection.pk)
+def closing(request: HttpRequest, connection_id: int) -> HttpResponse:
+    messages.success(request, "Asked to close: the listener does so within a second.")
+    return redirect("console:connection", connection_id=connection_id)
 
 
 def ended(request: HttpRequest, connection_id: int) -> HttpResponse:
