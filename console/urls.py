@@ -38,7 +38,7 @@ from console.views.messages import (
     send,
     tasks,
 )
-from console.views.operations import approvals, operations, order, patches, schedule
+from console.views.operations import operations, order, patches, schedule
 from console.views.queues import (
     connect,
     connections,
@@ -170,12 +170,12 @@ pages: list[URLPattern | URLResolver] = [
     path("operations/", operations.operations, name="operations"),
     path("operations/<int:operation_id>/", operations.operation, name="operation"),
     path("operations/<int:operation_id>/start/", operations.start, name="start"),
-    path("operations/<int:operation_id>/approve/", approvals.approve, name="approve"),
-    path("operations/<int:operation_id>/explain/", approvals.explain, name="explain"),
+    path("operations/<int:operation_id>/approve/", schedule.approve, name="approve"),
+    path("operations/<int:operation_id>/explain/", schedule.explain, name="explain"),
     path("operations/<int:operation_id>/cancel/", operations.cancel, name="cancel"),
     path("operations/<int:operation_id>/repair/", patches.repair, name="repair"),
     path("operations/<int:operation_id>/rest/", patches.rest, name="rest"),
-    path("operations/<int:operation_id>/undo/", operations.undo, name="undo"),
+    path("operations/<int:operation_id>/undo/", schedule.undo, name="undo"),
     path("operations/<int:operation_id>/again/", patches.again, name="again"),
     path("audit/", audit.audit, name="audit"),
     path("audit/export/", audit.export, name="audit_export"),

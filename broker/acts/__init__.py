@@ -18,6 +18,7 @@ declarations: fields, texts and rules stand here alone.
 ``queues``                pause and resume queues, counters, delivery
 ``bridges``               orders to links, and their transactions in doubt
 ``units_of_work``         end an open unit of work by force
+``operations``            plans of operations, and the operations that run
 ========================= ==========================================================
 
 Rules, schedules and housekeeping call what acts call: what they may do was checked when

@@ -1,7 +1,7 @@
 """``act``: the one way to carry out what a person or a program orders.
 
 The checks, in this order; the first that fails is the answer, and nothing is changed:
-the permission, the limits of fields, the sight of what the request names (an object
+the permissions, the limits of fields, the sight of what the request names (an object
 that the actor may not see is a missing one), the authorities on queues, the reason.
 """
 
@@ -31,9 +31,9 @@ def act(actor: Principal, request: Any) -> Any:
 
     Raises:
         NoPerson: it needs a user, and the actor is None.
-        NotPermitted: the permission is missing.
+        NotPermitted: a permission is missing.
         InvalidRequest: a field is beyond its limits.
-        NoSuchQueue, …: an object is missing, or hidden from the actor.
+        NoSuchQueue, NoSuchOperation, …: an object is missing, or hidden from the actor.
         NotAuthorized: an authority on a queue is missing.
         ReasonMissing: the act needs a reason, and there is none.
         BrokerError: what the act itself refuses.
@@ -78,7 +78,8 @@ def check(one: DeclaredAct, actor: Principal, request: Any) -> None:
     """Refuse what the declaration does not allow."""
     if one.needs_person and actor is None:
         raise NoPerson
-    permissions.require(actor, one.permission)
+    for permission in one.permissions:
+        permissions.require(actor, permission)
     if faults := list(find_faults(one, request)):
         raise InvalidRequest(tuple(faults))
     held = authorities.held_by(actor)
@@ -87,6 +88,8 @@ def check(one: DeclaredAct, actor: Principal, request: Any) -> None:
         if not field.holds.names or value is None:
             continue
         found = KINDS[field.holds.names](actor, held, *key_of(field, request))
+        if rule := one.rules.get(field.name):
+            rule.require(actor, found)
         if authority := one.authorities.get(field.name):
             authorities.require_on_all(actor, authority, *queues_of(found))
 

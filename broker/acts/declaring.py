@@ -39,7 +39,18 @@ class Holds:
 
 
 Reason = Annotated[str, Holds("Why, for the audit.", most=LONGEST_REASON)]
+OperationNumber = Annotated[
+    int, Holds("The number of the operation.", names="operation")
+]
 QueueName = Annotated[str, Holds("The name of the queue.", names="queue", most=255)]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What an actor needs for an object, where one authority does not say it."""
+
+    words: str  # the end of a sentence, for people
+    require: Callable[[Principal, Any], None]  # with the object; raises what refuses
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +89,20 @@ class DeclaredAct:
     request: type
     answer: type
     run: Callable[[Principal, Any], Any]
-    permission: str
+    permissions: tuple[str, ...]
     # by fields that name queues, or what has queues: what is needed on each
     authorities: Mapping[str, Authority]
+    rules: Mapping[str, Rule]  # by fields, where one authority does not say it
     recorded_as: Act
     needs_person: bool  # the process itself cannot order it
     needs_reason: bool
     is_confirmed: bool
     fields: tuple[ActField, ...]
+
+    @property
+    def permission(self) -> str:
+        """That which is asked first."""
+        return self.permissions[0]
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -99,11 +116,13 @@ class DeclaredAct:
 ACTS: dict[type, DeclaredAct] = {}  # by request
 
 
-def declared(  # all are facts of one act
+def declared(  # noqa: PLR0913  # all are facts of one act
     *,
     permission: str,
     recorded_as: Act,
+    also: tuple[str, ...] = (),
     authorities: Mapping[str, Authority] | None = None,
+    rules: Mapping[str, Rule] | None = None,
     needs_person: bool = False,
     needs_reason: bool = False,
     is_confirmed: bool = False,
@@ -113,8 +132,10 @@ def declared(  # all are facts of one act
     Args:
         permission: that of Django which users need, as "broker.pause_queue".
         recorded_as: the act in the audit, also of refused attempts.
+        also: further permissions that users need.
         authorities: what is needed on the queues that fields of the request name, or
             on those of the objects that they name.
+        rules: what is needed for these objects where one authority does not say it.
         needs_person: a user orders it, as the name is stored with what it makes.
         needs_reason: whether it is refused without one.
         is_confirmed: whether a command does it only with ``--yes``.
@@ -131,8 +152,9 @@ def declared(  # all are facts of one act
             request=request,
             answer=answer,
             run=run,
-            permission=permission,
+            permissions=(permission, *also),
             authorities=authorities or {},
+            rules=rules or {},
             recorded_as=recorded_as,
             needs_person=needs_person,
             needs_reason=needs_reason,

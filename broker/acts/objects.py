@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from broker.acts.operations.rights import find_operation
 from broker.alerts import sight
 from broker.bridges.configured import ENDS, ends_here
 from broker.config.names import local_queue
@@ -167,6 +168,7 @@ KINDS: Mapping[str, Find] = {
     "endpoint": lambda actor, _held, number: find_endpoint(actor, number),
     "group of dead letters": lambda _actor, held, name: parts_for(held, name),
     "link": lambda _actor, held, *key: find_link(held, *key),
+    "operation": lambda _actor, held, number: find_operation(held, number),
     "queue": lambda _actor, held, name: find_queue(held, name),
     "silence": lambda _actor, held, number: sight.found_silence(held, number),
     "unit of work": lambda _actor, held, uow: find_unit(held, uow),

@@ -22,6 +22,16 @@ class NothingChosen(BrokerError):
     )
 
 
+class NoSuchOperation(BrokerError):
+    """An operation does not exist, or is hidden from the actor."""
+
+    code = "no-such-operation"
+
+    operation_id: int
+
+    sentence = "There is no operation {operation_id}."
+
+
 class InvalidPriority(BrokerError):
     """A priority is not one of 0 to 9; nothing was planned."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from django.http import HttpRequest
 
 from broker.errors import BrokerError, NoSuchQueue
+from broker.errors.operations import NoSuchOperation
 from broker.errors.queues import NotAuthorized
 from broker.security import authorities
 
@@ -25,6 +26,8 @@ def hides(request: HttpRequest, error: BrokerError) -> bool:
     """
     match = request.resolver_match
     named = set(match.kwargs.values()) if match else set()
+    if isinstance(error, NoSuchOperation):
+        return True
     if isinstance(error, NoSuchQueue):
         return error.queue in named
     if not isinstance(error, NotAuthorized):

@@ -11,29 +11,29 @@ from typing import Any
 
 from django.db import transaction
 from django.http import HttpRequest
-from ninja import Path, Query, Router, Schema
+from ninja import Query, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import Field
 
 from broker import operations as orders
+from broker.acts.operations import rights
+from broker.acts.operations.ledgers import counts_of
+from broker.acts.operations.rights import seen_by
+from broker.acts.operations.states import (
+    ABOUT,
+    OperationState,
+    brief_state,
+    read_state,
+)
 from broker.models import Operation
 from broker.monitoring.dead_letters import NEWEST
-from broker.operations import Chosen, Only, Order, Sought
+from broker.operations import Chosen, Only, Order, Sought, canary, rate_limit
 from console.accounts import permissions
-from console.api.courses import Canary, Pace
 from console.api.letters import Which, selection_of
-from console.api.operations import OperationState, seen, state_of, told
 from console.edges.problems import NO_NUL, REFUSED, require
 from console.edges.requests import RequestBody
 from console.messages import search_form
 from console.messages.dead_letter_query import in_words, names_for, one_in_words
-from console.operations import results, starting
-from console.operations.permissions import (
-    require_sight,
-    require_target,
-    require_ways,
-    seen_by,
-)
 
 router = Router(tags=["operations"])
 
@@ -61,20 +61,14 @@ class NewOperation(RequestBody):
     first: int | None = Field(default=None, ge=1)
     # plan only a random sample of at most this many messages
     sample: int | None = Field(default=None, ge=1)
-    pace: int | None = Pace  # messages a second; null: no limit
-    canary: int | None = Canary  # messages of the trial; null: the default
+    pace: int | None = Field(
+        default=None, ge=1, le=rate_limit.FASTEST
+    )  # messages a second; null: no limit
+    canary: int | None = Field(
+        default=None, ge=0, le=canary.WATCHED
+    )  # messages of the trial; null: the default
     # recorded with the operation
     reason: str = Field(default="", max_length=500, pattern=NO_NUL)
-
-
-class Started(RequestBody):
-    """The reason, for the audit."""
-
-    reason: str = Field(default="", max_length=500, pattern=NO_NUL)
-
-
-class Nothing(RequestBody):
-    """An empty body."""
 
 
 class OperationsPage(Schema):
@@ -99,13 +93,12 @@ def list_operations(
 ) -> dict[str, Any]:
     """Operations on queues that the caller may inquire."""
     require(request, VIEW)
-    about = ("created_by", "course", "approval__approved_by")
-    every = seen_by(request.user).select_related(*about)
+    every = seen_by(request.user).select_related(*ABOUT)
     rows = list(every.filter(pk__lt=page.before).order_by("-pk")[: page.limit + 1])
     part = rows[: page.limit]
-    counts = results.counts_of([one.pk for one in part])
+    counts = counts_of([one.pk for one in part])
     return {
-        "operations": [told(one, counts[one.pk]) for one in part],
+        "operations": [brief_state(one, counts[one.pk]) for one in part],
         "next": part[-1].pk if len(rows) > page.limit else None,
     }
 
@@ -115,7 +108,7 @@ def list_operations(
     response={200: OperationState, **REFUSED},
     summary="Plan an operation",
 )
-def plan_operation(request: HttpRequest, wanted: NewOperation) -> dict[str, Any]:
+def plan_operation(request: HttpRequest, wanted: NewOperation) -> OperationState:
     """Freezes the set of messages; changes nothing yet. Needs the authorities of the
     operation itself, on the queues where the messages are and on the target.
     """
@@ -123,77 +116,13 @@ def plan_operation(request: HttpRequest, wanted: NewOperation) -> dict[str, Any]
     with transaction.atomic():
         chosen, scope = chosen_by(request, wanted)
         order = order_of(wanted)
-        require_target(request.user, order)
-        plan = orders.plan(
-            request.user,
-            order,
-            chosen,
-            scope=scope,
-            reason=wanted.reason.strip(),
+        plan = rights.plan(
+            request.user, order, chosen, scope=scope, reason=wanted.reason.strip()
         )
-        ledger = results.ledger_of(plan)
-        require_sight(request.user, ledger)
-        require_ways(request.user, plan, ledger)
         usual = wanted.canary is None
-        canary = orders.usual_canary(plan) if usual else wanted.canary or 0
-        orders.arrange(plan.pk, pace=wanted.pace, canary=canary)
-    return state_of(request, plan.pk)
-
-
-@router.post(
-    "/operations/{int:operation_id}/start",
-    response={200: OperationState, **REFUSED},
-    summary="Start a planned operation",
-)
-def start_operation(
-    request: HttpRequest, operation_id: Path[int], said: Started
-) -> dict[str, Any]:
-    """Processes the first 100 messages; housekeeping processes the rest. A large
-    operation, and one that cannot be undone, needs a reason, unless its plan has one.
-    If its queues require approval, a second person must approve it first.
-    """
-    require(request, permissions.CHANGE)
-    with transaction.atomic():
-        found, ledger = seen(request, operation_id)
-        starting.start(request.user, found, ledger, said.reason.strip())
-    return state_of(request, found.pk)
-
-
-@router.post(
-    "/operations/{int:operation_id}/cancel",
-    response={200: OperationState, **REFUSED},
-    summary="Cancel an operation",
-)
-def cancel_operation(
-    request: HttpRequest, operation_id: Path[int], said: Nothing
-) -> dict[str, Any]:
-    """Stops the operation. Messages already processed stay as they are; the rest is
-    left unchanged.
-    """
-    require(request, permissions.CHANGE)
-    with transaction.atomic():
-        found, _ = seen(request, operation_id)
-        orders.cancel(found.pk)
-    return state_of(request, found.pk)
-
-
-@router.post(
-    "/operations/{int:operation_id}/undo",
-    response={200: OperationState, **REFUSED},
-    summary="Plan the undo of an operation",
-)
-def undo_operation(
-    request: HttpRequest, operation_id: Path[int], said: Nothing
-) -> dict[str, Any]:
-    """Returns the plan of the undo, which is an operation like any other. An operation
-    that stopped itself is cancelled first.
-    """
-    require(request, permissions.CHANGE)
-    with transaction.atomic():
-        found, _ = seen(request, operation_id)
-        plan = orders.stop_and_plan_undo(request.user, found.pk)
-        require_ways(request.user, plan, results.ledger_of(plan))
-    return state_of(request, plan.pk)
+        trial = orders.usual_canary(plan) if usual else wanted.canary or 0
+        orders.arrange(plan.pk, pace=wanted.pace, canary=trial)
+    return read_state(request.user, plan.pk)
 
 
 def order_of(wanted: NewOperation) -> Order:

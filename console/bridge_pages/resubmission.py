@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from broker import operations
+from broker.acts.operations import rights
 from broker.bridges import resubmit
 from broker.errors.operations import NothingChosen
 from broker.models import Link, Operation
@@ -12,8 +12,6 @@ from broker.operations import Chosen, Order
 from broker.security.authorities import Principal
 from console.bridge_pages import letters
 from console.messages.dead_letter_query import in_words, names_for, one_in_words
-from console.operations import results
-from console.operations.permissions import require_target, require_ways
 
 
 @transaction.atomic
@@ -53,7 +51,4 @@ def plan_through(
         selector=letters.own_only(one),
     )
     order = Order(Operation.Kind.MOVE, resubmit.ensure(one).name)
-    require_target(user, order)
-    plan = operations.plan(user, order, chosen, scope=scope, reason=reason)
-    require_ways(user, plan, results.ledger_of(plan))
-    return plan
+    return rights.plan(user, order, chosen, scope=scope, reason=reason)

@@ -30,6 +30,21 @@ from broker.acts.groups import (
     reopen_group,
     snooze_group,
 )
+from broker.acts.operations.control import (
+    cancel_operation,
+    continue_operation,
+    pace_operation,
+    pause_operation,
+    start_operation,
+    undo_operation,
+)
+from broker.acts.operations.plans import (
+    approve_operation,
+    explain_operation,
+    narrow_operation,
+    plan_rest,
+    take_in_messages,
+)
 from broker.acts.queues import start_delivery
 from broker.acts.rules import save_rules, switch_rules
 from broker.acts.units_of_work import back_out_unit_of_work
@@ -144,17 +159,17 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
         {
             "list": operations.list_all,
             "show": operations.show,
-            "start": operations.start,
-            "approve": operations.approve,
-            "explain": operations.explain,
-            "cancel": operations.cancel,
-            "undo": operations.undo,
-            "pause": operations.pause,
-            "continue": operations.carry_on,
-            "pace": operations.pace,
-            "narrow": operations.narrow,
-            "take-in": operations.take_in,
-            "rest": operations.rest,
+            "start": start_operation,
+            "approve": approve_operation,
+            "explain": explain_operation,
+            "cancel": cancel_operation,
+            "undo": undo_operation,
+            "pause": pause_operation,
+            "continue": continue_operation,
+            "pace": pace_operation,
+            "narrow": narrow_operation,
+            "take-in": take_in_messages,
+            "rest": plan_rest,
         },
     ),
     "prepared": (

@@ -9,6 +9,10 @@ from typing import Any, TextIO
 from django.db import transaction
 
 from broker import operations
+from broker.acts.operations import rights
+from broker.acts.operations.ledgers import Ledger, counts_of, ledger_of
+from broker.acts.operations.siblings import siblings_in
+from broker.acts.operations.states import left_out
 from broker.models import Operation
 from broker.operations import Chosen, Order, Sought
 from broker.operations.approvals import require_reason
@@ -16,10 +20,6 @@ from broker.security.users import User
 from console.accounts import permissions
 from console.edges import people
 from console.edges.telling import progress
-from console.operations import course as courses
-from console.operations import results
-from console.operations.permissions import require_sight, require_ways
-from console.operations.siblings import siblings_in
 
 STEP = 500
 
@@ -45,12 +45,10 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
     """
     people.require(user, permissions.CHANGE)
     with transaction.atomic():
-        plan = operations.plan(
+        plan = rights.plan(
             user, work.order, work.chosen, scope=work.scope, reason=work.reason
         )
-        ledger = results.ledger_of(plan)
-        require_sight(user, ledger)
-        require_ways(user, plan, ledger)
+        ledger = ledger_of(plan)
         if does:
             require_reason(plan)
         else:
@@ -61,14 +59,14 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
         operations.start(plan.pk, limit=STEP)
     with progress(errors, work.scope, ledger.total) as bar:
         while operations.step(plan.pk, limit=STEP):
-            counts = results.counts_of([plan.pk])[plan.pk]
+            counts = counts_of([plan.pk])[plan.pk]
             bar.update(bar.task_ids[0], completed=counts["done"] + counts["skipped"])
     plan.refresh_from_db()
-    return told(user, plan, results.ledger_of(plan), state=plan.state)
+    return told(user, plan, ledger_of(plan), state=plan.state)
 
 
 def told(
-    user: User | None, operation: Operation, ledger: results.Ledger, *, state: str
+    user: User | None, operation: Operation, ledger: Ledger, *, state: str
 ) -> dict[str, Any]:
     return {
         "operation": None if state == "not planned" else operation.pk,
@@ -85,7 +83,7 @@ def told(
         "siblings": list(map(asdict, siblings_in(operation, ledger, user))),
         "why_skipped": skips(ledger.why_skipped),
         "left_out": ledger.left_out,
-        "left_out_because": courses.left_out(ledger),
+        "left_out_because": left_out(ledger),
     }
 
 

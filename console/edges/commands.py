@@ -16,7 +16,7 @@ from typer import Argument, Option
 
 from broker.acts import ActField, DeclaredAct, act, require
 from broker.config.documents import LARGEST_BYTES
-from console.edges import people
+from console.edges import people, telling
 from console.edges.answers import as_json
 from console.edges.options import Json, User, Yes, contents
 from console.edges.people import NOTHING, USAGE
@@ -39,7 +39,7 @@ def subcommand(one: DeclaredAct) -> Callable[..., None]:
             self.tell({"done": False}, f"{one.sentence} {NOT_DONE}", as_json=is_json)
             return
         answer = act(person, request)
-        self.tell(as_json(one, answer), str(answer), as_json=is_json)
+        self.tell(as_json(one, answer), telling.lines(str(answer)), as_json=is_json)
         if not getattr(answer, "changed", True):
             raise typer.Exit(NOTHING)
 

@@ -44,6 +44,10 @@ class RequestBody(Schema):
         return handler(values)
 
 
+class Nothing(RequestBody):
+    """An empty body."""
+
+
 class JsonParser(Parser):
     """Reads JSON as RFC 8259 defines it: without NaN and Infinity."""
 

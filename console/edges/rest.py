@@ -91,11 +91,12 @@ def parameters_of(path: str) -> list[str]:
 
 
 def described(one: DeclaredAct) -> str:
-    needs = [f"the permission `{one.permission}`"]
+    needs = [f"the permission `{name}`" for name in one.permissions]
     needs += [
         f"the authority `{name}` on the {field}"
         for field, name in one.authorities.items()
     ]
+    needs += [rule.words for rule in one.rules.values()]
     if one.needs_reason:
         needs.append("a reason")
     return f"{one.sentence} {one.details}".strip() + f" Needs {', and '.join(needs)}."

@@ -65,6 +65,11 @@ def has(value: Any) -> bool:
     return value not in (None, "", {}, [])
 
 
+def lines(text: str) -> str:
+    """A text of several lines, without characters that a terminal obeys."""
+    return "\n".join(map(in_words, text.splitlines()))
+
+
 def in_words(value: Any) -> str:
     if value is None:
         return ""

@@ -8,6 +8,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 
 from broker import operations
+from broker.acts.operations.rights import require_ways
 from broker.bridges import resubmit
 from broker.errors.operations import NothingChosen
 from broker.errors.patches import InvalidPatch, NotRepaired
@@ -26,8 +27,6 @@ from console.bridge_pages import letters
 from console.messages.dead_letter_query import names_for
 from console.messages.detail import Now, Story, story_of
 from console.messages.rights import require_for
-from console.operations import results
-from console.operations.permissions import require_ways
 
 # states in which a message can be taken from its queue
 WAITS = ("dead", "ready", "delayed", "redelivery")
@@ -144,5 +143,5 @@ def send(  # each is named where it is used
     """
     to = resubmit.ensure(through).name if through else ""
     plan = operations.plan_edit(user, message_id, queue, edit, reason=reason, to=to)
-    require_ways(user, plan, results.ledger_of(plan))
+    require_ways(user, plan)
     return SentCopy(plan.pk, operations.start_edit(plan.pk))

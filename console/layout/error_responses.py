@@ -78,6 +78,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     operations.ApprovalNeeded: 409,
     operations.InvalidPriority: 400,
     operations.NotApprovable: 409,
+    operations.NoSuchOperation: 404,
     operations.NothingChosen: 409,
     operations.NotUndoable: 409,
     operations.NotUndone: 409,

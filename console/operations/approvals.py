@@ -7,17 +7,10 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
+from broker.acts.operations.ledgers import Ledger
 from broker.models import Approval, Operation
-from broker.operations.approvals import (
-    MAY,
-    approve,
-    limits_passed,
-    needs_reason,
-)
+from broker.operations.approvals import limits_passed, needs_reason
 from broker.security.authorities import Principal
-from console.operations import results
-from console.operations.permissions import require_ways
-from console.operations.results import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +57,3 @@ def asks_why(operation: Operation, ledger: Ledger) -> bool:
     if operation.state != Operation.State.PLANNED:
         return False
     return needs_reason(operation, ledger.on)
-
-
-def agree(user: Principal, operation: Operation, seal: str, reason: str) -> Approval:
-    """Record the approval by a user who could have planned it.
-
-    Raises:
-        NotAuthorized: an authority is missing on its queues.
-        OwnApproval, NotApprovable: as ``approve``.
-    """
-    require_ways(user, operation, results.ledger_of(operation))
-    return approve(operation.pk, user, seal, reason=reason)
-
-
-__all__ = ["MAY", "Consent", "agree", "asks_why", "consent_to"]

@@ -9,13 +9,12 @@ from datetime import datetime, timedelta
 from django.conf import settings
 
 from broker import operations
+from broker.acts.operations.ledgers import SHORTEST, Ledger
 from broker.formats import moments
-from broker.formats.quantities import write_count
 from broker.models import Course, Operation
-from broker.operations import Lane, canary, copy_outcomes
+from broker.operations import Lane, copy_outcomes
 from broker.operations.canary import Halt, StopReason
 from console.operations.follow_up import Aftermath
-from console.operations.results import SHORTEST, Ledger
 from console.operations.wording import words_of
 
 State, Trial = Operation.State, Course.Stage
@@ -53,12 +52,6 @@ class Stage:
     at: datetime | None = None
     is_done: bool = False
     is_current: bool = False
-
-
-def course_of(operation: Operation) -> Course:
-    """The course of an operation; a new one, not saved, if none is stored."""
-    found: Course | None = getattr(operation, "course", None)
-    return found or Course(operation=operation)
 
 
 def stages_of(
@@ -99,13 +92,6 @@ def stages_of(
     ends_at = course.settled_at or (None if waiting else operation.ended_at)
     is_ended = is_over and not waiting
     yield Stage(last, "", ends_at, is_done=is_ended, is_current=is_ended)
-
-
-def halt_of(course: Course) -> Halt | None:
-    """Why an operation stopped itself, if it is still stopped."""
-    if course.stage != Trial.HALTED or not course.halt:
-        return None
-    return canary.read(course.halt)
 
 
 def halted(halt: Halt) -> tuple[str, str]:
@@ -184,23 +170,3 @@ def lanes_of(course: Course) -> list[tuple[str, Lane]]:
     if not course.chosen:
         return []
     return [(LANES[lane.name], lane) for lane in operations.lanes(course) if lane.total]
-
-
-ABOVE = "resubmitted as often as the queue allows, and dead-lettered again each time."
-NOTICES = (
-    "notices of a link, whose target has the message or may have it, or which sends it"
-    " itself. To send a notice could double its message."
-)
-
-
-def left_out(ledger: Ledger) -> str:
-    """A sentence for each reason why messages were left out."""
-    counts = {
-        ABOVE: ledger.left_out - ledger.notices,
-        NOTICES: ledger.notices,
-    }
-    return " ".join(
-        f"{write_count(n, 'message')} {'was' if n == 1 else 'were'} left out: {why}"
-        for why, n in counts.items()
-        if n
-    )

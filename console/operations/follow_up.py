@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from broker.acts.operations.ledgers import Ledger
 from broker.models import Course, Operation, OperationItem
 from broker.operations import copy_outcomes, error_history
-from console.operations.results import Ledger, undoing_of
+from console.operations.results import undoing_of
 
 TRACED = 1000  # copies looked up at most
 Fate = OperationItem.Fate

@@ -12,12 +12,14 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from broker import operations
+from broker.acts.operations.ledgers import Ledger, ledger_of
+from broker.acts.operations.rights import seen_by
+from broker.acts.operations.states import course_of, halt_of
 from broker.models import Course, Operation, OperationPatch
 from broker.security import authorities
 from console.operations import course as courses
 from console.operations import follow_up
-from console.operations.permissions import seen_by
-from console.operations.results import Ledger, ledger_of, said_of, undo_until
+from console.operations.results import said_of, undo_until
 from dashboards.live import topics
 
 
@@ -30,7 +32,7 @@ def look(operation_id: int) -> str:
     found = Operation.objects.select_related("course").filter(pk=operation_id).first()
     if found is None:
         return ""
-    ledger, course = ledger_of(found), courses.course_of(found)
+    ledger, course = ledger_of(found), course_of(found)
     patch = OperationPatch.objects.filter(pk=operation_id).first()
     looked = patch.looked if patch and not patch.is_looked else None
     context = {
@@ -49,7 +51,7 @@ def look(operation_id: int) -> str:
 def since(found: Operation, ledger: Ledger, course: Course) -> dict[str, Any]:
     """The progress of an operation, and the outcomes of what it sent."""
     aftermath = follow_up.aftermath_of(found, ledger, course)
-    halt = courses.halt_of(course)
+    halt = halt_of(course)
     lanes = courses.lanes_of(course)
     until = undo_until(found, ledger.done)
     has_nothing = until is not None and not operations.leaves_any(found)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 
+from broker.acts.operations.ledgers import Ledger
 from broker.errors.patches import InvalidPatch
 from broker.formats import lossless_json
 from broker.formats.patches import FIELDS
@@ -20,7 +21,6 @@ from broker.security.redaction.masking import marked
 from console.accounts import permissions
 from console.bodies.text_diff import DiffLine
 from console.messages.search_form import BROWSE
-from console.operations.results import Ledger
 
 ROWS = 6  # header operations in the form
 OPS = [

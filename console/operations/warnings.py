@@ -7,6 +7,8 @@ from itertools import groupby
 
 from django.db.models import Count
 
+from broker.acts.operations.ledgers import Ledger
+from broker.acts.operations.siblings import Sibling, siblings_in
 from broker.formats import moments
 from broker.formats.quantities import write_count
 from broker.models import Kind, Operation, Queue
@@ -15,8 +17,6 @@ from broker.operations.error_history import Cause
 from broker.queueing import journal
 from broker.security import authorities
 from broker.settlement.discards import retentions_s
-from console.operations.results import Ledger
-from console.operations.siblings import Sibling, siblings_in
 from console.operations.wording import ADDRESSES, dropped, words_of
 from dashboards.live import cache
 

@@ -14,7 +14,6 @@ from broker.formats.quantities import write_count
 from broker.models import Kind as Done
 from broker.models import Operation
 from broker.operations import OperationPreview, Outcome
-from broker.security.authorities import Authority
 
 Kind = Operation.Kind
 
@@ -33,8 +32,6 @@ class Words:
     goes: str = "To"  # heading of the target column; empty without targets
     hint: str = ""  # help text
     icon: str = "operations"
-    takes: Authority | None = "get"  # authorities needed at the source
-    gives: Authority | None = None  # authorities needed at the target
     asks: str = ""  # which argument the form asks for: a queue or a priority
     is_followed: bool = False  # consumers get the messages; their outcomes are followed
 
@@ -52,7 +49,6 @@ WORDS: dict[str, Words] = {
         goes="Back to",
         hint="back to the queue it was dead-lettered from, with all its attempts anew",
         icon="redelivery",
-        gives="put",
         asks="reach",
         is_followed=True,
     ),
@@ -66,7 +62,6 @@ WORDS: dict[str, Words] = {
         nothing="moved",
         hint="to another queue",
         icon="in-flight",
-        gives="put",
         asks="queue",
         is_followed=True,
     ),
@@ -80,8 +75,6 @@ WORDS: dict[str, Words] = {
         nothing="copied",
         hint="to another queue; the original stays here",
         icon="queues",
-        takes="browse",
-        gives="put",
         asks="queue",
         is_followed=True,
     ),
@@ -95,7 +88,6 @@ WORDS: dict[str, Words] = {
         nothing="changed",
         goes="",
         hint="from 0 to 9; 9 is delivered first",
-        gives="put",
         asks="priority",
     ),
     Kind.DELIVER: Words(
@@ -160,7 +152,6 @@ BACK = Words(
     nothing="put back",
     goes="Back to",
     icon="backout",
-    gives="put",
 )
 BACK_ON = replace(
     BACK,
@@ -192,7 +183,6 @@ UNDO: dict[str, Words] = {
         nothing="changed",
         goes="",
         icon="backout",
-        gives="put",
     ),
     Kind.DELIVER: Words(
         name="Undo",

@@ -14,13 +14,13 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Exists, OuterRef, Q
 from django.urls import reverse
 
+from broker.acts.operations.rights import seen_by
 from broker.formats import wildcards
 from broker.models import Act, AuditRecord, Operation, OperationItem, Owner, Queue
 from broker.security import authorities
 from broker.security.audit import AuditFilter, found
 from console.accounts.permissions import AUDIT
 from console.operations.history import ON_IT
-from console.operations.permissions import seen_by
 
 MOST = 30  # marks of each kind
 DONE = AuditRecord.Outcome.DONE

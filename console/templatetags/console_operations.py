@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from broker.acts.operations.siblings import Sibling, reached
 from broker.formats.quantities import write_duration
 from console.messages.timeline import TimelineStep
-from console.operations.siblings import Sibling, reached
 from console.operations.wording import DEEDS
 
 register = template.Library()

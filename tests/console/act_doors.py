@@ -45,6 +45,7 @@ class Example:
     is_hidden: bool = True  # whether what it is about is hidden from some
     gone: int = 404  # the status of the page where that is missing
     typed: tuple[str, ...] = ()  # what the page has in its URL, and asks for, too
+    lacking: str = "set"  # the authority that is missing where one may only inquire
 
 
 @dataclass(frozen=True)

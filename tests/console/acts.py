@@ -243,7 +243,7 @@ def pace(_: Client) -> Case:
 
 
 def narrow(_: Client) -> Case:
-    return at("console:narrow", plan().pk), {"messages": 1, "which": "first"}, Act.ALTER
+    return at("console:narrow", plan().pk), {"messages": 1}, Act.ALTER
 
 
 def ceiling() -> Operation:

@@ -231,7 +231,7 @@ OPERATIONS: dict[str, Callable[[Client], Case]] = {  # of the API, by id
     "start_operation": api_start,
     "cancel_operation": api_cancel,
     "undo_operation": api_undo,
-    "take_in": api_take_in,
+    "take_in_messages": api_take_in,
     "pause_operation": api_pause_operation,
     "continue_operation": api_continue,
     "pace_operation": api_pace,

@@ -176,7 +176,9 @@ def test_who_lacks_an_authority_is_recorded_by_page_and_api(sign_in: SignIn) -> 
     assert "lacks the authority 'set'" in records[0].reason
 
 
-def test_a_refusal_that_is_no_denial_is_none_of_the_audit_s(sign_in: SignIn) -> None:
+def test_an_act_that_is_refused_for_what_is_there_is_one_record(
+    sign_in: SignIn,
+) -> None:
     client = sign_in("operator")
     operation = done(client)
     before = AuditRecord.objects.count()
@@ -184,4 +186,5 @@ def test_a_refusal_that_is_no_denial_is_none_of_the_audit_s(sign_in: SignIn) -> 
     answer = client.post(at("console:start", operation.pk), WHY)
 
     assert answer.status_code == 409
-    assert AuditRecord.objects.count() == before
+    assert AuditRecord.objects.count() == before + 1
+    assert AuditRecord.objects.latest("pk").act == Act.START

@@ -205,16 +205,18 @@ def test_an_operation_is_narrowed_started_and_undone() -> None:
     (row,) = told("operation", "list")["operations"]
     narrowed = told("operation", "narrow", number, 2, *OLGA)
     asked = told("operation", "start", number, *OLGA)
+    shown = told("operation", "show", number)
 
     assert (row["operation"], row["planned"]) == (number, 3)
-    assert (narrowed["messages"], asked["state"]) == (2, "planned")
+    assert (narrowed["planned"], shown["state"]) == (2, "planned")
+    assert asked == {"done": False}
     start = ("operation", "start", number, "--canary", 0, "--reason", "stock", "--yes")
     assert refused(*start, *VERA)[0] == 1
     done = told(*start, *OLGA)
     assert (done["state"], done["done"]) == ("done", 2)
     undo = told("operation", "undo", number, *OLGA)
-    assert (undo["state"], undo["messages"]) == ("planned", 2)
-    assert told("operation", "cancel", undo["operation"], *OLGA)["state"] == "cancelled"
+    assert (undo["state"], undo["planned"]) == ("planned", 2)
+    assert told("operation", "cancel", undo["id"], *OLGA)["state"] == "cancelled"
     assert "2 done" in run("operation", "show", number)
     assert refused("operation", "show", 987_654)[0] == 1
     assert refused("operation", "start", number, "--yes")[0] == 2, "without a user"
@@ -224,11 +226,11 @@ def test_an_operation_is_paced_paused_and_continued() -> None:
     number = plan()
     told("operation", "start", number, "--canary", 1, "--reason", "x", "--yes", *OLGA)
 
-    paced = told("operation", "pace", number, 7, *OLGA)
+    paced = told("operation", "pace", number, "--pace", 7, *OLGA)
     told("operation", "pause", number, *OLGA)
     told("operation", "continue", number, *OLGA)
 
-    assert paced["pace"] == 7
+    assert paced["course"]["pace"] == 7
     acts = [Act.ALTER, Act.HALT, Act.CARRY_ON]
     assert [one.act for one in deeds(*acts)][-3:] == acts
     assert {one.actor for one in deeds(*acts)} == {"olga"}
@@ -243,9 +245,9 @@ def test_a_second_person_approves_the_seal_that_was_shown() -> None:
     number = plan_resubmit(otto, "all dead letters").pk
 
     told("operation", "explain", number, "--reason", "stock came", "--user", "otto")
-    seal = told("operation", "show", number)["seal"]
+    seal = told("operation", "show", number)["approval"]["seal"]
 
-    approve = ("operation", "approve", number, "--seal", seal)
+    approve = ("operation", "approve", number, seal)
     assert seal in run("operation", "show", number)
     assert refused(*approve, *OLGA)[0] == 1, "no operator approves"
     told(*approve, "--user", "ada", "--reason", "fine")

@@ -212,17 +212,15 @@ def test_a_plan_is_narrowed(operator: Client) -> None:
     many(5)
     operation = plan(operator)
 
-    operator.post(url("narrow", operation), {"which": "first", "messages": "2"})
+    operator.post(url("narrow", operation), {"messages": "2"})
 
     seen = said(operator, url("operation", operation))
     assert "Resubmit 2 messages" in seen
     assert "operator kept the first 2; 3 were removed" in seen
 
-    operator.post(url("narrow", operation), {"which": "sample", "messages": "1"})
+    operator.post(url("narrow", operation), {"sample": "1", "messages": "1"})
     assert operation.items.count() == 1
-    answer = operator.post(
-        url("narrow", operation), {"which": "first", "messages": "0"}, follow=True
-    )
+    answer = operator.post(url("narrow", operation), {"messages": "0"}, follow=True)
     assert "notice-error" in answer.content.decode()
     assert operation.items.count() == 1
 

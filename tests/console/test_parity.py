@@ -78,7 +78,7 @@ ACTS: Mapping[str, Ways] = {
     "console:carry_on": Ways("continue_operation", "operation continue"),
     "console:pace": Ways("pace_operation", "operation pace"),
     "console:narrow": Ways("narrow_operation", "operation narrow"),
-    "console:take_in": Ways("take_in", "operation take-in"),
+    "console:take_in": Ways("take_in_messages", "operation take-in"),
     "console:repair": Ways(
         "set_patch, drop_patch", "no: its preview is on the page, and in the API"
     ),

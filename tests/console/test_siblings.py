@@ -7,9 +7,9 @@ import pytest
 from django.urls import reverse
 
 from broker import operations
+from broker.acts.operations.siblings import siblings_of
 from broker.models import Operation, Queue, RoutingType
 from broker.security import authorities
-from console.operations.siblings import siblings_of
 from tests.console.commanding import told
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places

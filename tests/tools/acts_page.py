@@ -48,18 +48,19 @@ def page() -> str:
 
 def subject_of(one: DeclaredAct) -> str:
     """The name of the module that declares an act."""
-    return one.run.__module__.rpartition(".")[2]
+    return one.run.__module__.split(".")[2]
 
 
 def rows(acts: Iterator[DeclaredAct]) -> Iterator[str]:
     for one, (method, path) in ((one, routes()[one.name]) for one in acts):
-        needed = (f"`{two}` on the {on}" for on, two in one.authorities.items())
+        needed = [f"`{two}` on the {on}" for on, two in one.authorities.items()]
+        needed += [rule.words for rule in one.rules.values()]
         cells = (
             f"**{one.name}**: {one.sentence}",
             f"`{path_of(one)}`",
             f"`{method.upper()} {path}`",
             f"`{' '.join(COMMANDS[one.name])}`",
-            f"`{one.permission}`",
+            ", ".join(f"`{name}`" for name in one.permissions),
             ", ".join(needed) or "–",
             f"`{one.recorded_as.value}`",
         )

@@ -11,10 +11,10 @@ from pydantic import Field
 
 from broker.acts.bridges import commit_link_branch, roll_back_link_branch
 from broker.acts.objects import find_link
+from broker.acts.operations.states import OperationState, read_state
 from broker.models import Branch
 from broker.security import authorities
 from console.accounts import permissions
-from console.api.operations import OperationState, state_of
 from console.api.queues import HistoryPoints, Window, points_of
 from console.bridge_pages.documents import VIEW
 from console.bridge_pages.resubmission import plan_through
@@ -83,7 +83,7 @@ for word, one in (("commit", commit_link_branch), ("roll-back", roll_back_link_b
 )
 def resubmit_through_link(
     request: HttpRequest, bridge: Path[str], link: Path[str], which: ThroughLink
-) -> dict[str, Any]:
+) -> OperationState:
     """Freezes the set; changes nothing before the plan is started. Started, it moves
     the messages to the link's own queue, from which the link sends them.
     """
@@ -96,7 +96,7 @@ def resubmit_through_link(
         fingerprint=which.fingerprint,
         reason=which.reason.strip(),
     )
-    return state_of(request, plan.pk)
+    return read_state(request.user, plan.pk)
 
 
 @router.get(

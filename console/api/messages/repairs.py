@@ -15,6 +15,11 @@ from ninja.errors import ValidationError
 from pydantic import Field
 
 from broker import operations
+from broker.acts.operations import rights
+from broker.acts.operations.ledgers import ledger_of
+from broker.acts.operations.plans import require_repair
+from broker.acts.operations.rights import require_reading
+from broker.acts.operations.siblings import Sibling, siblings_in
 from broker.errors.patches import InvalidPatch
 from broker.formats import lossless_json
 from broker.formats.patches import written
@@ -25,16 +30,14 @@ from broker.operations import Chosen, Order, Outcome, Sought
 from broker.security import redaction
 from broker.security.authorities import Principal
 from console.accounts import permissions
-from console.api.operations import Sibling, seen
+from console.api.operations import seen
 from console.edges.problems import REFUSED, require
 from console.edges.requests import RequestBody
 from console.messages import search_form
 from console.messages.dead_letter_query import names_for, seen_by
 from console.messages.search_form import BROWSE
-from console.operations import patch_changes, results
+from console.operations import patch_changes
 from console.operations.patch_form import seen_of
-from console.operations.permissions import require_ways
-from console.operations.siblings import siblings_in
 
 router = Router(tags=["repairs"])
 
@@ -125,10 +128,7 @@ def plan_resubmit(request: HttpRequest, body: Resubmit) -> dict[str, Any]:
     only = operations.EVERY_QUEUE if body.every_queue else ""
     order = Order(Operation.Kind.RESUBMIT, only)
     with transaction.atomic():
-        plan = operations.plan(
-            request.user, order, which, scope=scope, reason=body.reason
-        )
-        require_ways(request.user, plan, results.ledger_of(plan))
+        plan = rights.plan(request.user, order, which, scope=scope, reason=body.reason)
         if body.patch is not None:
             give(request, plan, said(request)["patch"])
     return planned(request.user, plan)
@@ -160,7 +160,7 @@ def read_preview(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any
     """The preview. Values are shown to callers who may read the messages."""
     plan, _ = seen(request, operation_id)
     require(request, BROWSE)
-    patch_changes.require_reading(request.user, plan)
+    require_reading(request.user, plan)
     preview = preview_of(request.user, plan)
     if preview is None:
         raise Http404(f"patch of operation {operation_id}")
@@ -177,14 +177,14 @@ def drop_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     plan, _ = seen(request, operation_id)
     require(request, permissions.CHANGE)
     with transaction.atomic():
-        patch_changes.require(request.user, plan)
+        require_repair(request.user, plan)
         operations.drop_patch(plan.pk)
     return planned(request.user, plan)
 
 
 def give(request: HttpRequest, plan: Operation, patch: Any) -> None:
     require(request, BROWSE)
-    patch_changes.require(request.user, plan)
+    require_repair(request.user, plan)
     patch_changes.give(request.user, plan, written(read_patch(patch)))
 
 
@@ -215,7 +215,7 @@ def chosen(request: HttpRequest, body: Resubmit) -> tuple[Chosen | Sought, str]:
 
 
 def planned(user: Principal, plan: Operation) -> dict[str, Any]:
-    ledger = results.ledger_of(plan)
+    ledger = ledger_of(plan)
     return {
         "operation_id": plan.pk,
         "messages": ledger.total,
@@ -228,7 +228,7 @@ def preview_of(user: Principal, plan: Operation) -> dict[str, Any] | None:
     found = OperationPatch.objects.filter(pk=plan.pk).first()
     if found is None:
         return None
-    ledger = results.ledger_of(plan)
+    ledger = ledger_of(plan)
     not_looked = 0 if found.is_looked else ledger.total - found.looked
     return {
         "operation_id": plan.pk,

@@ -12,10 +12,9 @@ from pydantic import Field
 
 from broker.monitoring.dead_letters import NEWEST
 from broker.security.users import User
-from console.api.acting import Nothing
 from console.api.reports import rows
 from console.edges.problems import NO_NUL, REFUSED, require
-from console.edges.requests import RequestBody
+from console.edges.requests import Nothing, RequestBody
 from dashboards.models import ReportRun
 from dashboards.pages import results, run_requests, schedules
 from dashboards.pages.results import ResultsQuery

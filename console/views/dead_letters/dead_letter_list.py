@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
+from broker.acts.operations.siblings import Sibling, siblings_of
 from broker.models import Operation
 from broker.monitoring import dead_letter_groups
 from broker.monitoring import dead_letters as triage
@@ -37,7 +38,6 @@ from console.messages.dead_letter_query import (
     matches,
     names_for,
 )
-from console.operations.siblings import Sibling, siblings_of
 from dashboards.live import attention
 
 PAGE = 50

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST, require_safe
 
+from broker.acts.operations.siblings import siblings_of
 from broker.amqp.messages.envelope import content_encoding
 from broker.errors.redaction import MaskedMessage
 from broker.formats.mq.coding import Coding, coding_in, coding_of
@@ -35,7 +36,6 @@ from console.messages.detail import Story, story_of
 from console.messages.properties import searchable, sorted_out, trace_of
 from console.messages.repaired_pair import Kin, kin_of
 from console.messages.rights import covers, queue_to_send, require
-from console.operations.siblings import siblings_of
 
 
 @require_safe

@@ -8,7 +8,6 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -17,13 +16,17 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_htmx.middleware import HtmxDetails
 
+from broker import acts
 from broker import operations as orders
+from broker.acts.operations.control import CancelOperation, StartOperation
+from broker.acts.operations.ledgers import Ledger, ledger_of, way_of
+from broker.acts.operations.rights import require_sight, seen_by
+from broker.acts.operations.states import course_of, left_out
 from broker.models import Course, Operation, OperationItem, OperationPatch
 from broker.monitoring.numbers import public_numbers
 from broker.operations import canary as canaries
 from broker.operations import copy_outcomes, rate_limit
 from broker.operations.approvals import is_hard
-from console.accounts.permissions import CHANGE
 from console.layout import pagination
 from console.messages.dead_letter_query import PageForm
 from console.operations import (
@@ -31,13 +34,11 @@ from console.operations import (
     history,
     live_progress,
     results,
-    starting,
     warnings,
     wording,
 )
 from console.operations import course as courses
 from console.operations.patch_form import PatchForm, may_repeat, part_of, rest_of
-from console.operations.permissions import require_sight, require_ways, seen_by
 
 PAGE = 20  # operations on a page; few, because the items of each are counted
 ITEMS = 50
@@ -132,11 +133,10 @@ def operation(request: HtmxRequest, operation_id: int) -> HttpResponse:
 
 
 @require_POST
-@permission_required(CHANGE, raise_exception=True)
-@transaction.atomic
 def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
     """Start a planned operation; a large one, or one that may drop messages, needs a
     reason."""
+    acts.require(request.user, StartOperation(operation_id))
     planned, ledger = seen(request, operation_id)
     form = StartForm(request.POST, results.to_type(planned, ledger))
     asks_why = approvals.asks_why(planned, ledger) and not planned.reason
@@ -144,26 +144,29 @@ def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
     if not form.is_valid():
         return shown(request, operation_id, form, status=422)
     said = form.cleaned_data
-    require_ways(request.user, planned, ledger)
-    orders.arrange(operation_id, pace=said["pace"], canary=said["canary"] or 0)
-    starting.start(request.user, planned, ledger, said["reason"])
+    acts.act(
+        request.user,
+        StartOperation(
+            operation_id,
+            reason=said["reason"],
+            pace=said["pace"] or 0,
+            canary=said["canary"] or 0,
+        ),
+    )
     return redirect("console:operation", operation_id)
 
 
 @require_POST
-@permission_required(CHANGE, raise_exception=True)
-@transaction.atomic
 def cancel(request: HttpRequest, operation_id: int) -> HttpResponse:
     """Cancel an operation. A cancelled plan does nothing."""
-    found, ledger = seen(request, operation_id)
-    orders.cancel(operation_id)
-    if found.state != State.PLANNED:
+    answer = acts.act(request.user, CancelOperation(operation_id))
+    if answer.started_at:
         return redirect("console:operation", operation_id)
     messages.info(request, f"Nothing was done. Operation {operation_id} is cancelled.")
-    return redirect(whence(found, ledger))
+    return redirect(whence(*seen(request, operation_id)))
 
 
-def whence(found: Operation, ledger: results.Ledger) -> str:
+def whence(found: Operation, ledger: Ledger) -> str:
     """The page on which the plan was made."""
     if found.undoes_id:
         return reverse("console:operation", args=[found.undoes_id])
@@ -175,21 +178,9 @@ def whence(found: Operation, ledger: results.Ledger) -> str:
     return reverse("console:operations")
 
 
-@require_POST
-@permission_required(CHANGE, raise_exception=True)
-@transaction.atomic
-def undo(request: HttpRequest, operation_id: int) -> HttpResponse:
-    """Plan the undo of an operation, and show that plan; an operation that stopped
-    itself ends."""
-    seen(request, operation_id)
-    planned = orders.stop_and_plan_undo(request.user, operation_id)
-    require_ways(request.user, planned, results.ledger_of(planned))
-    return redirect("console:operation", planned.pk)
-
-
 def seen(
     request: HttpRequest, operation_id: int, *about: str
-) -> tuple[Operation, results.Ledger]:
+) -> tuple[Operation, Ledger]:
     """An operation that the user may see, with its queues.
 
     Raises:
@@ -198,7 +189,7 @@ def seen(
     """
     every = Operation.objects.select_related(*about)
     found = get_object_or_404(every, pk=operation_id)
-    ledger = results.ledger_of(found)
+    ledger = ledger_of(found)
     require_sight(request.user, ledger)
     return found, ledger
 
@@ -213,7 +204,7 @@ def shown(
     """An operation as a page, or only the part that changes while it runs."""
     about = ("created_by", "undoes", "undone_by", "approval__approved_by", "course")
     found, ledger = seen(request, operation_id, *about)
-    course = courses.course_of(found)
+    course = course_of(found)
     given = patch_form or given_patch(request)
     repair = part_of(request.user, found, ledger, given)
     context: dict[str, Any] = {
@@ -268,7 +259,7 @@ def goes_on(context: dict[str, Any]) -> bool:
 
 
 def ahead_of(
-    request: HttpRequest, found: Operation, ledger: results.Ledger, course: Course
+    request: HttpRequest, found: Operation, ledger: Ledger, course: Course
 ) -> dict[str, Any]:
     """The expected result of a plan; of a started operation, the outcomes so far.
 
@@ -290,15 +281,13 @@ def ahead_of(
         "has_nothing_left": bool(ledger.planned and seen and not seen.will_go),
         "outlook": None if seen is None else wording.outlook(found, seen),
         "warnings": list(warnings.warnings_of(found, ledger, seen, request.user)),
-        "left_out": courses.left_out(ledger),
+        "left_out": left_out(ledger),
         "may_try": copy_outcomes.follows(found),
         "most_canaries": canaries.WATCHED,
     }
 
 
-def items_of(
-    request: HttpRequest, found: Operation, ledger: results.Ledger
-) -> dict[str, Any]:
+def items_of(request: HttpRequest, found: Operation, ledger: Ledger) -> dict[str, Any]:
     """A page of an operation's items, in the order of work."""
     form = ItemsForm(request.GET)
     said: dict[str, Any] = form.cleaned_data if form.is_valid() else NO_CHOICE
@@ -308,7 +297,7 @@ def items_of(
         "items": [
             (
                 item,
-                results.way_of(found, ledger.names.get(item.queue_id, ""), item.target),
+                way_of(found, ledger.names.get(item.queue_id, ""), item.target),
             )
             for item in part
         ],

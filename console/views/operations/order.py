@@ -17,6 +17,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from broker import errors, operations
+from broker.acts.operations import rights
+from broker.acts.operations.rights import NEEDS
 from broker.errors.messages import InvalidSelector, SearchTooLong
 from broker.errors.operations import InvalidPriority, NothingChosen
 from broker.models import DeadLetter, Operation, Place, Queue
@@ -34,7 +36,7 @@ from console.messages.dead_letter_query import (
     one_in_words,
     seen_by,
 )
-from console.operations import results, wording
+from console.operations import wording
 from console.operations.order_form import (
     ChosenForm,
     FoundForm,
@@ -42,7 +44,6 @@ from console.operations.order_form import (
     in_quotes,
     narrowed,
 )
-from console.operations.permissions import require_target, require_ways
 
 Kind = Operation.Kind
 NO_QUOTES = str.maketrans("", "", "“”")
@@ -243,9 +244,7 @@ def planned(
         NoSuchQueue: the target does not exist, or is hidden from the user.
         NotAuthorized: an authority is missing; nothing is planned.
     """
-    require_target(request.user, what)
-    plan = operations.plan(request.user, what, chosen, scope=scope)
-    require_ways(request.user, plan, results.ledger_of(plan))
+    plan = rights.plan(request.user, what, chosen, scope=scope)
     return redirect(reverse("console:operation", args=[plan.pk]) + query)
 
 
@@ -257,9 +256,10 @@ def offers_for(
     for kind, words in wording.WORDS.items():
         if not subject.states & AMONG.get(Kind(kind), subject.states):
             continue
+        needs = NEEDS[kind]
         lacks = [
             f"You lack the authority “{authority}” on {subject.queue}."
-            for authority in (words.takes, words.gives if not words.goes else None)
+            for authority in (needs.source, None if words.goes else needs.target)
             if authority and subject.queue and not held.on(authority, subject.queue)
         ]
         yield Offer(kind, words, kind == chosen, next(iter(lacks), ""))

@@ -11,10 +11,11 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
 from broker import operations
+from broker.acts import act
+from broker.acts.operations.plans import PlanRest, require_repair
 from broker.errors.operations import NotUndone
-from broker.models import Operation
 from console.accounts import permissions
-from console.operations.patch_changes import give, require
+from console.operations.patch_changes import give
 from console.operations.patch_form import PatchForm
 from console.views.operations.operations import HtmxRequest, seen, shown
 
@@ -26,7 +27,7 @@ from console.views.operations.operations import HtmxRequest, seen, shown
 def repair(request: HtmxRequest, operation_id: int) -> HttpResponse:
     """Set or remove the patch of a plan."""
     plan, _ = seen(request, operation_id)
-    require(request.user, plan)
+    require_repair(request.user, plan)
     if "drop" in request.POST:
         operations.drop_patch(plan.pk)
         return redirect("console:operation", operation_id)
@@ -38,15 +39,10 @@ def repair(request: HtmxRequest, operation_id: int) -> HttpResponse:
 
 
 @require_POST
-@permission_required(permissions.CHANGE, raise_exception=True)
-@permission_required("broker.browse_queue", raise_exception=True)
-@transaction.atomic
 def rest(request: HtmxRequest, operation_id: int) -> HttpResponse:
     """Stop an operation, and plan the rest of it; the form has its patch."""
-    stopped, _ = seen(request, operation_id)
-    require(request.user, stopped)
-    plan = operations.plan_rest(request.user, operation_id)
-    return redirect(page_with_patch(plan, operation_id))
+    plan = act(request.user, PlanRest(operation_id))
+    return redirect(page_with_patch(plan.id, operation_id))
 
 
 @require_POST
@@ -58,12 +54,12 @@ def again(request: HttpRequest, operation_id: int) -> HttpResponse:
     undo, _ = seen(request, operation_id, "undoes")
     if undo.undoes is None:
         raise NotUndone(operation_id)
-    require(request.user, undo.undoes)
+    require_repair(request.user, undo.undoes)
     plan = operations.plan_again(request.user, undo.undoes.pk)
-    return redirect(page_with_patch(plan, undo.undoes.pk))
+    return redirect(page_with_patch(plan.pk, undo.undoes.pk))
 
 
-def page_with_patch(plan: Operation, operation_id: int) -> str:
+def page_with_patch(plan_id: int, operation_id: int) -> str:
     """The page of a plan, whose form has the patch of another operation."""
-    page = reverse("console:operation", args=[plan.pk])
+    page = reverse("console:operation", args=[plan_id])
     return f"{page}?{urlencode({'patch': operation_id})}"

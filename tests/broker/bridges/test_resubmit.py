@@ -6,6 +6,8 @@ import pytest
 from django.db import transaction
 
 from broker import operations
+from broker.acts.operations.ledgers import ledger_of
+from broker.acts.operations.states import left_out
 from broker.bridges import dead_messages
 from broker.bridges.batch import Notice
 from broker.bridges.carrier import Carrier
@@ -16,8 +18,6 @@ from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY, NOTICE_PRO
 from broker.monitoring.dead_letters import Selection
 from broker.operations.commands import Chosen, Order
 from broker.queueing.put import NewMessage
-from console.operations.course import left_out
-from console.operations.results import ledger_of
 from tests.broker.dying import operator
 from tests.console.bridging import make_link
 from tests.make import NOON, make_queue

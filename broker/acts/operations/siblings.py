@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from broker.acts.operations.ledgers import Ledger
 from broker.models import Operation, Queue, RoutingType
 from broker.operations import EVERY_QUEUE
 from broker.security import authorities
-from console.operations.results import Ledger
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Acts on operations: planned, approved, started, changed and undone."""
