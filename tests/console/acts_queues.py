@@ -12,12 +12,13 @@ from tests.make import make_queue
 ORDERS = {"queue": "orders"}
 
 
-def make() -> Mapping[str, str]:
-    make_queue("orders")
-    return ORDERS
+def example(request: type, page: str, **attributes: bool) -> Example:
+    """An order for a queue with these attributes."""
 
+    def make() -> Mapping[str, str]:
+        make_queue("orders", **attributes)
+        return ORDERS
 
-def example(request: type, page: str) -> Example:
     return Example(
         request,
         page,
@@ -31,7 +32,7 @@ def example(request: type, page: str) -> Example:
 
 EXAMPLES = {
     "pause_queue": example(PauseQueue, "console:pause"),
-    "resume_queue": example(ResumeQueue, "console:resume"),
+    "resume_queue": example(ResumeQueue, "console:resume", paused=True),
     "reset_counters": example(ResetCounters, "console:reset_counters"),
-    "start_delivery": example(StartDelivery, "console:start_delivery"),
+    "start_delivery": example(StartDelivery, "console:start_delivery", stopped=True),
 }

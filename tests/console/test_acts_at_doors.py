@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.urls import reverse
 
 from broker.acts import ACTS, may
@@ -22,6 +25,7 @@ from tests.console.act_doors import (
     Example,
     refusals,
     routes,
+    through_command,
     through_rest,
 )
 from tests.console.act_examples import EXAMPLES
@@ -30,6 +34,8 @@ from tests.make import make_queue, make_user
 
 pytestmark = pytest.mark.django_db
 
+MOMENT = re.compile(r'"20\d\d-\d\d-\d\dT[^"]*"')
+NEW_ID = re.compile(r'("id":) *\d+')
 TOO_LONG = "x" * 501
 
 
@@ -82,6 +88,26 @@ def test_without_the_permission(name: str) -> None:
     user = make_user("vera", granted=authorities.ALL)
     said = f"permission {DECLARED[name].permission} is missing"
     assert_refused(user, name, 403, said, **fields)
+
+
+@each(EXAMPLES)
+def test_the_command_prints_what_the_interface_answers(name: str) -> None:
+    reason = {"reason": "As agreed."} if DECLARED[name].needs_reason else {}
+    request = EXAMPLES[name].request(**EXAMPLES[name].make(), **reason)
+    user = vera(name, granted=authorities.ALL)
+
+    with transaction.atomic():
+        answer = through_rest(user, request)
+        transaction.set_rollback(True)
+    printed = through_command(user, request)
+
+    assert answer.status_code == 200, answer.content
+    assert facts_in(printed) == facts_in(answer.content.decode())
+
+
+def facts_in(text: str) -> Any:
+    """A JSON document, but for what differs from order to order."""
+    return json.loads(NEW_ID.sub(r"\1 0", MOMENT.sub('"a time"', text)))
 
 
 @each(name for name, one in EXAMPLES.items() if one.is_hidden)
