@@ -112,6 +112,11 @@ class DeclaredAct:
             name for field in named for name in (*field.holds.within, field.name)
         )
 
+    @property
+    def subject(self) -> str:
+        """What it is about, as the module or package that declares it is called."""
+        return self.run.__module__.split(".")[2]
+
 
 ACTS: dict[type, DeclaredAct] = {}  # by request
 

@@ -48,7 +48,7 @@ def on_queue(one: DeclaredAct, label: str, icon: str, view: str, *verbs: str) ->
     """An act on a queue. Its own verb is the first."""
     own, _, _ = one.name.partition("_")
     needed = one.authorities["queue"]
-    return Action((own, *verbs), label, icon, view, (one.permission,), needed)
+    return Action((own, *verbs), label, icon, view, one.permissions, needed)
 
 
 ON_QUEUES = (
@@ -106,10 +106,10 @@ def listed(
         is_meant = len(words) <= len(name) and all(
             part.startswith(word) for part, word in zip(name, words, strict=False)
         )
-        if not is_meant or not user.has_perm(one.permission):
+        if not is_meant or not user.has_perms(one.permissions):
             continue
-        subject = one.run.__module__.rpartition(".")[2]
-        if place := next((two for two in places if subject in two.subjects), None):
+        here = (place for place in places if one.subject in place.subjects)
+        if place := next(here, None):
             yield " ".join(name).capitalize(), place
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from broker.acts.queues import PauseQueue, ResetCounters, ResumeQueue, StartDelivery
 from broker.models import CounterReset, Queue
@@ -12,7 +13,7 @@ from tests.make import make_queue
 ORDERS = {"queue": "orders"}
 
 
-def example(request: type, page: str, **attributes: bool) -> Example:
+def example(request: type, page: str, **attributes: Any) -> Example:
     """An order for a queue with these attributes."""
 
     def make() -> Mapping[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -38,17 +39,12 @@ COLUMNS = (
 
 def page() -> str:
     """The whole page."""
-    found = sorted(DECLARED.values(), key=lambda one: (subject_of(one), one.name))
+    found = sorted(DECLARED.values(), key=lambda one: (one.subject, one.name))
     parts = [
         f"\n## {subject.replace('_', ' ').capitalize()}\n{COLUMNS}{''.join(rows(acts))}"
-        for subject, acts in groupby(found, subject_of)
+        for subject, acts in groupby(found, attrgetter("subject"))
     ]
     return HEAD + "".join(parts)
-
-
-def subject_of(one: DeclaredAct) -> str:
-    """The name of the module that declares an act."""
-    return one.run.__module__.split(".")[2]
 
 
 def rows(acts: Iterator[DeclaredAct]) -> Iterator[str]:
