@@ -140,7 +140,7 @@ def test_dead_messages_are_planned_through_their_link() -> None:
 
     plan = told("link", "resubmit", *LINK, "--message", message, *OLGA)
 
-    assert (plan["state"], plan["kind"], plan["messages"]) == ("planned", "move", 1)
+    assert (plan["state"], plan["kind"], plan["planned"]) == ("planned", "move", 1)
     assert plan["ways"][0]["to"] == link.resubmit_queue
     assert refused("link", "resubmit", *LINK, "--group", "f" * 12, *OLGA)[0] == 3
 
