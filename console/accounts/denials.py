@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
 from broker.acts.refusals import record_refusal
+from broker.errors.acts import NotPermitted
 from broker.errors.operations import ApprovalNeeded, OwnApproval
 from broker.errors.queues import NotAuthorized
 from broker.models import Act
@@ -17,6 +18,8 @@ from broker.security import audit
 from broker.security.audit import Thing
 
 HELD = "held_refusals"  # attribute of a request
+LOOKING = ("GET", "HEAD")
+DENIALS = (NotAuthorized, NotPermitted, ApprovalNeeded, OwnApproval, PermissionDenied)
 LACKING = "A permission for this is missing."
 
 
@@ -34,7 +37,10 @@ def after_rollback(request: HttpRequest) -> Iterator[None]:
 
 
 def note(request: HttpRequest, error: Exception) -> None:
-    """Record a refused act, or a denial. Other refusals are not recorded."""
+    """Record a refused act, or a denial. Other refusals are not recorded, and of those
+    of a page that is only looked at, none but denials."""
+    if request.method in LOOKING and not isinstance(error, DENIALS):
+        return
     if HELD in vars(request):
         getattr(request, HELD).append(partial(record, request, error))
     else:

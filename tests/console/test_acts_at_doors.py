@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.test import Client
 from django.urls import reverse
 
 from broker.acts import ACTS, may
@@ -121,6 +122,17 @@ def test_what_is_hidden_is_missing(name: str) -> None:
 def test_what_is_not_there(name: str) -> None:
     user = vera(name, granted=authorities.ALL)
     assert_refused(user, name, 404, EXAMPLES[name].missing, **EXAMPLES[name].absent)
+
+
+@each(EXAMPLES)
+def test_a_page_of_what_is_not_there_leaves_no_record(name: str) -> None:
+    example, client = EXAMPLES[name], Client()
+    client.force_login(vera(name, granted=authorities.ALL))
+    url = reverse(example.page, args=[example.absent[one] for one in example.about])
+
+    assert client.get(url).status_code in (302, 404, 405)
+
+    assert not AuditRecord.objects.filter(outcome="refused").exists()
 
 
 @each(name for name, one in DECLARED.items() if one.authorities or one.rules)
