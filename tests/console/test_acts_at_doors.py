@@ -127,7 +127,8 @@ def test_what_is_not_there(name: str) -> None:
 @each(EXAMPLES)
 def test_a_page_of_what_is_not_there_leaves_no_record(name: str) -> None:
     example, client = EXAMPLES[name], Client()
-    client.force_login(vera(name, granted=authorities.ALL))
+    may = ("broker.view_queue", *DECLARED[name].permissions)
+    client.force_login(make_user("vera", permissions=may, granted=authorities.ALL))
     url = reverse(example.page, args=[example.absent[one] for one in example.about])
 
     assert client.get(url).status_code in (302, 404, 405)
