@@ -122,11 +122,12 @@ def pytest_unconfigure() -> None:
 @pytest.hookimpl(trylast=True)  # after whoever shuffles
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Those that share what takes long to start come one after the other, so that one
-    process of tests starts it, and once; and first, so that the end waits for none.
+    process of tests starts it, and once; and first, as do those that are thorough, so
+    that the end waits for none.
 
     With its mark, pytest-django would flush all tables after one that commits.
     """
-    items.sort(key=first_shared)
+    items.sort(key=lambda item: (first_shared(item), not is_thorough(item)))
     for item in items:
         for mark in item.iter_markers("django_db"):
             if mark.kwargs.get("transaction") or asks("transactional_db", item):
@@ -160,6 +161,10 @@ def first_shared(item: pytest.Item) -> int:
     """Which of them a test uses; the number of all for one that uses none."""
     used = (number for number, one in enumerate(SHARED) if asks(one, item))
     return next(used, len(SHARED))
+
+
+def is_thorough(item: pytest.Item) -> bool:
+    return item.get_closest_marker("thorough") is not None
 
 
 def asks(fixture: str, item: pytest.Item) -> bool:

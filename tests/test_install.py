@@ -23,6 +23,8 @@ from tests import installed
 from tests.broker.bridges.other_backout import parameters
 from tests.installed import PROJECT, TREE, Project
 
+pytestmark = pytest.mark.thorough
+
 PAGE = (TREE / "docs" / "install.md").read_text()
 SETTINGS, CREATE, PUT, GET, HANDLER, *_ = re.findall(
     r"^```python\n(.*?)^```", PAGE, re.M | re.S

@@ -29,6 +29,8 @@ from tests import installed
 from tests.installed import TREE, Project, ended
 from tests.installed_users import give_own_users
 
+pytestmark = pytest.mark.thorough
+
 PAGE = (TREE / "docs" / "install.md").read_text()
 CHAPTER = PAGE.partition("## 5. ")[2].partition("\n## ")[0]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)

@@ -19,6 +19,8 @@ from tests import installed
 from tests.installed import SCRIPT, TREE
 from tests.test_install_console import PASSWORD, Browser, until, until_it_answers
 
+pytestmark = pytest.mark.thorough
+
 PAGE = (TREE / "docs" / "tutorial.md").read_text()
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.M | re.S)
 CODE = [text for kind, text in BLOCKS if kind == "python"]

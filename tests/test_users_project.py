@@ -13,6 +13,8 @@ import pytest
 from tests import installed, users_project
 from tests.installed import Project
 
+pytestmark = pytest.mark.thorough
+
 DATABASE = f"users_{os.getpid()}"
 OF_TESTS = [f"test_{DATABASE}_{alias}" for alias in ("default", "warehouse")]
 # Another user model, no time zones, small keys, and a schema of its own.

@@ -25,7 +25,7 @@ from tests.amqp.launching import HOST, Process
 from tests.amqp.listening import PASSWORD, Wire
 from tests.console.until import until
 
-pytestmark = pytest.mark.usefixtures("transactional_db")
+pytestmark = [pytest.mark.usefixtures("transactional_db"), pytest.mark.thorough]
 
 ENDS_WITHIN_S = 60  # where much else goes on
 

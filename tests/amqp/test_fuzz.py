@@ -11,7 +11,7 @@ from tests.amqp.fuzzing import FEW, QUEUES, Plan, fuzz
 from tests.amqp.launching import launched, login
 from tests.make import make_queue
 
-pytestmark = pytest.mark.usefixtures("transactional_db")
+pytestmark = [pytest.mark.usefixtures("transactional_db"), pytest.mark.thorough]
 
 WARMS_UP = Plan(raw=20, lock_step=10, seed=0)
 SESSIONS = Plan(raw=60, lock_step=25, seed=1)

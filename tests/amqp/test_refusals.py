@@ -16,7 +16,7 @@ NEVER = {  # nothing that a client of AMQP does can raise them
     *("CauseRemains", "PauseEndPassed", "WrongOptions", "NotCoordinated"),
     *("WrongXid", "XidInUse", "NoSuchXid", "NotForced", "NoMessageUnderCursor"),
     *("InvalidFilter", "SearchTooLong", "PoolerHasLocks"),
-    "TransactionLeftOpen",
+    *("TransactionLeftOpen", "NoSuchUnitOfWork", "NoSuchConnection"),
 }
 
 

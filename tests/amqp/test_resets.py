@@ -11,6 +11,8 @@ import pytest
 from tests.amqp.course import Course
 from tests.amqp.listening import PASSWORD, Listening
 
+pytestmark = pytest.mark.thorough
+
 RESET = struct.pack("ii", 1, 0)
 TIMES = 30
 

@@ -9,10 +9,10 @@ Where a session has to wait for a lock, which the database is asked and no clock
 other goes on until the lock is free. A deadlock is an ending like others: PostgreSQL
 breaks it, and the script of the victim gets the error.
 
-BEGIN, SAVEPOINT and RELEASE neither lock nor look at anything; a message never changes,
-no scene changes the map, and none has clients of AMQP or patches. So where such a
-statement, or the reading of those, stands changes nothing, and it goes with the step
-after it, unless ``every`` asks for more.
+BEGIN, SAVEPOINT, RELEASE and set_config neither lock nor look at anything; a message
+never changes, no scene changes the map, and none has clients of AMQP or patches. So
+where such a statement, or the reading of those, stands changes nothing, and it goes
+with the step after it, unless ``every`` asks for more.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ GLANCE_S = 0.002  # between two looks at who waits for whom
 MOVING, ENDED = "(moving)", "(ended)"
 ANYWHERE = re.compile(  # statements that give the same in any place
     r"SAVEPOINT|RELEASE SAVEPOINT|SELECT pg_current_xact_id_if_assigned"
+    r"|SELECT set_config"
     r'|SELECT (?!.* FOR ).* FROM "broker_(queue|address|addresssetting|message)"'
     r'|SELECT ((?! FROM ).)* FROM "broker_(clientconnection|operationpatch)"'
     r'|DELETE FROM "broker_(clientendpoint|connectionconsumer)"'

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from django.utils import timezone
 
 from broker import operations
@@ -37,6 +38,8 @@ from tests.broker.dying import make_dead_letters, on, plan
 from tests.broker.elsewhere import process, said, tell
 from tests.console.until import until
 from tests.make import make_queue, make_recurring
+
+pytestmark = pytest.mark.thorough
 
 TREE = Path(__file__).resolve().parents[2]
 LONGEST_S = 5.0

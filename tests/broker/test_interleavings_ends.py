@@ -22,6 +22,8 @@ from tests.broker.interleavings import Ending, Scene
 from tests.broker.test_interleavings import OVERDUE, done, rest
 from tests.make import NOON, make_messages, minutes
 
+pytestmark = pytest.mark.thorough
+
 
 class Held(Scene):
     """One unit of work has got an entry and has an answer to put."""

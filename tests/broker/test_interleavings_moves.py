@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import pytest
 from django.db import transaction
 
 from broker import operations
@@ -19,6 +20,8 @@ from tests.broker.interleavings import Ending, Scene
 from tests.broker.test_interleavings import done
 from tests.broker.test_interleavings_ends import terminate
 from tests.make import NOON, minutes
+
+pytestmark = pytest.mark.thorough
 
 LATER = NOON + minutes(10)
 

@@ -22,6 +22,8 @@ from tests.broker.test_interleavings import OVERDUE, done
 from tests.broker.test_interleavings_ends import terminate, terminate_owner
 from tests.make import NOON, make_messages
 
+pytestmark = pytest.mark.thorough
+
 DLQ = "SYSTEM.DEAD.LETTER.QUEUE"
 
 

@@ -20,6 +20,8 @@ from tests.broker.dying import back_out, on
 from tests.broker.interleavings import Ending, Scene
 from tests.make import NOON
 
+pytestmark = pytest.mark.thorough
+
 
 class Casualties(Scene):
     """Messages die on "orders", and their address makes "DLQ.orders" for them."""

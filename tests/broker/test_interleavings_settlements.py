@@ -22,6 +22,8 @@ from tests.broker.test_interleavings import done
 from tests.broker.test_interleavings_ends import terminate_owner
 from tests.make import NOON, make_messages
 
+pytestmark = pytest.mark.thorough
+
 WHY = "no such customer"
 SPEC = pytest.mark.spec("UOW-1", "UOW-2")
 

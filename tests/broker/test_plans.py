@@ -30,6 +30,8 @@ from tests.broker.dying import operator
 from tests.broker.plan_parameters import parameters
 from tests.make import NOON, make_queue, minutes
 
+pytestmark = pytest.mark.thorough
+
 PARTITIONED = {  # in a plan, the index of a partition
     "broker_message_pkey": r"broker_message_\w+_pkey",
     "broker_message_first_id": r"broker_message_\w+_first_id_idx",

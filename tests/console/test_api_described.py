@@ -30,6 +30,8 @@ from tests.console.api_bridge_acts import make_bridge
 from tests.console.letters import die, make_places
 from tests.make import make_messages, make_setting
 
+pytestmark = pytest.mark.thorough
+
 EXAMPLES = 1  # of each request, in each mode
 TOKEN = "a" * 32
 schemathesis.serializer.alias(batches.CONTENT_TYPE, "application/octet-stream")

@@ -18,6 +18,8 @@ from broker.security import credentials
 from console import api
 from tests.make import make_queue, make_user
 
+pytestmark = pytest.mark.thorough
+
 CONFIG = settings.BASE_DIR / "docs" / "openapi-client.yaml"
 
 

@@ -33,6 +33,8 @@ from tests.console.principals import (
 )
 from tests.console.world import Values, act, ask, is_an_act, make_world, question
 
+pytestmark = pytest.mark.thorough
+
 TABLE = Path(__file__).with_name("authorization.txt")
 WRITES = "WRITE_AUTHORIZATION" in os.environ
 NOTED = {  # that it was denied, or when it came

@@ -23,7 +23,7 @@ from tests.console.browsing import (
 from tests.console.until import until
 from tests.make import make_queue, make_user
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 ERROR = "stomp-east: nobody answers."
 

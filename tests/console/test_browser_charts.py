@@ -18,7 +18,7 @@ from console.accounts import roles
 from tests.console.browsing import arrive, opened, sign_in
 from tests.make import make_queue, make_user, minutes, seconds
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 STEP_S = 10
 PUT_AFTER_S = (35, 65, 125, 155)  # since the chart begins; a time has the two between

@@ -28,7 +28,7 @@ from tests.console.wire import (
 )
 from tests.make import make_queue, make_user
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 WORK = """
 from broker.models import ClientEndpoint

@@ -23,7 +23,7 @@ from tests.console.browsing import (
 )
 from tests.make import make_queue, make_user
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 SERVE = """
 from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession

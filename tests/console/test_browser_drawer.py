@@ -19,7 +19,7 @@ from tests.console.browsing import (
 from tests.console.letters import die, make_places
 from tests.make import make_user
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 LIST = "/messages/?f=state%3Adead"
 

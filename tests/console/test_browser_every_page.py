@@ -17,7 +17,7 @@ from tests.console.filled_reports import running
 from tests.console.looking import HEAVIEST, Screen
 from tests.console.refused import BROKEN, Refusals, refusals, serve
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 LARGE, SMALL = Screen("light", 1440), Screen("dark", 390)
 BY_NIGHT = Screen("dark", 1440)

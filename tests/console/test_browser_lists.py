@@ -25,7 +25,7 @@ from tests.console.browsing import (
 from tests.console.letters import die, make_places
 from tests.make import make_messages, make_queue, make_user
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 PASSES_MS = 5_100  # until a list looks again
 TELLS_MS = 10_100  # until numbers are asked for, or what changed is told

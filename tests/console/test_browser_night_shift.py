@@ -19,7 +19,7 @@ from tests.tools.night_shift.__main__ import MOST_INTERACTIONS
 from tests.tools.night_shift.failing import Consumer
 from tests.tools.night_shift.hands import Keyboard, Mouse
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 MESSAGES, CAUSES = 1200, 5
 LARGEST = failing.largest(MESSAGES)

@@ -25,7 +25,7 @@ from tests.console.browsing import (
 from tests.console.letters import die, make_places
 from tests.make import make_user
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 BODY = b"""{
   "order": 12345678901234567890,

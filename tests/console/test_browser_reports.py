@@ -12,7 +12,7 @@ from tests.broker.elsewhere import process, said, tell
 from tests.console.browsing import opened, sign_in
 from tests.console.filled import omar
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 WORKER = """
 from dashboards.models import ReportRun

@@ -18,7 +18,7 @@ from tests.console.browsing import (
 )
 from tests.make import make_queue, make_user
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 WIDE, NARROW, NARROWEST = 1440, 390, 320  # pixels
 

@@ -16,7 +16,7 @@ from tests.console.filled import omar
 from tests.console.looking import Screen
 from tests.console.second_factors import code_now
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 FACTORS = "/preferences/second-factor/"
 SCREENS = (Screen("light", 1440), Screen("dark", 390))

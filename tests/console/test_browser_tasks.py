@@ -28,7 +28,7 @@ from tests.console.browsing import opened, sign_in
 from tests.console.until import until
 from tests.make import make_setting, make_user
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 TASKS = {"default": {"BACKEND": "broker.client.django_tasks.BackoutBackend"}}
 DISPATCHER = f"""

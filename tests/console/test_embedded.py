@@ -22,6 +22,8 @@ from console.runtime.servers import servers
 from console.runtime.supervisor import Terminal
 from tests.console.until import until
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(autouse=True)
 def no_addresses(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,10 @@ from console.runtime.supervisor import Program, SupervisedProgram, Terminal
 from tests.broker.forked import FORKS, LOADED
 from tests.console.until import until
 
-pytestmark = pytest.mark.skipif(not IS_SAFE, reason="programs are forked on Linux only")
+pytestmark = [
+    pytest.mark.skipif(not IS_SAFE, reason="programs are forked on Linux only"),
+    pytest.mark.thorough,
+]
 
 Keep = Callable[[list[str]], SupervisedProgram]
 TIMED = ["python", "-m", "timeit", "-n", "1", "-r", "1"]

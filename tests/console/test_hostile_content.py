@@ -58,7 +58,7 @@ from tests.console.hostile_world import make_world
 from tests.console.second_factors import give_password_again
 from tests.console.test_audited import named
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
 
 NO_PAGE = "it answers programs, in no markup"
 EXCUSED = {

@@ -12,7 +12,7 @@ from tests.console.hands import Keyboard, Pointer
 from tests.console.operator import FAILURES, console, make_omar, work
 from tests.console.shop import Shop
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 LETTERS, CAUSES = 3000, 12
 

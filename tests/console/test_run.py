@@ -37,6 +37,8 @@ from tests.console.ports import kept_port
 from tests.console.until import until
 from tests.make import make_queue
 
+pytestmark = pytest.mark.thorough
+
 LONGEST_S = 240  # of a run, where much else goes on
 PROCFILE = """\
 web: python -m http.server --bind $HOST $PORT

@@ -33,6 +33,8 @@ from tests.console.wire import make_client, make_endpoint
 from tests.console.world import Values, act, ask, is_an_act, make_world, question
 from tests.make import NOON, make_queue, minutes
 
+pytestmark = pytest.mark.thorough
+
 ABSENT: Values = {  # of each thing that is on a queue, or is one: what nothing has
     **dict.fromkeys(("message_id", "operation_id", "uow", "record"), 987_654_321),
     **dict.fromkeys(("connection_id", "endpoint_id", "recurring_id"), 987_654_321),

@@ -13,6 +13,8 @@ from tests.amqp.clients import rheas
 from tests.amqp.listening import PASSWORD, Listening, listener
 from tests.make import make_user
 
+pytestmark = pytest.mark.thorough
+
 CASES = {
     "bodiesSurvive": 1,
     "dataSectionsSurvive": 1,

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import psycopg
+import pytest
 from django.db import connections
 from psycopg.sql import SQL, Identifier
 
@@ -18,6 +19,8 @@ from tests.amqp.launching import database_url
 from tests.broker.celery.conftest import WITHIN_S
 from tests.celery_peer.app import app, note
 from tests.console.until import until
+
+pytestmark = pytest.mark.thorough
 
 TASKS = 60
 AWAY_S = 3  # longer than the worker waits before it tries again

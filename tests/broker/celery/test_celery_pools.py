@@ -18,7 +18,7 @@ from tests.broker.celery.conftest import WITHIN_S, worker
 from tests.celery_peer import app as peer
 from tests.console.until import until
 
-pytestmark = pytest.mark.usefixtures("transactional_db")
+pytestmark = [pytest.mark.usefixtures("transactional_db"), pytest.mark.thorough]
 
 
 @pytest.mark.parametrize("pool", ["threads", "solo"])

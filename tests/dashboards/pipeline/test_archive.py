@@ -26,6 +26,8 @@ from tests.console.until import until
 from tests.dashboards.journal import record, until_final
 from tests.make import NOON
 
+pytestmark = pytest.mark.thorough
+
 TODAY = NOON + timedelta(days=1)
 
 

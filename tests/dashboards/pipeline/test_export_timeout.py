@@ -19,6 +19,8 @@ from tests.dashboards.journal import record, until_final
 from tests.dashboards.pipeline.test_bronze import archived, export
 from tests.make import NOON
 
+pytestmark = pytest.mark.thorough
+
 DAY = timedelta(days=1)
 Slow = Callable[[float], None]
 

@@ -16,7 +16,11 @@ from tests.make import NOON
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("committed")]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.usefixtures("committed"),
+    pytest.mark.thorough,
+]
 
 
 def rows_of(slug: str) -> list[tuple[Any, ...]]:

@@ -33,7 +33,7 @@ from tests.make import NOON, make_messages, make_queue, seconds
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark]
+pytestmark = [pytest.mark.spark, pytest.mark.thorough]
 NO_FAILURES = (0,) * 5
 
 

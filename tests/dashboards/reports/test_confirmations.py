@@ -23,7 +23,7 @@ from tests.make import NOON, make_messages, make_queue, minutes
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.thorough]
 BOTH = {"report": int(Report.COA | Report.COD_WITH_DATA)}
 COUNTS = "coa_asked", "coa_sent", "cod_asked", "cod_due", "cod_sent", "outstanding"
 

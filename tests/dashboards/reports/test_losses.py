@@ -13,7 +13,7 @@ from tests.tools.reports import sql_comparison
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.thorough]
 
 END = at(HOURS * 60)
 

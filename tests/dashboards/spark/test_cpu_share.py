@@ -22,6 +22,8 @@ from dashboards.pipeline.fields.rows import Bounds
 from dashboards.spark import cpu_share
 from tests.dashboards.journal import record, until_final
 
+pytestmark = pytest.mark.thorough
+
 MINE = os.sched_getaffinity(0) if sys.platform == "linux" else set()
 LAST = sorted(MINE)[len(MINE) // 2 :]
 COPIES = """
