@@ -70,7 +70,8 @@ class Scene:
     )  # that give the same in any place here
     # Whether it holds numbers and rows alone: then it is arranged once, and put back.
     is_put_back = False
-    loses_answers = False  # whether a session may die between a commit and its answer
+    # Whether the left session may die between a commit and its answer.
+    loses_answers = False
     left_pid = 0  # the server's process for the left session
 
     def arrange(self) -> None:
@@ -239,9 +240,10 @@ class Explorer:
         schedule = Schedule()
         for session in self.sessions:
             session.connect()
-            session.connection.loses_answers = scene.loses_answers
             session.connection.alike = scene.alike
-        scene.left_pid = self.sessions[0].pid
+        left = self.sessions[0]
+        left.connection.loses_answers = scene.loses_answers
+        scene.left_pid = left.pid
         try:
             for session, script in zip(
                 self.sessions, (scene.left, scene.right), strict=True
