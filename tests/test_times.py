@@ -145,7 +145,7 @@ def requested(path: str, call: Callable[[], datetime | None]) -> datetime | None
 def audited() -> datetime | None:
     form = AuditFilterForm({"since": TEXT})
     assert form.is_valid(), form.errors
-    return form.wanted.since
+    return form.criteria.since
 
 
 def of_url() -> datetime:

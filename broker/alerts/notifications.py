@@ -54,7 +54,7 @@ def put_owed(alerts: Sequence[Alert], *, now: datetime) -> None:
     groups: dict[tuple[int | None, int, News], list[Debt]] = defaultdict(list)
     for debt in debts(alerts, about):
         groups[debt.alert.rule_id, debt.target.pk, debt.news].append(debt)
-    recent = told_lately(now) if groups else set()
+    recent = recently_notified(now) if groups else set()
     for (rule_id, target_id, news), group in groups.items():
         target = group[0].target
         if target.kind in ONE_BY_ONE:
@@ -97,7 +97,7 @@ def silences_at(now: datetime) -> QuerySet[AlertSilence]:
     return AlertSilence.objects.filter(begins_at__lte=now, ends_at__gt=now)
 
 
-def told_lately(now: datetime) -> set[tuple[int | None, int, News]]:
+def recently_notified(now: datetime) -> set[tuple[int | None, int, News]]:
     """Which rule told which target what within the last minute. Two queries."""
     found: set[tuple[int | None, int, News]] = set()
     for field, news in (("told_at", News.FIRING), ("resolved_told_at", News.RESOLVED)):
@@ -169,11 +169,11 @@ def document(
         "condition": first.condition,
         "severity": first.severity,
         "total": len(alerts),
-        "alerts": [told(one) for one in alerts[:TOLD_OF]],
+        "alerts": [alert_document(one) for one in alerts[:TOLD_OF]],
     }
 
 
-def told(alert: Alert) -> dict[str, Any]:
+def alert_document(alert: Alert) -> dict[str, Any]:
     times = ("fired_at", "acknowledged_at", "resolved_at")
     return {
         "id": alert.pk,

@@ -167,7 +167,7 @@ def make_step(operation_id: int, limit: int, now: datetime | None) -> int:
     operation = running.select_related("created_by").first()
     if operation is None:
         return 0
-    course = schedule.course_of(operation_id)
+    course = schedule.locked_schedule(operation_id)
     moment = now or database_now()
     at_once = patching.at_once(operation_id, limit)
     most = schedule.may_do(operation, course, at_once, moment)

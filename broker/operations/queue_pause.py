@@ -112,7 +112,10 @@ def switch(
     changed: dict[str, Any] = {"paused": {"before": before, "after": paused}}
     is_new = (before, ended) != (paused, until)
     if ended or until:
-        changed["paused_until"] = {"before": said(ended), "after": said(until)}
+        changed["paused_until"] = {
+            "before": audit_time(ended),
+            "after": audit_time(until),
+        }
     if is_new:
         queue.save(update_fields=["paused", "paused_until"])
     act = Act.PAUSE if paused else Act.RESUME
@@ -122,6 +125,6 @@ def switch(
     return is_new
 
 
-def said(at: datetime | None) -> str | None:
+def audit_time(at: datetime | None) -> str | None:
     """A time in the audit."""
     return None if at is None else at.astimezone(UTC).isoformat(timespec="seconds")

@@ -37,7 +37,7 @@ def hold(operation_id: int, *states: Operation.State) -> Operation:
     return operation
 
 
-def course_of(operation_id: int) -> Course:
+def locked_schedule(operation_id: int) -> Course:
     """The course of an operation, locked. The caller has opened a transaction."""
     courses = Course.objects.select_for_update()
     found = courses.filter(pk=operation_id).first()
@@ -50,7 +50,7 @@ def course_of(operation_id: int) -> Course:
 def begin(operation_id: int) -> Course:
     """Begin the course of an operation, with its canary if it has one. The caller has
     opened a transaction."""
-    course = course_of(operation_id)
+    course = locked_schedule(operation_id)
     course.paused_at = course.free_at = course.settled_at = None
     if course.canaries:
         canaries.pick(course)
@@ -75,7 +75,7 @@ def arrange(operation_id: int, *, pace: int | None, canary: int) -> Course:
     rate_limit.check(pace)
     canaries.check(canary)
     operation = hold(operation_id, State.PLANNED)
-    course = course_of(operation_id)
+    course = locked_schedule(operation_id)
     course.pace = pace
     course.canaries = canary if copy_outcomes.follows(operation) else 0
     course.save(update_fields=["pace", "canaries"])
@@ -92,7 +92,7 @@ def set_pace(operation_id: int, pace: int | None) -> None:
     """
     rate_limit.check(pace)
     operation = hold(operation_id, State.PLANNED, State.RUNNING)
-    course = course_of(operation_id)
+    course = locked_schedule(operation_id)
     course.pace, course.free_at = pace, None
     course.save(update_fields=["pace", "free_at"])
     note(Act.ALTER, operation, pace=pace)
@@ -106,7 +106,7 @@ def pause(operation_id: int) -> None:
         OperationNotPlanned: the operation is not running.
     """
     operation = hold(operation_id, State.RUNNING)
-    course_of(operation_id)
+    locked_schedule(operation_id)
     Course.objects.filter(pk=operation_id, paused_at=None).update(paused_at=Now())
     note(Act.HALT, operation)
 
@@ -129,7 +129,7 @@ def carry_on(
         OperationNotPlanned: the operation is not running.
     """
     operation = hold(operation_id, State.RUNNING)
-    course = course_of(operation_id)
+    course = locked_schedule(operation_id)
     moment = now or database_now()
     course.paused_at, course.free_at = None, None
     if at_once:

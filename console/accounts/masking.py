@@ -88,7 +88,7 @@ def without_heads(
     ]
 
 
-def seen_by_taker(
+def masks_for(
     user: Principal, deliveries: Sequence[Delivery]
 ) -> Iterator[tuple[Delivery, Veil]]:
     """Each message that was got, with its mask for the user. A credential has no masks:

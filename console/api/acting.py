@@ -18,7 +18,7 @@ from pydantic import Field
 from broker import operations as orders
 from broker.acts.operations import rights
 from broker.acts.operations.ledgers import counts_of
-from broker.acts.operations.rights import seen_by
+from broker.acts.operations.rights import visible_operations
 from broker.acts.operations.states import (
     ABOUT,
     OperationState,
@@ -93,7 +93,7 @@ def list_operations(
 ) -> dict[str, Any]:
     """Operations on queues that the caller may inquire."""
     require(request, VIEW)
-    every = seen_by(request.user).select_related(*ABOUT)
+    every = visible_operations(request.user).select_related(*ABOUT)
     rows = list(every.filter(pk__lt=page.before).order_by("-pk")[: page.limit + 1])
     part = rows[: page.limit]
     counts = counts_of([one.pk for one in part])

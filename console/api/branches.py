@@ -162,9 +162,7 @@ def taken(
         actor=actor_of(request, wanted.consumer),
         user=request.user,
     )
-    for _, veil in masking.seen_by_taker(
-        request.user, lease.deliveries if lease else ()
-    ):
+    for _, veil in masking.masks_for(request.user, lease.deliveries if lease else ()):
         if veil:
             raise MaskedMessage(veil.names)
     return lease

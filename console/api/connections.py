@@ -96,7 +96,7 @@ def list_connections(
     found = clients.connections(request.user, wanted)
     part = found[: page.limit]
     return {
-        "connections": [told(one) for one in part],
+        "connections": [connection_document(one) for one in part],
         "next": part[-1].connection.pk if len(found) > page.limit else None,
     }
 
@@ -112,7 +112,7 @@ def read_connection(request: HttpRequest, connection_id: Path[int]) -> dict[str,
     row = find_connection(request, connection_id, limit=MOST_ENDPOINTS)
     if row is None:
         raise Http404(f"connection {connection_id}")
-    return told(row.client)
+    return connection_document(row.client)
 
 
 serve(
@@ -132,7 +132,7 @@ serve(
 )
 
 
-def told(one: Connected) -> dict[str, Any]:
+def connection_document(one: Connected) -> dict[str, Any]:
     connection = one.connection
     asker = connection.close_requested_by
     plain = (
@@ -145,13 +145,13 @@ def told(one: Connected) -> dict[str, Any]:
         "credential": connection.credential.name if connection.credential else None,
         "close_requested_by": asker.get_username() if asker else None,
         "sessions": one.used.sessions,
-        "endpoints": [endpoint_told(endpoint) for endpoint in one.endpoints],
+        "endpoints": [endpoint_document(endpoint) for endpoint in one.endpoints],
         "more_endpoints": one.used.endpoints - len(one.endpoints),
         "hidden_endpoints": one.used.hidden,
     }
 
 
-def endpoint_told(one: ClientEndpoint) -> dict[str, Any]:
+def endpoint_document(one: ClientEndpoint) -> dict[str, Any]:
     plain = (
         *("id", "session", "name", "kind", "node", "is_exclusive", "credit"),
         *("unsettled", "messages", "opened_at", "close_requested_at"),

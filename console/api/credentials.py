@@ -95,7 +95,7 @@ def list_credentials(
     found = list(rows.filter(name__gt=page.after)[: page.limit + 1])
     part = found[: page.limit]
     return {
-        "credentials": [told(one) for one in part],
+        "credentials": [credential_document(one) for one in part],
         "next": part[-1].name if len(found) > page.limit else None,
     }
 
@@ -132,7 +132,7 @@ def made(request: HttpRequest, form: CredentialForm) -> dict[str, Any]:
         except Refusal as error:  # another request has created the credential
             form.add_error(None, error)
         else:
-            return told(credential) | {"secret": secret}
+            return credential_document(credential) | {"secret": secret}
     raise ValidationError(
         [
             {"loc": ["body", "body", *where(name)], "msg": str(words)}
@@ -165,10 +165,10 @@ def revoke_credential(
         raise Http404(f"credential {credential_id}")
     assert request.user.pk, "only those who have signed in get here"
     verbs.revoke(credential, request.user, reason=body.reason)
-    return told(known.get())
+    return credential_document(known.get())
 
 
-def told(one: Credential) -> dict[str, Any]:
+def credential_document(one: Credential) -> dict[str, Any]:
     plain = (
         *("id", "name", "may_get", "may_browse", "may_put"),
         *("created_at", "expires_at", "revoked_at", "last_used_at"),

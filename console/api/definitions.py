@@ -179,7 +179,7 @@ def read(
 ) -> dict[str, Any]:
     """The definition, with the ``ETag`` for ``If-Match``."""
     require(request, permission(kind, "view"))
-    return answered(kind, seen(kind, key, request), response)
+    return answered(kind, visible_object(kind, key, request), response)
 
 
 def list_all(
@@ -195,7 +195,7 @@ def list_all(
     names = sorted(name for name in by_name if name > query.after)
     part = names[: query.limit]
     return {
-        kind.plural: [told(kind, by_name[name]) for name in part],
+        kind.plural: [object_document(kind, by_name[name]) for name in part],
         "next": part[-1] if len(names) > query.limit else None,
     }
 
@@ -209,7 +209,7 @@ def define(
     for deed in ("add", "change"):
         require(request, permission(kind, deed))
     if kind.named(key).exists():
-        seen(kind, key, request)
+        visible_object(kind, key, request)
     values = kind.defaults(key) | values_of(kind, key, said.dict(exclude_unset=True))
     return made(Declaration(kind, key, values), request, response)
 
@@ -221,7 +221,7 @@ def change(
     definition.
     """
     require(request, permission(kind, "change"))
-    seen(kind, key, request)
+    visible_object(kind, key, request)
     values = values_of(kind, key, said.dict(exclude_unset=True))
     return made(Declaration(kind, key, values), request, response)
 
@@ -238,7 +238,7 @@ def delete(
     definition.
     """
     require(request, permission(kind, "delete"))
-    was = told(kind, seen(kind, key, request))
+    was = object_document(kind, visible_object(kind, key, request))
     purge = query is not None and query.purge
     warnings = carry_out(Declaration(kind, key, absent=True, purge=purge), request)
     return was | {"warnings": warnings}
@@ -273,7 +273,7 @@ def carry_out(one: Declaration, request: HttpRequest) -> list[str]:
     with one_at_a_time():
         wanted = plan([one])
         require_rights(request.user, wanted.changes)  # type: ignore[arg-type]
-        warnings = warned.said(request, advise(wanted))
+        warnings = warned.visible_warnings(request, advise(wanted))
         apply(wanted, expected=settings.expected_by(request), actor=actor)
     return warnings
 
@@ -288,7 +288,7 @@ def values_of(kind: ObjectKind, key: Key, said: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def seen(kind: ObjectKind, key: Key, request: HttpRequest) -> Any:
+def visible_object(kind: ObjectKind, key: Key, request: HttpRequest) -> Any:
     """The object of a key, if the caller may know that it exists."""
     row = kind.named(key).first()
     if row is None:
@@ -300,10 +300,10 @@ def seen(kind: ObjectKind, key: Key, request: HttpRequest) -> Any:
 
 def answered(kind: ObjectKind, row: Any, response: HttpResponse) -> dict[str, Any]:
     response.headers["ETag"] = f'"{version(kind, row)}"'
-    return told(kind, row)
+    return object_document(kind, row)
 
 
-def told(kind: ObjectKind, row: Any) -> dict[str, Any]:
+def object_document(kind: ObjectKind, row: Any) -> dict[str, Any]:
     return dict(zip(kind.keys, kind.key_of(row), strict=True)) | kind.values_of(row)
 
 

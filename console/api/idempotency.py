@@ -47,7 +47,7 @@ def once(run: Run) -> Run:
             )
         try:
             with denials.after_rollback(request):
-                return kept(run, request, key, values)
+                return stored_response(run, request, key, values)
         except BrokerError as error:
             return problems.refused(request, error)
         except RequestDataTooBig as error:
@@ -56,7 +56,7 @@ def once(run: Run) -> Run:
     return answered
 
 
-def kept(
+def stored_response(
     run: Run, request: HttpRequest, key: str, values: dict[str, Any]
 ) -> HttpResponse:
     """The stored response for the key, or the new response, which is stored.

@@ -74,7 +74,7 @@ def list_letters(request: HttpRequest, page: Query[LettersPage]) -> dict[str, An
     rows = dead_letters.letters(wanted, before=page.before, limit=page.limit + 1)
     part = rows[: page.limit]
     return {
-        "letters": numbered([letter_told(one, names) for one in part]),
+        "letters": numbered([letter_document(one, names) for one in part]),
         "next": part[-1].message_id if len(rows) > page.limit else None,
     }
 
@@ -93,6 +93,6 @@ def selection_of(which: Which, names: dict[int, str]) -> Selection:
     return replace(wanted, queue_id=on or 0)
 
 
-def letter_told(one: Letter, names: dict[int, str]) -> dict[str, Any]:
+def letter_document(one: Letter, names: dict[int, str]) -> dict[str, Any]:
     plain = set(LetterState.model_fields) - {"queue", "number"}
     return {name: getattr(one, name) for name in plain} | {"queue": names[one.queue_id]}

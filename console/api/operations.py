@@ -55,7 +55,7 @@ class ItemQuery(Schema):
 )
 def read_operation(request: HttpRequest, operation_id: Path[int]) -> OperationState:
     """An operation: kind, person, and progress."""
-    return state_of(request.user, *seen(request, operation_id))
+    return state_of(request.user, *visible_operation(request, operation_id))
 
 
 @router.get(
@@ -67,16 +67,16 @@ def read_items(
     request: HttpRequest, operation_id: Path[int], page: Query[ItemQuery]
 ) -> dict[str, Any]:
     """Items in the order of processing."""
-    found, ledger = seen(request, operation_id)
+    found, ledger = visible_operation(request, operation_id)
     rows = results.items_after(found, page.status, page.after, page.limit + 1)
     part = rows[: page.limit]
     return {
-        "items": numbered([item_told(one, ledger) for one in part]),
+        "items": numbered([item_document(one, ledger) for one in part]),
         "next": part[-1].pk if len(rows) > page.limit else None,
     }
 
 
-def item_told(one: OperationItem, ledger: Ledger) -> dict[str, Any]:
+def item_document(one: OperationItem, ledger: Ledger) -> dict[str, Any]:
     """An item as JSON, without the number of its message."""
     plain = ("message_id", "target", "status", "note", "copy_id")
     return {
@@ -87,7 +87,9 @@ def item_told(one: OperationItem, ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def seen(request: HttpRequest, operation_id: int) -> tuple[Operation, Ledger]:
+def visible_operation(
+    request: HttpRequest, operation_id: int
+) -> tuple[Operation, Ledger]:
     """An operation that the caller may see, as for the pages."""
     require(request, "broker.view_queue")
     known = Operation.objects.select_related(*ABOUT)

@@ -79,7 +79,9 @@ def read_rights(request: HttpRequest, page: Query[OwnRightsQuery]) -> dict[str, 
         "name": authorities.name_of(user),
         "groups": list(user.groups.order_by("name").values_list("name", flat=True)),
         "is_superuser": user.is_superuser,
-        "deeds": [told(one) for one in own_permissions.possible(user, grants)],
+        "deeds": [
+            right_document(one) for one in own_permissions.possible(user, grants)
+        ],
         "grants": grants,
         "queues": [
             {
@@ -95,7 +97,7 @@ def read_rights(request: HttpRequest, page: Query[OwnRightsQuery]) -> dict[str, 
     }
 
 
-def told(one: own_permissions.Possible) -> dict[str, Any]:
+def right_document(one: own_permissions.Possible) -> dict[str, Any]:
     return {
         "deed": one.deed.words,
         "permission": one.deed.permission,

@@ -104,7 +104,7 @@ def list_rules(request: HttpRequest) -> dict[str, Any]:
 )
 def read_table(request: HttpRequest, name: Path[str]) -> RulesState:
     """The rule table as saved, and in IBM MQ's syntax."""
-    return read_rules(seen_rules(request, name))
+    return read_rules(visible_rules(request, name))
 
 
 serve(router, "PUT", WHERE, save_rules, name="queue")
@@ -145,7 +145,7 @@ def read_passes(
     request: HttpRequest, name: Path[str], page: Query[RulesQuery]
 ) -> dict[str, Any]:
     """Passes that did something, or would have, the newest first."""
-    every = seen_rules(request, name).passes.all()
+    every = visible_rules(request, name).passes.all()
     if page.after is not None:
         every = every.filter(pk__lt=page.after)
     found = list(every[: page.limit + 1])
@@ -157,7 +157,7 @@ def read_passes(
     }
 
 
-def seen_rules(request: HttpRequest, name: str) -> RuleTable:
+def visible_rules(request: HttpRequest, name: str) -> RuleTable:
     require(request, "broker.view_queue")
     authorities.require(request.user, "inquire", name)
     return standing.rules_of(name)

@@ -106,7 +106,7 @@ class ExportFormat(Schema):
 def list_settings(request: HttpRequest) -> dict[str, Any]:
     """All patterns with their settings."""
     require(request, VIEW)
-    return {"settings": [told(one) for one in AddressSetting.objects.all()]}
+    return {"settings": [setting_document(one) for one in AddressSetting.objects.all()]}
 
 
 @router.get(
@@ -137,9 +137,9 @@ def import_settings(request: HttpRequest, sent: SettingsDocument) -> dict[str, A
     document = imports.read(sent.document)
     if not sent.apply:
         found = imports.preview(document, sent.mode)
-        return changes_told(request, found, applied=False)
+        return changes_document(request, found, applied=False)
     found = imports.apply(document, sent.mode, token=sent.token)
-    return changes_told(request, found, applied=True)
+    return changes_document(request, found, applied=True)
 
 
 @router.get(
@@ -158,7 +158,7 @@ def read_setting(
     if found is None:
         raise Http404(f"setting {match}")
     response.headers["ETag"] = f'"{edits.version(found)}"'
-    return told(found)
+    return setting_document(found)
 
 
 @router.put(
@@ -177,7 +177,7 @@ def define_setting(
     with warned.warned(request) as warnings:
         setting, _ = edits.define(match, said.values, expected=expected_by(request))
     response.headers["ETag"] = f'"{edits.version(setting)}"'
-    return told(setting) | {"warnings": warnings}
+    return setting_document(setting) | {"warnings": warnings}
 
 
 @router.patch(
@@ -199,7 +199,7 @@ def change_setting(
         values = defined(found) | said.values
         setting, _ = edits.define(match, values, expected=expected_by(request))
     response.headers["ETag"] = f'"{edits.version(setting)}"'
-    return told(setting) | {"warnings": warnings}
+    return setting_document(setting) | {"warnings": warnings}
 
 
 @router.delete(
@@ -216,7 +216,7 @@ def remove_setting(request: HttpRequest, match: Path[str]) -> dict[str, Any]:
         removed = edits.remove(match, expected=expected_by(request))
     if removed is None:
         raise Http404(f"setting {match}")
-    return told(removed) | {"warnings": warnings}
+    return setting_document(removed) | {"warnings": warnings}
 
 
 def expected_by(request: HttpRequest) -> str | None:
@@ -230,16 +230,16 @@ def expected_by(request: HttpRequest) -> str | None:
     return found[1] if found else "no version"
 
 
-def told(one: AddressSetting) -> dict[str, Any]:
+def setting_document(one: AddressSetting) -> dict[str, Any]:
     return {"match": one.match, "values": defined(one)}
 
 
-def changes_told(
+def changes_document(
     request: HttpRequest, found: ImportPreview, *, applied: bool
 ) -> dict[str, Any]:
     return {
         "applied": applied,
         "changes": found.changes,
         "token": found.token,
-        "warnings": warned.said(request, found.warnings),
+        "warnings": warned.visible_warnings(request, found.warnings),
     }

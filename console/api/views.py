@@ -57,7 +57,7 @@ class NewView(Named):
 def list_views(request: HttpRequest) -> dict[str, Any]:
     """The user's own views, then shared views of others, each by name."""
     require(request, "broker.view_queue")
-    return {"views": [told(one) for one in saved_views.seen_by(request.user)]}
+    return {"views": [view_document(one) for one in saved_views.views_of(request.user)]}
 
 
 @router.post("/views", response={200: View, **REFUSED}, summary="Save a view")
@@ -68,7 +68,7 @@ def save_view(request: HttpRequest, body: NewView) -> dict[str, Any]:
     said = checked(SaveForm(named(body), owner=owner))
     try:
         with transaction.atomic():
-            return told(saved_views.save(owner, wanted=wanted, **said))
+            return view_document(saved_views.save(owner, wanted=wanted, **said))
     except IntegrityError as error:
         if not is_duplicate(error):
             raise
@@ -82,7 +82,7 @@ def read_view(request: HttpRequest, slug: Path[str]) -> dict[str, Any]:
     """One of the user's own views, or a shared one."""
     require(request, "broker.view_queue")
     every = saved_views.open_to(request.user).select_related("owner")
-    return told(get_object_or_404(every, slug=slug))
+    return view_document(get_object_or_404(every, slug=slug))
 
 
 @router.put(
@@ -94,7 +94,7 @@ def change_view(request: HttpRequest, slug: Path[str], body: Named) -> dict[str,
     said = checked(SaveForm(named(body), owner=own.owner, view=own))
     saved_views.change(own, **said)
     own.refresh_from_db()
-    return told(own)
+    return view_document(own)
 
 
 @router.delete(
@@ -104,7 +104,7 @@ def delete_view(request: HttpRequest, slug: Path[str]) -> dict[str, Any]:
     """Deletes the user's own view and returns it. No message changes."""
     own = owned(request, slug)
     saved_views.delete(own)
-    return told(own)
+    return view_document(own)
 
 
 def person(request: HttpRequest) -> User:
@@ -139,7 +139,7 @@ def invalid(why: str) -> ValidationError:
     return ValidationError([{"loc": ("body", "name"), "msg": why}])
 
 
-def told(view: SavedView) -> dict[str, Any]:
+def view_document(view: SavedView) -> dict[str, Any]:
     return {
         "slug": view.slug,
         "name": view.name,

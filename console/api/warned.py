@@ -19,7 +19,7 @@ class Warned(Schema):
     warnings: list[str] = []
 
 
-def said(request: HttpRequest, found: Iterable[Advice]) -> list[str]:
+def visible_warnings(request: HttpRequest, found: Iterable[Advice]) -> list[str]:
     """Warnings as sentences; only those on what the caller may inquire."""
     held = authorities.held_by(request.user)
     return [str(one) for one in found if held.on("inquire", one.queue)]
@@ -31,4 +31,4 @@ def warned(request: HttpRequest) -> Iterator[list[str]]:
     sentences: list[str] = []
     with advised() as found:
         yield sentences
-    sentences += said(request, found)
+    sentences += visible_warnings(request, found)

@@ -50,7 +50,7 @@ class AuditFilterForm(forms.Form):
     after = forms.IntegerField(min_value=0, max_value=2**63 - 1, required=False)
 
     @property
-    def wanted(self) -> AuditFilter:
+    def criteria(self) -> AuditFilter:
         said = self.cleaned_data
         return AuditFilter(
             **{name: said[name] for name in AuditFilter.__dataclass_fields__}

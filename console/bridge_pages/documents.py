@@ -33,12 +33,12 @@ def bridge_of(name: str) -> Bridge:
     return found
 
 
-def told(link: Link) -> dict[str, Any]:
+def link_document(link: Link) -> dict[str, Any]:
     """A link and its status as JSON."""
     return asdict(read_standing(link))
 
 
-def changes_told(found: BridgeImportPreview, *, applied: bool) -> dict[str, Any]:
+def changes_document(found: BridgeImportPreview, *, applied: bool) -> dict[str, Any]:
     return {
         "bridge": found.bridge,
         "applied": applied,

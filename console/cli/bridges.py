@@ -28,7 +28,7 @@ from broker.models import Link
 from broker.security import authorities
 from broker.security.users import User as Person
 from console.bridge_pages import documents
-from console.bridge_pages.documents import LOOK, TAKE_OVER, changes_told
+from console.bridge_pages.documents import LOOK, TAKE_OVER, changes_document
 from console.edges import people, telling
 from console.edges.options import Json, Reason, User, Yes, contents
 from console.edges.people import USAGE
@@ -51,7 +51,7 @@ def list_links(
     """List links and their status."""
     person = people.acting(user)
     people.require(person, documents.VIEW)
-    rows = [documents.told(one) for one in links(person, bn, ln)]
+    rows = [documents.link_document(one) for one in links(person, bn, ln)]
     shown = rows if json else [row(one) for one in rows]
     self.tell_rows("links", shown, as_json=json, empty="There is no link.")
 
@@ -98,7 +98,7 @@ def import_bridge(
     """Show what a document would change; with --yes, make all changes or none."""
     found = taken_over(people.acting(user), file, mode, does=yes)
     warnings = [str(one) for one in found.warnings]
-    document = changes_told(found, applied=yes) | {"warnings": warnings}
+    document = changes_document(found, applied=yes) | {"warnings": warnings}
     self.tell(document, in_words(found, did=yes), as_json=json)
     for one in warnings:
         self.stderr.write(one)

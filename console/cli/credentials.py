@@ -31,7 +31,12 @@ Days = Annotated[float, Option(help="Days until it expires; 0: never.", min=0)]
 def list_all(self: Any, *, user: User = None, json: Json = False) -> None:
     """List credentials, also those that are revoked or expired."""
     people.require(people.acting(user), VIEW)
-    rows = list(map(told, Credential.objects.select_related(*PEOPLE).order_by("name")))
+    rows = list(
+        map(
+            credential_document,
+            Credential.objects.select_related(*PEOPLE).order_by("name"),
+        )
+    )
     self.tell_rows("credentials", rows, as_json=json, empty="There is no credential.")
 
 
@@ -69,7 +74,9 @@ def create(  # noqa: PLR0913  # the subcommand's options
         ]
         raise CommandError(" ".join(faults), returncode=REFUSED)
     credential, secret = verbs.create(**form.cleaned_data, by=person)
-    self.tell(told(credential) | {"secret": secret}, secret, as_json=json)
+    self.tell(
+        credential_document(credential) | {"secret": secret}, secret, as_json=json
+    )
 
 
 def revoke(  # the subcommand's options
@@ -90,12 +97,12 @@ def revoke(  # the subcommand's options
         raise CommandError(f"There is no credential {name!r}.", returncode=REFUSED)
     is_new = yes and verbs.revoke(found, person, reason=reason)
     said = f"{name} is revoked." if yes else f"{name} would be revoked; --yes does it."
-    self.tell(told(known.get()) | {"done": yes}, said, as_json=json)
+    self.tell(credential_document(known.get()) | {"done": yes}, said, as_json=json)
     if yes and not is_new:
         raise typer.Exit(NOTHING)
 
 
-def told(one: Credential) -> dict[str, Any]:
+def credential_document(one: Credential) -> dict[str, Any]:
     rights = [word for word in ("get", "browse", "put") if getattr(one, f"may_{word}")]
     return {
         "id": one.pk,

@@ -107,7 +107,7 @@ class DeclarationCommands(TyperCommand):
         if does:
             name = authorities.name_of(person) or people.NOBODY
             apply(wanted, actor=name)
-        changes = [told(one) for one in wanted.changes]
+        changes = [change_document(one) for one in wanted.changes]
         words = in_words(wanted, applied=does)
         answer = {"applied": does, "changes": changes, "warnings": warned}
         self.tell(answer, words, as_json=as_json)
@@ -115,7 +115,7 @@ class DeclarationCommands(TyperCommand):
             self.stderr.write(one)
 
 
-def told(one: ObjectChange) -> dict[str, Any]:
+def change_document(one: ObjectChange) -> dict[str, Any]:
     return {
         "verb": one.verb,
         "kind": one.kind.name,
@@ -140,14 +140,14 @@ def in_words(wanted: ChangePlan, *, applied: bool | None) -> str:
             noun = "message" if change.messages == 1 else "messages"
             lines[-1] += f"  ({change.messages:,} {noun}: {where})"
         for part in change.differences:
-            before = "" if change.verb == "create" else f"{shown(part.before)} → "
-            after = "" if change.verb == "delete" else shown(part.after)
+            before = "" if change.verb == "create" else f"{write_value(part.before)} → "
+            after = "" if change.verb == "delete" else write_value(part.after)
             lines.append(f"    {part.field}: {before}{after}".removesuffix(" → "))
     ends = {True: "Done.", False: "Nothing is done yet; --yes does it."}
     return "\n".join([*lines, *([] if applied is None else [ends[applied]])])
 
 
-def shown(value: Any) -> str:
+def write_value(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(value) or "nothing"
     return "not set" if value is None else repr(value)

@@ -82,7 +82,7 @@ def get(
         authorities.require(user, "browse", queue)
         return whole_of(user, found, entries, why)
     redaction.require_clear(user, [one.message_id for one in entries])
-    told = [documents.told(one) for one in taken(user, found, limit)]
+    told = [documents.message_document(one) for one in taken(user, found, limit)]
     return list(map(brief, documents.numbered(told)))
 
 
@@ -110,7 +110,7 @@ def whole_of(
     found = looking.whole(queue.pk, entries)
     sight = masking.sight_for(user, why, audit.Thing.of(queue))
     veils = sight.veils(one.message_id for one in found)
-    told = [documents.told(one, veils[one.message_id]) for one in found]
+    told = [documents.message_document(one, veils[one.message_id]) for one in found]
     return list(map(brief, documents.numbered(told)))
 
 

@@ -52,7 +52,7 @@ def list_all(  # noqa: PLR0913  # the subcommand's options
         queue=queue,
         reason=code,
         fingerprint=group,
-        within=discard_bin.seen(authorities.held_by(person)),
+        within=discard_bin.visible_queues(authorities.held_by(person)),
         before=start,
         limit=limit,
     )

@@ -29,7 +29,7 @@ from broker.errors.settings import AlreadyDeclared, NoSuchObject
 from broker.models import Queue
 from broker.security import authorities
 from console.accounts.declaring import KINDS, permission, require_rights
-from console.cli.declarations import Purge, shown
+from console.cli.declarations import Purge, write_value
 from console.edges import commands, people
 from console.edges.options import Json, User, Yes
 from console.edges.people import NOTHING
@@ -201,7 +201,7 @@ def show(self: Any, kind: ObjectKind, key: Key, person: Any, given: Given) -> No
     people.require(person, permission(kind, "view"))
     row = row_of(kind, key, person)
     values = kind.values_of(row)
-    lines = [f"{name}: {shown(value)}" for name, value in values.items()]
+    lines = [f"{name}: {write_value(value)}" for name, value in values.items()]
     as_told = dict(zip(kind.keys, key, strict=True)) | values
     self.tell(as_told, "\n".join(lines), as_json=given["json"])
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from typer import Argument
 
 from broker.acts.operations.ledgers import counts_of
-from broker.acts.operations.rights import find_operation, seen_by
+from broker.acts.operations.rights import find_operation, visible_operations
 from broker.acts.operations.states import ABOUT, OperationState, read_state
 from broker.security import authorities
 from broker.security.authorities import Principal
@@ -24,7 +24,9 @@ def list_all(
     """List operations, the newest first."""
     person = people.acting(user)
     people.require(person, "broker.view_queue")
-    found = list(seen_by(person).select_related(*ABOUT).order_by("-pk")[:limit])
+    found = list(
+        visible_operations(person).select_related(*ABOUT).order_by("-pk")[:limit]
+    )
     counts = counts_of([one.pk for one in found])
     rows = [
         {

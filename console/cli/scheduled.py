@@ -34,7 +34,7 @@ def list_delayed(  # the subcommand's options
     """List delayed messages, the next due first."""
     person = people.acting(user)
     people.require(person, "broker.view_queue")
-    names = scheduled_list.names_seen(person, queue)
+    names = scheduled_list.visible_queues(person, queue)
     try:
         found = delayed.scheduled(names, after=after, limit=limit)
     except (ValueError, OverflowError):
@@ -71,7 +71,7 @@ def list_recurring(self: Any, *, user: User = None, json: Json = False) -> None:
             "next_at": one.next_at,
             "problem": one.problem,
         }
-        for one in recurring_list.seen(person)
+        for one in recurring_list.visible_recurring(person)
     ]
     empty = "There is no recurring message."
     self.tell_rows("recurring", rows, as_json=json, empty=empty)

@@ -43,7 +43,7 @@ def show(self: Any, uow: Uow, *, user: User = None, json: Json = False) -> None:
     """List the messages of one, and what a backout would do with each."""
     person = people.acting(user)
     people.require(person, "broker.view_queue")
-    held, names, found = seen(person, uow)
+    held, names, found = visible_unit(person, uow)
     if json:
         told = row_of(found, names) | {"held": expected(held, names, found)}
         self.tell(told, "", as_json=True)
@@ -57,7 +57,9 @@ def list_prepared(self: Any, *, user: User = None, json: Json = False) -> None:
     """List the units of work that wait for their coordinator, the oldest first."""
     person = people.acting(user)
     people.require(person, "broker.view_queue")
-    rows = [told_of(one) for one in prepared.waiting(authorities.held_by(person))]
+    rows = [
+        prepared_document(one) for one in prepared.waiting(authorities.held_by(person))
+    ]
     empty = "No unit of work is prepared."
     self.tell_rows("prepared", rows, as_json=json, empty=empty)
 
@@ -113,7 +115,7 @@ def decide(  # noqa: PLR0913  # the subcommand's options
         said = f"Unit of work {uow} is {word}."
     else:
         said = f"Unit of work {uow} would be {word}. {NOT_DONE}"
-    self.tell(told_of(found) | {"done": does}, said, as_json=as_json)
+    self.tell(prepared_document(found) | {"done": does}, said, as_json=as_json)
 
 
 def require_reason(reason: str, what: str) -> None:
@@ -126,7 +128,7 @@ def require_reason(reason: str, what: str) -> None:
         raise ReasonMissing(what)
 
 
-def seen(
+def visible_unit(
     person: authorities.Principal, uow: int
 ) -> tuple[authorities.GrantedAuthorities, dict[int, str], OpenUnit]:
     held = authorities.held_by(person)
@@ -169,7 +171,7 @@ def row_of(unit: OpenUnit, names: dict[int, str]) -> dict[str, Any]:
     }
 
 
-def told_of(one: prepared.PreparedRow) -> dict[str, Any]:
+def prepared_document(one: prepared.PreparedRow) -> dict[str, Any]:
     return {
         "uow": one.work.uow,
         "xid": one.work.xid,

@@ -52,7 +52,7 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
         if does:
             require_reason(plan)
         else:
-            foreseen = told(user, plan, ledger, state="not planned")
+            foreseen = operation_document(user, plan, ledger, state="not planned")
             transaction.set_rollback(True)
             return foreseen
     with transaction.atomic():
@@ -62,10 +62,10 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
             counts = counts_of([plan.pk])[plan.pk]
             bar.update(bar.task_ids[0], completed=counts["done"] + counts["skipped"])
     plan.refresh_from_db()
-    return told(user, plan, ledger_of(plan), state=plan.state)
+    return operation_document(user, plan, ledger_of(plan), state=plan.state)
 
 
-def told(
+def operation_document(
     user: User | None, operation: Operation, ledger: Ledger, *, state: str
 ) -> dict[str, Any]:
     return {

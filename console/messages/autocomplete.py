@@ -84,7 +84,7 @@ def complete(user: User | AnonymousUser, texts: Sequence[str], text: str) -> Tol
     before, term = found["before"], found["term"]
     asked = CompletionScope(user, [*texts, before.rstrip("- \t")])
     try:
-        return asked.told(before, term)
+        return asked.complete(before, term)
     except (
         InvalidFilter,
         MaskedSearch,
@@ -101,7 +101,7 @@ class CompletionScope:
     user: User | AnonymousUser
     texts: Sequence[str]
 
-    def told(self, before: str, term: str) -> Told:
+    def complete(self, before: str, term: str) -> Told:
         name, colon, value = term.partition(":")
         is_property = name.lower().startswith("h.")
         if not colon and not is_property:

@@ -156,7 +156,7 @@ def rows_of(
     ]
 
 
-def kept(
+def rows_in_state(
     rows: Iterable[DeadLetterGroupRow], standing: str, user_id: int | None
 ) -> list[DeadLetterGroupRow]:
     """Rows of groups in that state, or owned by that user."""

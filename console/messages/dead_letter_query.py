@@ -60,7 +60,7 @@ def names_for(user: authorities.Principal) -> dict[int, str]:
     return visible_groups.queues_for(authorities.held_by(user))
 
 
-def seen_by(selection: Selection, names: Mapping[int, str]) -> Selection:
+def visible_part(selection: Selection, names: Mapping[int, str]) -> Selection:
     """The part of a selection on queues that the user sees."""
     return replace(selection, within=tuple(names))
 

@@ -21,7 +21,7 @@ MICROSECOND = timedelta(microseconds=1)
 RESTORE = "broker.resubmit_message"  # one permission for restore and resubmit
 
 
-def seen(held: authorities.GrantedAuthorities) -> list[str] | None:
+def visible_queues(held: authorities.GrantedAuthorities) -> list[str] | None:
     """The queues of the bin that the user may inquire; None for all."""
     if held.everywhere("inquire"):
         return None
@@ -73,7 +73,7 @@ def chosen(
         known = [one for one in message_ids if 0 < one <= NEWEST]
     return bin_of.discarded(
         queue=queue,
-        within=seen(authorities.held_by(user)),
+        within=visible_queues(authorities.held_by(user)),
         message_ids=known,
         fingerprint=fingerprint,
         limit=AT_ONCE,

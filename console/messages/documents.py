@@ -81,7 +81,7 @@ def read(body: bytes, content_type: str, coding: Coding | None) -> Text:
         return text_of(body, "")
 
 
-def told(one: Delivery, veil: Veil = CLEAR) -> dict[str, Any]:
+def message_document(one: Delivery, veil: Veil = CLEAR) -> dict[str, Any]:
     """A message as JSON, with its masked parts removed."""
     coding = coding_in(one)
     seen = veil.body(one.body, one.content_type, coding)

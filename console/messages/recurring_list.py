@@ -8,7 +8,7 @@ from broker.security import authorities
 PUT = "broker.put_recurringmessage"
 
 
-def seen(user: authorities.Principal) -> list[RecurringMessage]:
+def visible_recurring(user: authorities.Principal) -> list[RecurringMessage]:
     """Those whose addresses the user may inquire, by name."""
     held = authorities.held_by(user)
     every = RecurringMessage.objects.all()

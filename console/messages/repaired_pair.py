@@ -42,10 +42,10 @@ def kin_of(story: Story, held: authorities.GrantedAuthorities) -> list[Kin]:
     readable = [
         one for one in found if all(may_read(held, lives[id_]) for id_ in one[:2])
     ]
-    return list(told(readable))
+    return list(read_kin(readable))
 
 
-def told(found: list[tuple[int, int, int | None]]) -> Iterator[Kin]:
+def read_kin(found: list[tuple[int, int, int | None]]) -> Iterator[Kin]:
     if not found:
         return
     ids = {id_ for parent, child, _ in found for id_ in (parent, child)}

@@ -64,7 +64,7 @@ class SaveForm(forms.Form):
         return name
 
 
-def seen_by(user: User | AnonymousUser) -> list[SavedView]:
+def views_of(user: User | AnonymousUser) -> list[SavedView]:
     """The user's own views, then some shared by others, by name."""
     known = SavedView.objects.select_related("owner").order_by("name", "pk")
     shared = known.filter(is_shared=True).exclude(owner=user.pk)

@@ -39,7 +39,7 @@ class ScheduledRow:
         return self.entry.backout_count + 1
 
 
-def names_seen(user: authorities.Principal, wanted: str = "") -> dict[int, str]:
+def visible_queues(user: authorities.Principal, wanted: str = "") -> dict[int, str]:
     """The queues that the user may inquire, or only that one: names by id."""
     names = names_for(user).items()
     return {pk: name for pk, name in names if wanted in ("", name)}

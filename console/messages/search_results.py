@@ -60,7 +60,7 @@ class SearchResultRow:
         if key == "queue":
             return self.queue
         value: str | int | None = getattr(self.found, FIELDS.get(key, key))
-        return said(key, value) if isinstance(value, str) else value
+        return write_term(key, value) if isinstance(value, str) else value
 
     def adds(self, key: str) -> str:
         """The query string that adds this value to the filter; empty if it is already
@@ -107,11 +107,11 @@ def url_of(wanted: Filter) -> str:
 
 def filter_of(*pairs: tuple[str, str]) -> Filter:
     """The filter for these values, by key; empty values are left out."""
-    asked = ((key, said(key, value)) for key, value in pairs if value)
+    asked = ((key, write_term(key, value)) for key, value in pairs if value)
     return Filter(tuple(filters.equal(key, value) for key, value in asked))
 
 
-def said(key: str, value: str) -> str:
+def write_term(key: str, value: str) -> str:
     """A value in the syntax of filters; causes are words there."""
     return value.lower().replace("_", "-") if key == "cause" else value
 

@@ -14,7 +14,7 @@ from broker.formats import moments
 from broker.models import Course, Operation
 from broker.operations import Lane, copy_outcomes
 from broker.operations.canary import Halt, StopReason
-from console.operations.follow_up import Aftermath
+from console.operations.follow_up import CopyOutcomes
 from console.operations.wording import words_of
 
 State, Trial = Operation.State, Course.Stage
@@ -55,7 +55,7 @@ class Stage:
 
 
 def stages_of(
-    operation: Operation, course: Course, ledger: Ledger, aftermath: Aftermath | None
+    operation: Operation, course: Course, ledger: Ledger, aftermath: CopyOutcomes | None
 ) -> Iterator[Stage]:
     """The stages from plan to end; one is current."""
     is_planned, is_over = operation.state == State.PLANNED, bool(operation.ended_at)
@@ -105,7 +105,7 @@ def halted(halt: Halt) -> tuple[str, str]:
 
 
 def waits_for(
-    operation: Operation, course: Course, aftermath: Aftermath | None
+    operation: Operation, course: Course, aftermath: CopyOutcomes | None
 ) -> Iterator[str]:
     """Why a running operation waits, and the operations that take turns with it."""
     if operation.state != State.RUNNING:
@@ -113,7 +113,7 @@ def waits_for(
     if course.paused_at:
         yield "It is paused: nothing is done until somebody continues it."
     elif course.stage == Trial.WATCH:
-        yield from waits_for_trial(course, aftermath)
+        yield from unfinished_canary(course, aftermath)
     elif course.stage != Trial.HALTED and course.pace:
         yield f"It sends at most {course.pace:,} a second."
     running = operations.running()
@@ -132,7 +132,7 @@ def is_late(operation: Operation, course: Course, now: datetime) -> timedelta | 
     return since if since > LATE else None
 
 
-def waits_for_trial(course: Course, aftermath: Aftermath | None) -> Iterator[str]:
+def unfinished_canary(course: Course, aftermath: CopyOutcomes | None) -> Iterator[str]:
     if aftermath is None:
         return
     parts = [

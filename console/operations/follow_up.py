@@ -19,7 +19,7 @@ Fate = OperationItem.Fate
 
 
 @dataclass(frozen=True, slots=True)
-class Aftermath:
+class CopyOutcomes:
     """The outcomes of the copies that an operation made."""
 
     processed: int
@@ -54,7 +54,7 @@ class Aftermath:
 
 def aftermath_of(
     operation: Operation, ledger: Ledger, course: Course | None
-) -> Aftermath | None:
+) -> CopyOutcomes | None:
     """The outcomes of the copies; None if they are not followed."""
     undoing = undoing_of(operation)
     if not copy_outcomes.follows(operation) or (undoing and undoing.started_at):
@@ -71,7 +71,7 @@ def aftermath_of(
         cause: count for (fate, cause), count in ends.items() if fate == Fate.DEAD
     }
     before = known_causes(operation, course) if deaths else set()
-    return Aftermath(
+    return CopyOutcomes(
         processed=ends[Fate.PROCESSED, ""],
         known=Counter({one: n for one, n in deaths.items() if one in before}),
         new=Counter({one: n for one, n in deaths.items() if one not in before}),

@@ -97,10 +97,10 @@ def of_operation(operation: Operation) -> list[HistoryEntry]:
     """
     undo = Operation.objects.filter(undoes=operation).first()
     records = found(AuditFilter(operation=operation.pk, outcome=DONE))[:LONGEST]
-    deeds = list(told(records, WITH_IT))
+    deeds = list(history_entries(records, WITH_IT))
     if undo is not None:
         records = found(AuditFilter(operation=undo.pk, outcome=DONE))[:LONGEST]
-        deeds += told(
+        deeds += history_entries(
             records,
             {
                 Act.UNDO: f"planned to undo it, as operation {undo.pk}",
@@ -110,16 +110,16 @@ def of_operation(operation: Operation) -> list[HistoryEntry]:
     return sorted(deeds, key=lambda deed: deed.at)
 
 
-def told(
+def history_entries(
     records: Iterable[AuditRecord], of: Mapping[str, Words]
 ) -> Iterable[HistoryEntry]:
     """Reverse the order: the oldest first."""
     for one in reversed(list(records)):
         if (words := of.get(one.act)) is not None:
-            yield HistoryEntry(one.actor, said_of(one, words), one.at)
+            yield HistoryEntry(one.actor, describe_record(one, words), one.at)
 
 
-def said_of(one: AuditRecord, words: Words) -> str:
+def describe_record(one: AuditRecord, words: Words) -> str:
     return words if isinstance(words, str) else words(one.details)
 
 
@@ -132,6 +132,8 @@ def of_queue(queue: Queue) -> list[HistoryEntry]:
         act__in=ON_IT,
     )
     return [
-        HistoryEntry(one.actor, said_of(one, ON_IT[one.act]), one.at, one.reason)
+        HistoryEntry(
+            one.actor, describe_record(one, ON_IT[one.act]), one.at, one.reason
+        )
         for one in done[:RECENT]
     ]

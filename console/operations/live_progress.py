@@ -13,18 +13,18 @@ from django.utils import timezone
 
 from broker import operations
 from broker.acts.operations.ledgers import Ledger, ledger_of
-from broker.acts.operations.rights import seen_by
-from broker.acts.operations.states import course_of, halt_of
+from broker.acts.operations.rights import visible_operations
+from broker.acts.operations.states import halt_of, schedule_of
 from broker.models import Course, Operation, OperationPatch
 from broker.security import authorities
 from console.operations import course as courses
 from console.operations import follow_up
-from console.operations.results import said_of, undo_until
+from console.operations.results import describe_operation, undo_until
 from dashboards.live import topics
 
 
 def may_see(user: authorities.Principal, operation_id: int) -> bool:
-    return seen_by(user).filter(pk=operation_id).exists()
+    return visible_operations(user).filter(pk=operation_id).exists()
 
 
 def look(operation_id: int) -> str:
@@ -32,14 +32,14 @@ def look(operation_id: int) -> str:
     found = Operation.objects.select_related("course").filter(pk=operation_id).first()
     if found is None:
         return ""
-    ledger, course = ledger_of(found), course_of(found)
+    ledger, course = ledger_of(found), schedule_of(found)
     patch = OperationPatch.objects.filter(pk=operation_id).first()
     looked = patch.looked if patch and not patch.is_looked else None
     context = {
         "operation": found,
         "ledger": ledger,
         "course": course,
-        "said": said_of(found, ledger),
+        "said": describe_operation(found, ledger),
         "looked": looked,
         "turn": turn_of(found, ledger, course, is_looking=looked is not None),
     }

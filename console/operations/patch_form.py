@@ -224,7 +224,7 @@ def part_of(
     )
 
 
-def seen_of(patch: OperationPatch, sight: Sight) -> list[dict[str, Any]]:
+def masked_preview(patch: OperationPatch, sight: Sight) -> list[dict[str, Any]]:
     """The preview, without values of masked messages."""
     veils = sight.veils(one["example"] for one in patch.alike)
     return [
@@ -244,7 +244,7 @@ def hidden(
 
 
 def alike_of(patch: OperationPatch, sight: Sight) -> Iterator[Alike]:
-    for one in sorted(seen_of(patch, sight), key=lambda one: -one["messages"]):
+    for one in sorted(masked_preview(patch, sight), key=lambda one: -one["messages"]):
         lines = [
             line
             for where, before, after in one["changes"]

@@ -17,7 +17,7 @@ from broker.acts.operations.ledgers import Ledger, counts_of
 from broker.models import Operation, OperationItem
 from broker.operations import OperationPreview
 from broker.operations.previews import FINAL
-from console.operations.wording import Said, Words, places, words_of
+from console.operations.wording import OperationSentences, Words, places, words_of
 
 State, Status = Operation.State, OperationItem.Status
 
@@ -54,9 +54,9 @@ def to_type(operation: Operation, ledger: Ledger) -> str:
     return name if name and not others else str(ledger.total)
 
 
-def said_of(
+def describe_operation(
     operation: Operation, ledger: Ledger, seen: OperationPreview | None = None
-) -> Said:
+) -> OperationSentences:
     """Sentences about an operation, with its numbers and queues.
 
     Args:
@@ -66,7 +66,7 @@ def said_of(
     """
     is_priority = operation.kind == Operation.Kind.PRIORITY
     is_plan = operation.state == State.PLANNED  # a patch may skip some of the messages
-    return Said(
+    return OperationSentences(
         words_of(operation),
         ledger.planned if is_plan else ledger.total,
         seen.will_go if seen else ledger.planned,

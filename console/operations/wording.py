@@ -260,7 +260,7 @@ def places(names: set[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class OperationSentences:
     """The sentences of one operation."""
 
     words: Words

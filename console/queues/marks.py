@@ -14,7 +14,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Exists, OuterRef, Q
 from django.urls import reverse
 
-from broker.acts.operations.rights import seen_by
+from broker.acts.operations.rights import visible_operations
 from broker.formats import wildcards
 from broker.models import Act, AuditRecord, Operation, OperationItem, Owner, Queue
 from broker.security import authorities
@@ -75,7 +75,7 @@ def of_operations(
     recent = Operation.objects.filter(
         Q(started_at__range=span) | Q(ended_at__range=span)
     ).order_by("-pk")[:MOST]
-    every = seen_by(user).filter(pk__in=[one.pk for one in recent])
+    every = visible_operations(user).filter(pk__in=[one.pk for one in recent])
     if queue is not None:
         items = OperationItem.objects.filter(operation=OuterRef("pk"))
         on_it = Q(queue_id=queue.pk) | Q(target=queue.name)

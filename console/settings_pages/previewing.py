@@ -23,10 +23,10 @@ class PreviewedAdmin(ModelAdmin):
     ) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
         is_shown = PREVIEW in request.POST or hasattr(request, SHOWN)
-        return only_shown(form) if is_shown else form
+        return never_valid(form) if is_shown else form
 
 
-def only_shown(form: type[Any]) -> type[Any]:
+def never_valid(form: type[Any]) -> type[Any]:
     """A form that is never valid; it shows its errors, if it has any."""
 
     def is_valid(self: Any) -> bool:

@@ -42,7 +42,7 @@ def audit(request: HttpRequest) -> HttpResponse:
     form = AuditFilterForm(request.GET)
     if not form.is_valid():
         return redirect("console:audit")
-    wanted, page = form.wanted, pagination.Trail.of(request)
+    wanted, page = form.criteria, pagination.Trail.of(request)
     rows = list(keeping.found(wanted, before=form.cleaned_data["after"])[: PAGE + 1])
     context = {
         "rows": rows[:PAGE],
@@ -66,13 +66,15 @@ def record(request: HttpRequest, record_id: int) -> HttpResponse:
     detail = one.details
     changed = detail.pop("changed", {})
     fields = [
-        AuditedField(name, said(both.get("before")), said(both.get("after")))
+        AuditedField(
+            name, write_value(both.get("before")), write_value(both.get("after"))
+        )
         for name, both in sorted(changed.items())
     ]
     context = {
         "one": one,
         "fields": fields,
-        "pairs": [(name, said(value)) for name, value in sorted(detail.items())],
+        "pairs": [(name, write_value(value)) for name, value in sorted(detail.items())],
         "is_operation_known": is_known(Operation, one.operation_id),
         "is_queue_known": one.object_kind == "queue"
         and Queue.objects.filter(name=one.object_name).exists(),
@@ -88,7 +90,7 @@ def export(request: HttpRequest) -> HttpResponse:
     kind = request.GET.get("format", "csv")
     if not form.is_valid() or kind not in FILES:
         return redirect("console:audit")
-    rows = keeping.found(form.wanted, before=form.cleaned_data["after"])[:MOST]
+    rows = keeping.found(form.criteria, before=form.cleaned_data["after"])[:MOST]
     return file_of(kind, rows.iterator())
 
 
@@ -99,14 +101,14 @@ def file_of(kind: str, rows: Iterable[AuditRecord]) -> HttpResponse:
     return answer
 
 
-def said(value: Any) -> str | None:
+def write_value(value: Any) -> str | None:
     """A value of a record as text; None if there is none."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {said(one)}" for name, one in value.items())
+        return ", ".join(f"{name}: {write_value(one)}" for name, one in value.items())
     if isinstance(value, list):
-        return ", ".join(str(said(one)) for one in value) or "none"
+        return ", ".join(str(write_value(one)) for one in value) or "none"
     return None if value is None else str(value)
 
 

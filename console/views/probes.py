@@ -76,13 +76,13 @@ def in_time(question: Callable[[], list[Any]]) -> list[Any]:
     time-outs helps. All probes ask in one thread, so that no more threads hang with it.
     """
     try:
-        return ASKING.submit(asked, question).result(DEADLINE_S)
+        return ASKING.submit(ask_database, question).result(DEADLINE_S)
     except TimeoutError:
         logger.warning("A probe had no answer of the database in %s s.", DEADLINE_S)
         return [NO_DATABASE]
 
 
-def asked(question: Callable[[], list[Any]]) -> list[Any]:
+def ask_database(question: Callable[[], list[Any]]) -> list[Any]:
     try:
         return question()
     finally:

@@ -74,7 +74,7 @@ def report(request: HttpRequest, slug: str) -> HttpResponse:
 def render_report(
     request: HttpRequest, about: Report, form: run_requests.ParametersForm | None = None
 ) -> HttpResponse:
-    wanted = wanted_of(request, about)
+    wanted = requested_results(request, about)
     seen = results.visible_runs(request.user, about)
     asked = None
     if wanted.run is not None and "run" in request.GET:
@@ -209,7 +209,7 @@ def cancel(request: HttpRequest, slug: str, run_id: int) -> HttpResponse:
 def export(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The rows of the page as a file."""
     about = known(slug)
-    wanted = wanted_of(request, about)
+    wanted = requested_results(request, about)
     kind = request.GET.get("format", "csv")
     if kind not in exports.TYPES:
         return redirect(page_of(about, None))
@@ -223,7 +223,7 @@ def export(request: HttpRequest, slug: str) -> HttpResponseBase:
     return streaming.streamed(request, content, headers)
 
 
-def wanted_of(request: HttpRequest, about: Report) -> ResultsQuery:
+def requested_results(request: HttpRequest, about: Report) -> ResultsQuery:
     """The query of the URL; for a report with parameters, the last successful run by
     default.
     """

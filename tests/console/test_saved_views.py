@@ -155,7 +155,7 @@ def test_one_s_own_views_come_first_however_many_others_share(
     save(olga, "B", "state:dead", is_shared="on")
     save(vera, "Z", "state:dead")
 
-    shown = saved_views.seen_by(User.objects.get(username="vera"))
+    shown = saved_views.views_of(User.objects.get(username="vera"))
 
     assert [view.name for view in shown] == ["Z", "A"]
 

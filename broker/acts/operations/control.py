@@ -9,7 +9,7 @@ from typing import Annotated
 from broker import operations
 from broker.acts.declaring import Holds, OperationNumber, Reason, Rule, declared
 from broker.acts.operations.rights import require_ways
-from broker.acts.operations.states import OperationState, course_of, read_state
+from broker.acts.operations.states import OperationState, read_state, schedule_of
 from broker.models import Act, Operation
 from broker.operations import canary, rate_limit
 from broker.security.authorities import Principal
@@ -65,7 +65,7 @@ def start_operation(actor: Principal, request: StartOperation) -> OperationState
 def arrange(request: StartOperation) -> None:
     """Set the pace and the trial of a plan: each as planned where it is not given."""
     plan = Operation.objects.select_related("course").get(pk=request.operation)
-    planned, pace, trial = course_of(plan), request.pace, request.canary
+    planned, pace, trial = schedule_of(plan), request.pace, request.canary
     if trial is None:
         trial = planned.canaries or operations.usual_canary(plan)
     pace = planned.pace if pace is None else pace

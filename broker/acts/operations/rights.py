@@ -52,7 +52,7 @@ KNOWING: tuple[Authority, ...] = ("inquire", "put")
 LARGEST = 2**63  # no number in the database is as large
 
 
-def seen_by(actor: Principal) -> QuerySet[Operation]:
+def visible_operations(actor: Principal) -> QuerySet[Operation]:
     """Operations that an actor may see."""
     held = authorities.held_by(actor)
     every = Operation.objects.all()

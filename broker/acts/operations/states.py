@@ -36,7 +36,7 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class CourseState:
+class ScheduleState:
     """The course of an operation: stage, rate limit, trial."""
 
     stage: str  # trial, watch, halted, rest
@@ -96,7 +96,7 @@ class OperationState:
     skipped: int
     left_out: int  # messages left out of the plan
     approval: ApprovalState | None  # null: no approval needed
-    course: CourseState
+    course: ScheduleState
     # sentences with the reasons
     left_out_because: str | None = None
     # also null for operations whose messages are not followed
@@ -151,7 +151,7 @@ def brief_state(found: Operation, counts: Counter[str]) -> OperationState:
     """
     approval = getattr(found, "approval", None)
     by = approval.approved_by if approval else None
-    course = course_of(found)
+    course = schedule_of(found)
     halt = halt_of(course)
     return OperationState(
         id=found.pk,
@@ -176,7 +176,7 @@ def brief_state(found: Operation, counts: Counter[str]) -> OperationState:
             by.get_username() if by else None,
             approval.approved_at,
         ),
-        course=CourseState(
+        course=ScheduleState(
             course.stage,
             course.pace,
             course.canaries,
@@ -186,7 +186,7 @@ def brief_state(found: Operation, counts: Counter[str]) -> OperationState:
     )
 
 
-def course_of(operation: Operation) -> Course:
+def schedule_of(operation: Operation) -> Course:
     """The course of an operation; a new one, not saved, if none is stored."""
     found: Course | None = getattr(operation, "course", None)
     return found or Course(operation=operation)

@@ -30,7 +30,7 @@ BARE = re.compile(r"[^\s()',]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class KeywordValue:
     """A keyword with its value, and the positions of both in their entry."""
 
     keyword: Keyword
@@ -86,7 +86,7 @@ def table_of(text: str, queue: str, faults: list[RuleFault]) -> Table:
     return Table(tuple(rules), control)
 
 
-def keywords(entry: LexedRule, faults: list[RuleFault]) -> Iterator[Said]:
+def keywords(entry: LexedRule, faults: list[RuleFault]) -> Iterator[KeywordValue]:
     """The keywords of an entry with their values. A keyword with a wrong value is left
     out."""
     at, seen = 0, set()
@@ -127,14 +127,14 @@ def understood(
     name: str,
     raw: str,
     faults: list[RuleFault],
-) -> Said | None:
+) -> KeywordValue | None:
     keyword = KEYWORDS.get(name)
     if keyword is None:
         why = f"there is no keyword {name[:32]}{near(name, KEYWORDS)}"
         faults.append(entry.fault(at, why))
         return None
     try:
-        return Said(keyword, value_of(keyword, raw), at, value_at)
+        return KeywordValue(keyword, value_of(keyword, raw), at, value_at)
     except WrongValueError as wrong:
         faults.append(entry.fault(value_at + wrong.at, wrong.why))
         return None
@@ -155,7 +155,7 @@ def unclosed(text: str, value_at: int, at: int) -> str:
 
 
 def control_of(
-    entry: LexedRule, said: list[Said], queue: str, faults: list[RuleFault]
+    entry: LexedRule, said: list[KeywordValue], queue: str, faults: list[RuleFault]
 ) -> Control:
     found = {one.keyword.name: one for one in said}
     values = {name: one.value for name, one in found.items()}
@@ -171,7 +171,7 @@ def control_of(
 
 
 def rule_of(
-    entry: LexedRule, said: list[Said], queue: str, faults: list[RuleFault]
+    entry: LexedRule, said: list[KeywordValue], queue: str, faults: list[RuleFault]
 ) -> Rule | None:
     """The rule of an entry; None if the entry has no action."""
     found = {one.keyword.name: one for one in said}

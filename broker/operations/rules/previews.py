@@ -80,7 +80,7 @@ def preview(table: Table, queue: Queue, *, now: datetime | None = None) -> Table
     left: Counter[SkipReason | None] = Counter()
     looked_at = 0
     unexplained: list[int] = []
-    for letter, tried, found in seen(table, queue, at, unexplained):
+    for letter, tried, found in letters_read(table, queue, at, unexplained):
         looked_at += 1
         decision = decide(table, letter, tried, at, found)
         left[decision.why] += 1
@@ -99,7 +99,7 @@ def preview(table: Table, queue: Queue, *, now: datetime | None = None) -> Table
     )
 
 
-def seen(
+def letters_read(
     table: Table, queue: Queue, at: datetime, unexplained: list[int]
 ) -> Iterator[tuple[Letter, Tried | None, set[str]]]:
     """The letters that a preview reads, with their attempts and matching filters.

@@ -110,7 +110,10 @@ def run(table_id: int, *, limit: int = BATCH, now: datetime | None = None) -> in
     table = parsed(row)
     begin_round(row, table, at)
     page = letters_on(row.queue_id, after=row.seen_id, limit=limit)
-    deeds = [*left(row, page.unexplained, at), *deeds_of(row, table, page.letters, at)]
+    deeds = [
+        *left(row, page.unexplained, at),
+        *apply_rules(row, table, page.letters, at),
+    ]
     row.seen_id = max(row.seen_id, page.last_id)
     row.trouble = ""
     row.save(update_fields=["seen_id", "round_began_at", "trouble"])
@@ -161,7 +164,7 @@ def begin_round(row: RuleTable, table: Table, at: datetime) -> None:
         row.round_began_at, row.seen_id = at, 0
 
 
-def deeds_of(
+def apply_rules(
     row: RuleTable, table: Table, letters: Sequence[Letter], at: datetime
 ) -> list[RuleResult]:
     """Apply rules to letters, or only record what they match."""
@@ -175,7 +178,7 @@ def deeds_of(
             rule = table.rules[decision.rule]
             chosen[decision.rule, target_of(rule, letter)].append(letter)
     return [
-        deed_of(row, number, table.rules[number], target, some, tried, at)
+        apply_rule(row, number, table.rules[number], target, some, tried, at)
         for (number, target), some in sorted(
             chosen.items(),
             key=lambda one: (one[0][0], one[0][1].queue, one[0][1].is_bare_move),
@@ -183,7 +186,7 @@ def deeds_of(
     ]
 
 
-def deed_of(  # noqa: PLR0913  # each is a value of its own
+def apply_rule(  # noqa: PLR0913  # each is a value of its own
     row: RuleTable,
     number: int,
     rule: Rule,

@@ -108,7 +108,7 @@ def list_alert_rules(request: HttpRequest) -> dict[str, Any]:
     """All rules, by name."""
     require(request, sight.VIEW)
     rules = AlertRule.objects.prefetch_related("targets", "escalate_to")
-    return {"rules": [rule_told(one) for one in rules]}
+    return {"rules": [rule_document(one) for one in rules]}
 
 
 @router.put(
@@ -128,7 +128,7 @@ def define_alert_rule(
     rule = editing.save_rule(
         alert_rule, fields, targets=sent.targets, escalate_to=sent.escalate_to
     )
-    return rule_told(rule)
+    return rule_document(rule)
 
 
 @router.delete(
@@ -140,7 +140,7 @@ def remove_alert_rule(request: HttpRequest, alert_rule: Path[str]) -> dict[str, 
     """Removes the rule and returns it. Its alerts are resolved."""
     require(request, "broker.delete_alertrule")
     rule = find_rule(alert_rule)
-    said = rule_told(rule)
+    said = rule_document(rule)
     editing.delete(rule)
     return said
 
@@ -151,7 +151,7 @@ def remove_alert_rule(request: HttpRequest, alert_rule: Path[str]) -> dict[str, 
 def list_alert_targets(request: HttpRequest) -> dict[str, Any]:
     """All targets, by name; without secrets."""
     require(request, sight.TARGETS)
-    return {"targets": [target_told(one) for one in AlertTarget.objects.all()]}
+    return {"targets": [target_document(one) for one in AlertTarget.objects.all()]}
 
 
 @router.put(
@@ -166,7 +166,9 @@ def define_alert_target(
     exists = AlertTarget.objects.filter(name=alert_target).exists()
     require(request, f"broker.{'change' if exists else 'add'}_alerttarget")
     fields = sent.dict(exclude={"secret"})
-    return target_told(editing.save_target(alert_target, fields, secret=sent.secret))
+    return target_document(
+        editing.save_target(alert_target, fields, secret=sent.secret)
+    )
 
 
 @router.delete(
@@ -180,7 +182,7 @@ def remove_alert_target(
     """Removes the target and returns it; rules name it no longer."""
     require(request, "broker.delete_alerttarget")
     target = find_target(alert_target)
-    said = target_told(target)
+    said = target_document(target)
     editing.delete(target)
     return said
 
@@ -201,7 +203,7 @@ def seconds(field: str, text: str) -> int:
         raise InvalidAlert(field, str(error)) from None
 
 
-def rule_told(rule: AlertRule) -> dict[str, Any]:
+def rule_document(rule: AlertRule) -> dict[str, Any]:
     names = ("name", "condition", "queues", "threshold", "severity", "enabled")
     return {
         **{name: getattr(rule, name) for name in names},
@@ -214,7 +216,7 @@ def rule_told(rule: AlertRule) -> dict[str, Any]:
     }
 
 
-def target_told(target: AlertTarget) -> dict[str, Any]:
+def target_document(target: AlertTarget) -> dict[str, Any]:
     names = [name for name in AlertTargetState.model_fields if name != "has_secret"]
     return {
         **{name: getattr(target, name) for name in names},

@@ -18,7 +18,7 @@ from broker.acts.objects import find_link, visible_links
 from broker.errors.bridges import NoSuchBridge
 from broker.models import Bridge
 from broker.security import authorities
-from console.bridge_pages.documents import VIEW, bridge_of, told
+from console.bridge_pages.documents import VIEW, bridge_of, link_document
 from console.edges.problems import REFUSED, require
 from console.edges.rest import serve
 
@@ -45,10 +45,10 @@ def list_bridges(request: HttpRequest) -> dict[str, Any]:
     require(request, VIEW)
     links: dict[int, list[dict[str, Any]]] = {}
     for link in visible_links(authorities.held_by(request.user)):
-        links.setdefault(link.bridge_id, []).append(told(link))
+        links.setdefault(link.bridge_id, []).append(link_document(link))
     return {
         "bridges": [
-            bridge_told(one, links[one.pk])
+            bridge_document(one, links[one.pk])
             for one in Bridge.objects.all()
             if one.pk in links
         ]
@@ -65,10 +65,10 @@ def read_bridge(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
     require(request, VIEW)
     found = bridge_of(bridge)
     held = authorities.held_by(request.user)
-    links = [told(one) for one in visible_links(held, bridge=found)]
+    links = [link_document(one) for one in visible_links(held, bridge=found)]
     if not links and found.links.exists():
         raise NoSuchBridge(bridge)
-    return bridge_told(found, links)
+    return bridge_document(found, links)
 
 
 @router.get(
@@ -79,7 +79,7 @@ def read_bridge(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
 def read_link(request: HttpRequest, bridge: Path[str], link: Path[str]) -> Any:
     """The status of a link. Its definition is under ``…/definition``."""
     require(request, VIEW)
-    return told(find_link(authorities.held_by(request.user), bridge, link))
+    return link_document(find_link(authorities.held_by(request.user), bridge, link))
 
 
 for word, one in (
@@ -91,5 +91,5 @@ for word, one in (
     serve(router, "POST", f"/bridges/{{queue:bridge}}/links/{{queue:link}}/{word}", one)
 
 
-def bridge_told(bridge: Bridge, links: list[dict[str, Any]]) -> dict[str, Any]:
+def bridge_document(bridge: Bridge, links: list[dict[str, Any]]) -> dict[str, Any]:
     return {"bridge": bridge.name, "description": bridge.description, "links": links}

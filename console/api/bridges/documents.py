@@ -15,7 +15,7 @@ from broker.bridges.config.jmsbridge_writing import write
 from console.api import warned
 from console.api.settings import Difference
 from console.api.warned import Warned
-from console.bridge_pages.documents import LOOK, TAKE_OVER, bridge_of, changes_told
+from console.bridge_pages.documents import LOOK, TAKE_OVER, bridge_of, changes_document
 from console.edges.problems import NO_NUL, REFUSED, require
 from console.edges.requests import RequestBody
 
@@ -97,5 +97,5 @@ def import_bridge(request: HttpRequest, sent: BridgeDocument) -> dict[str, Any]:
 def answered(
     request: HttpRequest, found: BridgeImportPreview, *, applied: bool
 ) -> dict[str, Any]:
-    warnings = warned.said(request, found.warnings)
-    return changes_told(found, applied=applied) | {"warnings": warnings}
+    warnings = warned.visible_warnings(request, found.warnings)
+    return changes_document(found, applied=applied) | {"warnings": warnings}

@@ -40,7 +40,7 @@ from console.api.bridges.schemas import (
     SavedDestination,
     SavedLink,
     StoredFactory,
-    told,
+    part_document,
 )
 from console.api.warned import warned
 from console.bridge_pages.documents import bridge_of
@@ -68,7 +68,7 @@ DEFINED = OF["links"] + "/definition"
 def read_bridge_definition(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
     """The bridge itself, without its parts."""
     require(request, "broker.view_bridge")
-    return told(bridge_of(bridge), BridgeDefinition)
+    return part_document(bridge_of(bridge), BridgeDefinition)
 
 
 @router.put(
@@ -106,7 +106,7 @@ def read_factory(
 ) -> dict[str, Any]:
     """The connection factory, without its password."""
     require(request, "broker.view_connectionfactory")
-    return factory_told(part_of(ConnectionFactory, bridge, factory))
+    return factory_document(part_of(ConnectionFactory, bridge, factory))
 
 
 @router.put(
@@ -123,7 +123,7 @@ def define_factory(
         found = made(ConnectionFactory, bridge, factory)
         values = said.dict(exclude={"password"})
         defined(request, found, said, values, password=said.password)
-    return factory_told(found)
+    return factory_document(found)
 
 
 @router.delete(
@@ -137,7 +137,7 @@ def delete_factory(
     """Deletes the connection factory, if nothing uses it."""
     may_delete(request, ConnectionFactory)
     found = part_of(ConnectionFactory, bridge, factory)
-    was = factory_told(found)
+    was = factory_document(found)
     edits.remove(found)
     return was
 
@@ -153,7 +153,7 @@ def read_destination(
     """The destination under the name that links refer to."""
     require(request, "broker.view_bridgedestination")
     found = part_of(BridgeDestination, bridge, destination)
-    return told(found, DestinationDefinition)
+    return part_document(found, DestinationDefinition)
 
 
 @router.put(
@@ -197,7 +197,7 @@ def read_dead_queue(
     """A dead message queue beside the built-in one."""
     require(request, "broker.view_deadmessagequeue")
     found = part_of(DeadMessageQueue, bridge, dead_queue)
-    return told(found, DeadQueueDefinition)
+    return part_document(found, DeadQueueDefinition)
 
 
 @router.put(
@@ -247,7 +247,7 @@ def read_link_definition(
     """The definition of a link."""
     require(request, "broker.view_link")
     find_link(authorities.held_by(request.user), bridge, link)
-    return told(part_of(Link, bridge, link), LinkDefinition)
+    return part_document(part_of(Link, bridge, link), LinkDefinition)
 
 
 @router.put(OF["links"], response={200: SavedLink, **REFUSED}, summary="Define a link")
@@ -327,7 +327,7 @@ def defined(
         setattr(part, name, value)
     with warned(request) as warnings:
         edits.save(part, password=password)
-    return told(part, type(said)) | {"warnings": warnings}
+    return part_document(part, type(said)) | {"warnings": warnings}
 
 
 def removed(part: Part, schema: type[Schema]) -> dict[str, Any]:
@@ -336,12 +336,12 @@ def removed(part: Part, schema: type[Schema]) -> dict[str, Any]:
     Raises:
         StillNeeded: another part refers to it.
     """
-    was = told(part, schema)
+    was = part_document(part, schema)
     edits.remove(part)
     return was
 
 
-def factory_told(factory: ConnectionFactory) -> dict[str, Any]:
-    definition = told(factory, FactoryDefinition)
+def factory_document(factory: ConnectionFactory) -> dict[str, Any]:
+    definition = part_document(factory, FactoryDefinition)
     has_password = bool(factory.secret)
     return {**definition, "name": factory.name, "has_password": has_password}

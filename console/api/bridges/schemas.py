@@ -147,7 +147,7 @@ class NewLink(RequestBody, LinkDefinition):
     """A link to define."""
 
 
-def told(part: Part, schema: type[Schema]) -> dict[str, Any]:
+def part_document(part: Part, schema: type[Schema]) -> dict[str, Any]:
     """A part in the form of its schema; references are given by name."""
     values = {name: getattr(part, name, None) for name in schema.model_fields}
     shared = (ConnectionFactory, BridgeDestination)

@@ -73,21 +73,21 @@ def list_consumers(request: HttpRequest) -> dict[str, Any]:
     held = authorities.held_by(request.user)
     found = consumer_list.listed(held, has_permission=may)
     return {
-        "stopped": numbered([stopped_told(one) for one in found.stopped]),
-        "running": [running_told(one) for one in found.running],
-        "ended": numbered([stoppage_told(one) for one in found.over]),
+        "stopped": numbered([stopped_document(one) for one in found.stopped]),
+        "running": [running_document(one) for one in found.running],
+        "ended": numbered([stoppage_document(one) for one in found.over]),
     }
 
 
-def stopped_told(one: Stopped) -> dict[str, Any]:
-    return stoppage_told(one.stoppage) | {
+def stopped_document(one: Stopped) -> dict[str, Any]:
+    return stoppage_document(one.stoppage) | {
         "waiting": one.waiting,
         "remedy": one.remedy,
         "may_start": one.may_start,
     }
 
 
-def stoppage_told(one: Stoppage) -> dict[str, Any]:
+def stoppage_document(one: Stoppage) -> dict[str, Any]:
     by = one.cleared_by
     plain = ("message_id", "stopped_at", "reason", "why", "cleared_at")
     return {
@@ -97,7 +97,7 @@ def stoppage_told(one: Stoppage) -> dict[str, Any]:
     }
 
 
-def running_told(one: Running) -> dict[str, Any]:
+def running_document(one: Running) -> dict[str, Any]:
     plain = (
         *("handler", "selector", "server_sessions", "max_running", "rate"),
         *("retains_unwanted", "started_at"),

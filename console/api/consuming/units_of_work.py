@@ -117,14 +117,15 @@ def read_unit_of_work(
 ) -> dict[str, Any]:
     """Its holder, its messages, and what would become of each of them."""
     require(request, "broker.view_queue")
-    held, names, unit = seen(request, uow)
+    held, names, unit = visible_unit(request, uow)
     visible, hidden = units.visible_entries(held, uow, names)
     offered = units.ENDINGS[unit.nature]
     ending = next((one for one in offered if one.value == what_if.ending), offered[0])
     foreseen = rehearse([one.held for one in visible], uow, ending)
     fates = [forecast_of(one).what for one in foreseen]
     rows = [
-        held_told(one, names, fate) for one, fate in zip(visible, fates, strict=True)
+        held_document(one, names, fate)
+        for one, fate in zip(visible, fates, strict=True)
     ]
     return state_of(unit, names) | {
         "ending": ending.value,
@@ -137,7 +138,7 @@ def read_unit_of_work(
 serve(router, "POST", "/units-of-work/{int:uow}/back-out", back_out_unit_of_work)
 
 
-def seen(
+def visible_unit(
     request: HttpRequest, uow: int
 ) -> tuple[authorities.GrantedAuthorities, dict[int, str], OpenUnit]:
     """A unit of work that the caller may see, with the queues they may inquire."""
@@ -160,7 +161,9 @@ def state_of(unit: OpenUnit, names: dict[int, str]) -> dict[str, Any]:
     }
 
 
-def held_told(one: HeldEntry, names: dict[int, str], expected: str) -> dict[str, Any]:
+def held_document(
+    one: HeldEntry, names: dict[int, str], expected: str
+) -> dict[str, Any]:
     plain = ("claimed_at", "address", "subject", "content_type", "size_bytes")
     return {
         **{name: getattr(one, name) for name in plain},

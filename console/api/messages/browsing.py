@@ -18,7 +18,7 @@ from console.accounts import masking
 from console.api.messages.schemas import BrowsedMessage, FullMessage
 from console.api.queues import named
 from console.edges.problems import NO_NUL, REFUSED, require
-from console.messages.documents import PLACES, brief, numbered, told
+from console.messages.documents import PLACES, brief, message_document, numbered
 from dashboards.live import depths
 
 router = Router(tags=["queues"])
@@ -146,4 +146,4 @@ def whole(
     found = browse.whole(queue.pk, entries)
     sight = masking.sight_for(request.user, why, audit.Thing.of(queue))
     veils = sight.veils(one.message_id for one in found)
-    return numbered([told(one, veils[one.message_id]) for one in found])
+    return numbered([message_document(one, veils[one.message_id]) for one in found])

@@ -21,7 +21,7 @@ from console.api.bodies import Numbered
 from console.api.messages.schemas import FullMessage
 from console.edges.problems import NO_NUL, REFUSED, require
 from console.messages.detail import story_of
-from console.messages.documents import numbered, told
+from console.messages.documents import message_document, numbered
 from console.messages.rights import require as require_story
 from console.messages.timeline import TimelineStep, failures
 
@@ -101,7 +101,7 @@ def read_message(
         pos=0,
     )
     veil = masking.veil_for(request.user, message_id, why.unmask)
-    (found,) = numbered([told(entry, veil)])
+    (found,) = numbered([message_document(entry, veil)])
     return found | {
         "copies": sorted(copies_of([message_id])[message_id]),
         "failures": [failure(one, veil) for one in failures(story.lives)],

@@ -97,13 +97,13 @@ def list_discards(request: HttpRequest, page: Query[DiscardsQuery]) -> dict[str,
         queue=page.queue,
         reason=page.reason,
         fingerprint=page.fingerprint,
-        within=discard_bin.seen(authorities.held_by(request.user)),
+        within=discard_bin.visible_queues(authorities.held_by(request.user)),
         before=before,
         limit=page.limit + 1,
     )
     part, now = found[: page.limit], timezone.now()
     return {
-        "discards": numbered([told(one, now) for one in part]),
+        "discards": numbered([discarded_document(one, now) for one in part]),
         "next": discard_bin.cursor_of(part[-1]) if len(found) > page.limit else None,
     }
 
@@ -135,7 +135,7 @@ def restore_discards(request: HttpRequest, wanted: Restoration) -> dict[str, Any
     }
 
 
-def told(one: Binned, now: datetime) -> dict[str, Any]:
+def discarded_document(one: Binned, now: datetime) -> dict[str, Any]:
     plain = (
         *("message_id", "queue", "discarded_at", "keep_until", "reason", "why"),
         *("backout_count", "expires_at", "content_type", "size_bytes"),

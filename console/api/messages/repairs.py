@@ -30,14 +30,14 @@ from broker.operations import Chosen, Order, Outcome, Sought
 from broker.security import redaction
 from broker.security.authorities import Principal
 from console.accounts import permissions
-from console.api.operations import seen
+from console.api.operations import visible_operation
 from console.edges.problems import REFUSED, require
 from console.edges.requests import RequestBody
 from console.messages import search_form
-from console.messages.dead_letter_query import names_for, seen_by
+from console.messages.dead_letter_query import names_for, visible_part
 from console.messages.search_form import BROWSE
 from console.operations import patch_changes
-from console.operations.patch_form import seen_of
+from console.operations.patch_form import masked_preview
 
 router = Router(tags=["repairs"])
 
@@ -144,7 +144,7 @@ def set_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     """Replaces the plan's patch. The worker previews a large set: repeat the read until
     it is complete.
     """
-    plan, _ = seen(request, operation_id)
+    plan, _ = visible_operation(request, operation_id)
     require(request, permissions.CHANGE)
     with transaction.atomic():
         give(request, plan, said(request))
@@ -158,7 +158,7 @@ def set_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
 )
 def read_preview(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     """The preview. Values are shown to callers who may read the messages."""
-    plan, _ = seen(request, operation_id)
+    plan, _ = visible_operation(request, operation_id)
     require(request, BROWSE)
     require_reading(request.user, plan)
     preview = preview_of(request.user, plan)
@@ -174,7 +174,7 @@ def read_preview(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any
 )
 def drop_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     """Removes the patch; the plan again contains all its messages unchanged."""
-    plan, _ = seen(request, operation_id)
+    plan, _ = visible_operation(request, operation_id)
     require(request, permissions.CHANGE)
     with transaction.atomic():
         require_repair(request.user, plan)
@@ -208,7 +208,7 @@ def chosen(request: HttpRequest, body: Resubmit) -> tuple[Chosen | Sought, str]:
         search = search_form.search(request.user, ["state:dead", *body.f])
         return Sought(search.filter, search.within), str(search.filter)
     names = names_for(request.user)
-    letters = seen_by(Selection(), names)
+    letters = visible_part(Selection(), names)
     ids = tuple(one for one in body.ids if 0 < one <= NEWEST)
     ids = operations.present(ids, names)
     return Chosen(letters=letters, ids=ids), f"{len(ids)} dead letters by their ids"
@@ -248,6 +248,6 @@ def preview_of(user: Principal, plan: Operation) -> dict[str, Any] | None:
                     for where, before, after in one["changes"]
                 ]
             }
-            for one in seen_of(found, redaction.sight_of(user))
+            for one in masked_preview(found, redaction.sight_of(user))
         ],
     }

@@ -101,7 +101,7 @@ def list_scheduled(request: HttpRequest, page: Query[ScheduledQuery]) -> dict[st
     operation of the kind ``deliver`` makes them ready.
     """
     require(request, "broker.view_queue")
-    names = scheduled_list.names_seen(request.user, page.queue)
+    names = scheduled_list.visible_queues(request.user, page.queue)
     try:
         found = delayed.scheduled(names, after=page.after, limit=page.limit + 1)
     except (ValueError, OverflowError):
@@ -110,7 +110,7 @@ def list_scheduled(request: HttpRequest, page: Query[ScheduledQuery]) -> dict[st
     part = found[: page.limit]
     rows = scheduled_list.rows_of(part, names, timezone.now())
     return {
-        "messages": numbered([told(one) for one in rows]),
+        "messages": numbered([scheduled_document(one) for one in rows]),
         "next": part[-1].cursor if len(found) > page.limit else None,
     }
 
@@ -123,8 +123,8 @@ def list_scheduled(request: HttpRequest, page: Query[ScheduledQuery]) -> dict[st
 def list_recurring(request: HttpRequest) -> dict[str, Any]:
     """Recurring messages to addresses that the caller may inquire."""
     require(request, "broker.view_queue")
-    found = recurring_list.seen(request.user)
-    return {"recurring": [recurring_told(one) for one in found]}
+    found = recurring_list.visible_recurring(request.user)
+    return {"recurring": [recurring_document(one) for one in found]}
 
 
 @router.post(
@@ -148,7 +148,7 @@ def put_recurring(
     return {"message_id": receipt.message_id, "queues": queues}
 
 
-def told(row: ScheduledRow) -> dict[str, Any]:
+def scheduled_document(row: ScheduledRow) -> dict[str, Any]:
     plain = (
         *("message_id", "due_at", "is_redelivery", "priority", "backout_count"),
         *("put_at", "expires_at", "content_type", "subject", "size_bytes"),
@@ -163,6 +163,6 @@ def told(row: ScheduledRow) -> dict[str, Any]:
     }
 
 
-def recurring_told(one: RecurringMessage) -> dict[str, Any]:
+def recurring_document(one: RecurringMessage) -> dict[str, Any]:
     names = RecurringState.model_fields.keys() - {"when"}
     return {name: getattr(one, name) for name in names} | {"when": one.words}

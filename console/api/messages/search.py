@@ -27,14 +27,14 @@ class MessageFilters(Schema):
     f: list[str] = Field(default=[], max_length=32)
 
 
-class WantedPage(MessageFilters):
+class PageQuery(MessageFilters):
     """Which messages, and the size of the page."""
 
     after: str = Field(default="", pattern=CURSOR)
     limit: int = Field(default=50, ge=1, le=200)
 
 
-class WantedFile(MessageFilters):
+class FileQuery(MessageFilters):
     """The file format, and whether bodies and properties are included."""
 
     format: Literal["ndjson", "csv"] = "ndjson"
@@ -65,7 +65,7 @@ class Counted(Schema):
 @router.get(
     "/messages", response={200: FoundMessages, **REFUSED}, summary="Find messages"
 )
-def find_messages(request: HttpRequest, wanted: Query[WantedPage]) -> dict[str, Any]:
+def find_messages(request: HttpRequest, wanted: Query[PageQuery]) -> dict[str, Any]:
     """Messages that match a filter such as ``state:dead queue:orders* h.tenant:t7``, on
     queues that the caller may inquire, the newest first. One page examines a limited
     number of messages; if that limit is reached first, ``is_limited`` is true and
@@ -119,7 +119,7 @@ def count_messages(
     summary="Export messages",
 )
 def export_messages(
-    request: HttpRequest, wanted: Query[WantedFile]
+    request: HttpRequest, wanted: Query[FileQuery]
 ) -> StreamingHttpResponse:
     """All matching messages, as one JSON object a line or as CSV, streamed. With
     ``bodies``, in JSON only, it includes bodies and properties of messages on queues

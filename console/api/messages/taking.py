@@ -35,7 +35,7 @@ from console.api.queues import named
 from console.edges import authentication
 from console.edges.problems import NO_NUL, REFUSED
 from console.edges.requests import RequestBody
-from console.messages.documents import numbered, told
+from console.messages.documents import message_document, numbered
 
 router = Router(tags=["messages"])
 
@@ -118,8 +118,8 @@ def get_messages(request: HttpRequest, name: Path[str], wanted: Get) -> dict[str
     return {
         "messages": numbered(
             [
-                told(one, veil)
-                for one, veil in masking.seen_by_taker(request.user, lease.deliveries)
+                message_document(one, veil)
+                for one, veil in masking.masks_for(request.user, lease.deliveries)
             ]
         ),
         "settlement": signing.dumps(

@@ -31,7 +31,7 @@ def page_of(
     read = by_minute if wanted.is_by_minute else in_order
     found = read(rows, wanted, after, limit + 1)
     following = cursor(found[limit - 1]) if len(found) > limit else None
-    return [told(wanted.report, row) for row in found[:limit]], following
+    return [row_document(wanted.report, row) for row in found[:limit]], following
 
 
 def in_order(
@@ -80,7 +80,7 @@ def cursor(row: ReportRow) -> str:
     return f"{row.day or '-'}.{row.n}.{row.pk or 0}"
 
 
-def told(one: Report, row: ReportRow) -> dict[str, Any]:
+def row_document(one: Report, row: ReportRow) -> dict[str, Any]:
     """A row as JSON; unknown values are null."""
     said = cells.values(one, row)
     return {

@@ -27,7 +27,7 @@ from console.messages.dead_letter_groups import (
     STANDINGS,
     Hours,
     cause_in_words,
-    kept,
+    rows_in_state,
     rows_of,
     sums_by,
     sums_of,
@@ -64,7 +64,7 @@ def dead_letters(request: HttpRequest) -> HttpResponse:
     chosen = [group for group in every if matches(group, form.selection)]
     standing = form.cleaned_data["standing"]
     every_row = rows_of(chosen, every, names, seen.trends(names), database_now())
-    rows = kept(every_row, standing, request.user.pk)
+    rows = rows_in_state(every_row, standing, request.user.pk)
     by = form.cleaned_data["by"] or "fingerprint"
     context = {
         "rows": rows,
@@ -92,10 +92,10 @@ def dead_letters(request: HttpRequest) -> HttpResponse:
 @permission_required("broker.view_queue", raise_exception=True)
 def dead_letter_group(request: HttpRequest, fingerprint: str) -> HttpResponse:
     """One group, its work state, and a page of its letters, the newest first."""
-    return shown(request, fingerprint)
+    return render_group(request, fingerprint)
 
 
-def shown(
+def render_group(
     request: HttpRequest, fingerprint: str, *, status: int = 200, **more: Any
 ) -> HttpResponse:
     """The page of a group, with further context."""

@@ -20,7 +20,7 @@ from broker.errors.groups import InvalidTicket
 from broker.formats import moments
 from console.accounts import denials
 from console.edges.forms import ActForm, form_of
-from console.views.dead_letters.dead_letter_list import shown
+from console.views.dead_letters.dead_letter_list import render_group
 from dashboards.live import attention
 
 AcknowledgeForm = form_of(acknowledge_group, "fingerprint")
@@ -67,7 +67,7 @@ def describe(request: HttpRequest, fingerprint: str) -> HttpResponse:
     except InvalidTicket as error:
         denials.note(request, error)
         typed, wrong = request.POST, str(error)
-        return shown(request, fingerprint, status=422, wrong=wrong, typed=typed)
+        return render_group(request, fingerprint, status=422, wrong=wrong, typed=typed)
 
 
 def done(

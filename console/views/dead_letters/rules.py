@@ -60,7 +60,7 @@ SwitchForm = form_of(switch_rules, "queue")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class FaultLine:
     """A fault, and its line in three parts: before the fault, the fault, the rest."""
 
     fault: RuleFault
@@ -101,7 +101,7 @@ def rule_table(request: HttpRequest, name: str) -> HttpResponse:
 def show_table(request: HttpRequest, name: str) -> HttpResponse:
     queue = get_object_or_404(Queue, name=name)
     authorities.require(request.user, "inquire", name)
-    return shown(request, queue)
+    return render_rules(request, queue)
 
 
 def change_table(request: HttpRequest, name: str) -> HttpResponse:
@@ -110,7 +110,7 @@ def change_table(request: HttpRequest, name: str) -> HttpResponse:
     acts.require(request.user, SaveRules(name, typed))
     queue = get_object_or_404(Queue, name=name)
     if request.POST.get("deed") != "save":
-        return shown(request, queue, typed)
+        return render_rules(request, queue, typed)
     was_active = RuleTable.objects.filter(queue=queue, mode=RuleTable.Mode.ACTIVE)
     is_stopped = was_active.exists()
     try:
@@ -118,9 +118,9 @@ def change_table(request: HttpRequest, name: str) -> HttpResponse:
     except (InvalidRules, RulesChanged) as error:
         denials.note(request, error)
         if isinstance(error, InvalidRules):
-            return shown(request, queue, typed, status=422)
+            return render_rules(request, queue, typed, status=422)
         messages.error(request, str(error))
-        return shown(request, queue, typed, status=409)
+        return render_rules(request, queue, typed, status=409)
     words = f"The rules of {name} are saved, as revision {saved.revision}."
     if is_stopped and saved.mode != RuleTable.Mode.ACTIVE:
         words += (
@@ -157,14 +157,14 @@ def export(request: HttpRequest, name: str) -> HttpResponse:
     return answer
 
 
-def shown(
+def render_rules(
     request: HttpRequest, queue: Queue, typed: str | None = None, *, status: int = 200
 ) -> HttpResponse:
     """The page of a rule table, with the saved or typed text, and its preview."""
     tables = RuleTable.objects.select_related("changed_by", "acts_for")
     kept = tables.filter(queue=queue).first()
     text = typed if typed is not None else kept.text if kept else ""
-    faults: list[Shown] = []
+    faults: list[FaultLine] = []
     preview, why_not = None, ""
     if text.strip():
         try:
@@ -208,13 +208,13 @@ def passes_of(request: HttpRequest, kept: RuleTable | None) -> dict[str, Any]:
     }
 
 
-def in_its_line(text: str, fault: RuleFault) -> Shown:
+def in_its_line(text: str, fault: RuleFault) -> FaultLine:
     """A fault with the text around it."""
     lines = text.split("\n")
     line = lines[fault.line - 1] if fault.line <= len(lines) else ""
     place = fault.column - 1
     first = max(place - WIDEST // 2, 0)
-    return Shown(
+    return FaultLine(
         fault,
         line[first:place],
         line[place : place + 1] or " ",

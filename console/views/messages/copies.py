@@ -24,7 +24,7 @@ def by_client_id(request: HttpRequest, client_message_id: str) -> HttpResponse:
     said = request.GET.get("before", "")
     before = int(said) if said.isdecimal() and len(said) < len(str(NEWEST)) else None
     found = incarnations(client_message_id, before=before)
-    stories = seen(request, found)
+    stories = visible_stories(request, found)
     if len(stories) == 1 and before is None:
         return redirect("console:message", stories[0].number)
     context = {
@@ -36,7 +36,7 @@ def by_client_id(request: HttpRequest, client_message_id: str) -> HttpResponse:
     return render(request, "console/found/incarnations.html", context, status=status)
 
 
-def seen(request: HttpRequest, found: Incarnations) -> list[Story]:
+def visible_stories(request: HttpRequest, found: Incarnations) -> list[Story]:
     """The stories of the found messages that the user may see: of each message, that of
     its newest copy."""
     held = authorities.held_by(request.user)

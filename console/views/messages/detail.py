@@ -51,7 +51,9 @@ def message(request: HttpRequest, message_id: int) -> HttpResponse:
         return redirect(url_of(request, known(message_id), number))
     story = copy_of(request, number)
     held = require(request, "inquire", story)
-    return shown(request, story, held, masking.veil_for(request.user, story.message_id))
+    return render_message(
+        request, story, held, masking.veil_for(request.user, story.message_id)
+    )
 
 
 def copy_of(request: HttpRequest, number: int) -> Story:
@@ -100,12 +102,12 @@ def unmask(request: HttpRequest, message_id: int) -> HttpResponse:
     why = request.POST.get("reason", "")
     veil = masking.lifted_by(request.user, message_id, why)
     if "file" not in request.POST:
-        return shown(request, story, held, veil, why=why)
+        return render_message(request, story, held, veil, why=why)
     found = get_object_or_404(Message.objects.only("body"), pk=message_id)
     return attached(bytes(found.body), f"message-{message_id}.bin")
 
 
-def shown(
+def render_message(
     request: HttpRequest,
     story: Story,
     held: authorities.GrantedAuthorities,

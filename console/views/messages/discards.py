@@ -25,7 +25,13 @@ from broker.settlement.discards import Binned, Entry, Restored
 from console.layout import pagination
 from console.messages import discard_bin
 from console.messages.dead_letter_query import LARGEST
-from console.messages.discard_bin import AT_ONCE, RESTORE, cursor_of, position, seen
+from console.messages.discard_bin import (
+    AT_ONCE,
+    RESTORE,
+    cursor_of,
+    position,
+    visible_queues,
+)
 
 PAGE = 50
 
@@ -74,7 +80,7 @@ def discards(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return redirect("console:discards")
     held = authorities.held_by(request.user)
-    names = seen(held)
+    names = visible_queues(held)
     chosen = {
         "queue": form.cleaned_data["queue"] or None,
         "reason": form.cleaned_data["reason"],
@@ -104,9 +110,11 @@ def restore(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         group = BinForm(said).fingerprint
         found = (
-            bin_of.discarded(fingerprint=group, within=seen(held), limit=AT_ONCE)
+            bin_of.discarded(
+                fingerprint=group, within=visible_queues(held), limit=AT_ONCE
+            )
             if group
-            else still_there(entries, seen(held))
+            else still_there(entries, visible_queues(held))
         )
         rows = rows_of(request, held, found)
         asked = len(rows) if group else len(entries)

@@ -56,7 +56,7 @@ def edit(request: HttpRequest, message_id: int) -> HttpResponse:
     subject = operations.subjects_of([message_id]).get(message_id)
     page: dict[str, Any] = {"story": story, "here": here}
     if here is None or subject is None:
-        return shown(request, page, status=409)
+        return render_edit(request, page, status=409)
     authorities.require(request.user, "browse", here.road.queue)
     page["why"] = said.get("why", "").strip()
     if is_veiled(request, message_id, page["why"]):
@@ -65,7 +65,7 @@ def edit(request: HttpRequest, message_id: int) -> HttpResponse:
     sheet = repair_form.sheet_of(subject)
     form = EditForm(request.POST if request.method == "POST" else None, sheet=sheet)
     page |= {"sheet": sheet, "form": form}
-    return typed(request, page, form) if form.is_bound else shown(request, page)
+    return typed(request, page, form) if form.is_bound else render_edit(request, page)
 
 
 def is_veiled(request: HttpRequest, message_id: int, why: str) -> bool:
@@ -83,11 +83,11 @@ def is_veiled(request: HttpRequest, message_id: int, why: str) -> bool:
 def typed(request: HttpRequest, page: dict[str, Any], form: EditForm) -> HttpResponse:
     """Preview the changes; send them after the preview."""
     if not form.is_valid():
-        return shown(request, page, status=422)
+        return render_edit(request, page, status=422)
     message_id, here = page["story"].message_id, page["here"]
     looked = look(form.sheet.subject, form.cleaned_data["edit"])
     if "send" not in request.POST or form.cleaned_data["seen"] != looked.seal:
-        return shown(request, page | {"looked": looked})
+        return render_edit(request, page | {"looked": looked})
     try:
         sent = single_edit.send(
             request.user,
@@ -99,7 +99,7 @@ def typed(request: HttpRequest, page: dict[str, Any], form: EditForm) -> HttpRes
         )
     except TOLD as error:
         form.add_error(None, str(error))
-        return shown(request, page, status=409)
+        return render_edit(request, page, status=409)
     words = f"Message {page['story'].number} was repaired, and its copy was sent."
     messages.success(request, words)
     return redirect("console:message", sent.message_id)
@@ -117,7 +117,7 @@ def look(subject: Subject, wanted: Edit) -> Looked:
     )
 
 
-def shown(
+def render_edit(
     request: HttpRequest, page: dict[str, Any], status: int = 200
 ) -> HttpResponse:
     story: Story = page["story"]

@@ -21,7 +21,7 @@ from console.messages.recurring_list import PUT
 def recurring(request: HttpRequest) -> HttpResponse:
     """Those whose addresses the user may inquire, by name."""
     held = authorities.held_by(request.user)
-    found = recurring_list.seen(request.user)
+    found = recurring_list.visible_recurring(request.user)
     may_put = request.user.has_perm(PUT)
     last = [one.last_message_id for one in found if one.last_message_id is not None]
     context = {

@@ -22,7 +22,7 @@ PAGE = 50
 def scheduled(request: HttpRequest) -> HttpResponse:
     """The delayed messages of all visible queues, or of one; the next due first."""
     wanted = request.GET.get("queue", "")
-    names = scheduled_list.names_seen(request.user, wanted)
+    names = scheduled_list.visible_queues(request.user, wanted)
     page = pagination.Trail.of(request)
     try:
         found = delayed.scheduled(names, after=page.after, limit=PAGE + 1)

@@ -102,7 +102,7 @@ def stopped(
 
 def context_of(request: HttpRequest, wanted: Filter) -> dict[str, Any]:
     """The context of the parts above the list."""
-    views = saved_views.seen_by(request.user)
+    views = saved_views.views_of(request.user)
     return {
         "wanted": wanted,
         "chips": search_results.chips_of(wanted),

@@ -52,10 +52,12 @@ def send(request: HttpRequest, name: str) -> HttpResponse:
     authorities.require(request.user, "put", queue.address.name)
     context: dict[str, Any] = {"queue": queue, "types": send_form.TYPES}
     if request.method != "POST":
-        return shown(request, context, form_for(request, request.GET.get("like", "")))
+        return render_send(
+            request, context, form_for(request, request.GET.get("like", ""))
+        )
     form = SendForm(request.POST, request.FILES)
     if not form.is_valid():
-        return shown(request, context, form, status=422)
+        return render_send(request, context, form, status=422)
     try:
         message_id = sent(request, queue, form)
     except Dropped:
@@ -69,7 +71,7 @@ def send(request: HttpRequest, name: str) -> HttpResponse:
         )
         messages.success(request, words)
         return redirect("console:message", message_id)
-    return shown(request, context, form, status=409)
+    return render_send(request, context, form, status=409)
 
 
 @transaction.atomic
@@ -121,7 +123,7 @@ def form_for(request: HttpRequest, like: str) -> SendForm:
     return form
 
 
-def shown(
+def render_send(
     request: HttpRequest, context: dict[str, Any], form: SendForm, *, status: int = 200
 ) -> HttpResponse:
     page = context | {"form": form}

@@ -20,8 +20,8 @@ from broker import acts
 from broker import operations as orders
 from broker.acts.operations.control import CancelOperation, StartOperation
 from broker.acts.operations.ledgers import Ledger, ledger_of, way_of
-from broker.acts.operations.rights import require_sight, seen_by
-from broker.acts.operations.states import course_of, left_out
+from broker.acts.operations.rights import require_sight, visible_operations
+from broker.acts.operations.states import left_out, schedule_of
 from broker.models import Course, Operation, OperationItem, OperationPatch
 from broker.monitoring.numbers import public_numbers
 from broker.operations import canary as canaries
@@ -111,7 +111,7 @@ def operations(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return redirect("console:operations")
     people = ("created_by", "undone_by", "approval", "course")
-    every = seen_by(request.user).select_related(*people)
+    every = visible_operations(request.user).select_related(*people)
     every = every.order_by("-pk")
     if after := form.cleaned_data["after"]:
         every = every.filter(pk__lt=after)
@@ -129,7 +129,7 @@ def operations(request: HttpRequest) -> HttpResponse:
 @permission_required("broker.view_queue", raise_exception=True)
 def operation(request: HtmxRequest, operation_id: int) -> HttpResponse:
     """One operation: its plan, its progress or result, and its items."""
-    return shown(request, operation_id)
+    return render_operation(request, operation_id)
 
 
 @require_POST
@@ -137,12 +137,12 @@ def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
     """Start a planned operation; a large one, or one that may drop messages, needs a
     reason."""
     acts.require(request.user, StartOperation(operation_id))
-    planned, ledger = seen(request, operation_id)
+    planned, ledger = visible_operation(request, operation_id)
     form = StartForm(request.POST, results.to_type(planned, ledger))
     asks_why = approvals.asks_why(planned, ledger) and not planned.reason
     form.fields["reason"].required = asks_why
     if not form.is_valid():
-        return shown(request, operation_id, form, status=422)
+        return render_operation(request, operation_id, form, status=422)
     said = form.cleaned_data
     acts.act(
         request.user,
@@ -163,7 +163,7 @@ def cancel(request: HttpRequest, operation_id: int) -> HttpResponse:
     if answer.started_at:
         return redirect("console:operation", operation_id)
     messages.info(request, f"Nothing was done. Operation {operation_id} is cancelled.")
-    return redirect(whence(*seen(request, operation_id)))
+    return redirect(whence(*visible_operation(request, operation_id)))
 
 
 def whence(found: Operation, ledger: Ledger) -> str:
@@ -178,7 +178,7 @@ def whence(found: Operation, ledger: Ledger) -> str:
     return reverse("console:operations")
 
 
-def seen(
+def visible_operation(
     request: HttpRequest, operation_id: int, *about: str
 ) -> tuple[Operation, Ledger]:
     """An operation that the user may see, with its queues.
@@ -194,7 +194,7 @@ def seen(
     return found, ledger
 
 
-def shown(
+def render_operation(
     request: HtmxRequest,
     operation_id: int,
     start_form: StartForm | None = None,
@@ -203,15 +203,15 @@ def shown(
 ) -> HttpResponse:
     """An operation as a page, or only the part that changes while it runs."""
     about = ("created_by", "undoes", "undone_by", "approval__approved_by", "course")
-    found, ledger = seen(request, operation_id, *about)
-    course = course_of(found)
+    found, ledger = visible_operation(request, operation_id, *about)
+    course = schedule_of(found)
     given = patch_form or given_patch(request)
     repair = part_of(request.user, found, ledger, given)
     context: dict[str, Any] = {
         "operation": found,
         "row": results.row_of(found, ledger),
         "ledger": ledger,
-        "said": results.said_of(found, ledger),
+        "said": results.describe_operation(found, ledger),
         "course": course,
         "fastest": rate_limit.FASTEST,
         "asks_why": approvals.asks_why(found, ledger),
@@ -242,7 +242,7 @@ def given_patch(request: HtmxRequest) -> PatchForm | None:
         return None
     patch = None
     if number := form.cleaned_data["patch"]:
-        seen(request, number)
+        visible_operation(request, number)
         patch = OperationPatch.objects.filter(pk=number).first()
     elif not form.cleaned_data["repair"]:
         return None
@@ -277,7 +277,7 @@ def ahead_of(
         "stages": list(courses.stages_of(found, course, ledger, None)),
         "undo_window": settings.BROKER_UNDO_WINDOW_S,
         "consent": approvals.consent_to(found, request.user, ledger.on),
-        "said": results.said_of(found, ledger, seen),
+        "said": results.describe_operation(found, ledger, seen),
         "has_nothing_left": bool(ledger.planned and seen and not seen.will_go),
         "outlook": None if seen is None else wording.outlook(found, seen),
         "warnings": list(warnings.warnings_of(found, ledger, seen, request.user)),

@@ -34,7 +34,7 @@ from console.messages.dead_letter_query import (
     in_words,
     names_for,
     one_in_words,
-    seen_by,
+    visible_part,
 )
 from console.operations import wording
 from console.operations.order_form import (
@@ -181,7 +181,7 @@ def order_letters(request: HttpRequest) -> HttpResponse:
     pairs = list(fields_of(form.selection).items())
     back = reverse("console:dead_letters")
     subject = Subject(scope, scope, back, pairs, frozenset({"dead"}), "Dead letters")
-    chosen = Chosen(letters=seen_by(form.selection, names))
+    chosen = Chosen(letters=visible_part(form.selection, names))
     return ordered(request, subject, chosen)
 
 
@@ -197,7 +197,7 @@ def plan_resubmit(request: HttpRequest) -> HttpResponse:
     one = form.cleaned_data["message"]
     names = names_for(request.user)
     scope = one_in_words(one, names) if one else in_words(form.selection, names)
-    letters = seen_by(form.selection, names)
+    letters = visible_part(form.selection, names)
     chosen = Chosen(letters=letters, ids=(one,) if one else ())
     reach = operations.EVERY_QUEUE if form.cleaned_data["every_queue"] else ""
     asked = "?repair=1" if form.cleaned_data["repair"] else ""

@@ -17,7 +17,11 @@ from broker.errors.operations import NotUndone
 from console.accounts import permissions
 from console.operations.patch_changes import give
 from console.operations.patch_form import PatchForm
-from console.views.operations.operations import HtmxRequest, seen, shown
+from console.views.operations.operations import (
+    HtmxRequest,
+    render_operation,
+    visible_operation,
+)
 
 
 @require_POST
@@ -26,14 +30,14 @@ from console.views.operations.operations import HtmxRequest, seen, shown
 @transaction.atomic
 def repair(request: HtmxRequest, operation_id: int) -> HttpResponse:
     """Set or remove the patch of a plan."""
-    plan, _ = seen(request, operation_id)
+    plan, _ = visible_operation(request, operation_id)
     require_repair(request.user, plan)
     if "drop" in request.POST:
         operations.drop_patch(plan.pk)
         return redirect("console:operation", operation_id)
     form = PatchForm(request.POST)
     if not form.is_valid():
-        return shown(request, operation_id, status=422, patch_form=form)
+        return render_operation(request, operation_id, status=422, patch_form=form)
     give(request.user, plan, form.cleaned_data["document"])
     return redirect(reverse("console:operation", args=[operation_id]) + "#repair")
 
@@ -51,7 +55,7 @@ def rest(request: HtmxRequest, operation_id: int) -> HttpResponse:
 @transaction.atomic
 def again(request: HttpRequest, operation_id: int) -> HttpResponse:
     """Plan again what was undone; the form has the patch of the undone operation."""
-    undo, _ = seen(request, operation_id, "undoes")
+    undo, _ = visible_operation(request, operation_id, "undoes")
     if undo.undoes is None:
         raise NotUndone(operation_id)
     require_repair(request.user, undo.undoes)

@@ -19,11 +19,11 @@ from console.queues import over_time
 @permission_required("broker.view_queue", raise_exception=True)
 def history(request: HttpRequest) -> HttpResponse:
     """The charts of a queue, a link, the consumers' queues, or all queues."""
-    context = {"over_time": asked_for(request)}
+    context = {"over_time": requested_range(request)}
     return render(request, "console/queues/_over_time.html", context)
 
 
-def asked_for(request: HttpRequest) -> over_time.OverTime:
+def requested_range(request: HttpRequest) -> over_time.OverTime:
     said = request.GET
     if "queue" in said:
         authorities.require(request.user, "inquire", said["queue"])

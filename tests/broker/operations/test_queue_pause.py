@@ -95,7 +95,7 @@ def test_a_new_end_replaces_the_old_one_and_each_is_audited() -> None:
         one.details["changed"].get("paused_until", {}).get("after")
         for one in AuditRecord.objects.order_by("pk")
     ]
-    said = queue_pause.said
+    said = queue_pause.audit_time
     assert ends == [
         said(first),
         said(first),
