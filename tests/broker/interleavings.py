@@ -70,8 +70,7 @@ class Scene:
     )  # that give the same in any place here
     # Whether it holds numbers and rows alone: then it is arranged once, and put back.
     is_put_back = False
-    # Whether the left session may die between a commit and its answer.
-    loses_answers = False
+    loses_answers = False  # whether the left may die between a commit and its answer
     left_pid = 0  # the server's process for the left session
 
     def arrange(self) -> None:
