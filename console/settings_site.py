@@ -181,13 +181,15 @@ class SettingsSite(AdminSite):
             super().register(model, type(own.__name__, bases, where), **options)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002
-        def shown(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def with_template(
+            request: HttpRequest, *args: Any, **kwargs: Any
+        ) -> HttpResponse:
             answer: HttpResponse = view(request, *args, **kwargs)
             if isinstance(answer, TemplateResponse):
                 answer.template_name = self.template(answer.template_name)
             return answer
 
-        return super().admin_view(transaction.atomic(shown), cacheable)
+        return super().admin_view(transaction.atomic(with_template), cacheable)
 
 
 site = SettingsSite(name=NAME)

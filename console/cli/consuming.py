@@ -57,7 +57,7 @@ def list_tasks(self: Any, *, user: User = None, json: Json = False) -> None:
     """List tasks by name: how many wait, run, and failed."""
     person = people.acting(user)
     people.require(person, "broker.view_queue")
-    rows = [row.told() for row in task_list.rows_for(person)]
+    rows = [row.as_document() for row in task_list.rows_for(person)]
     if not json:
         for row in rows:
             row["queues"] = ", ".join(row["queues"])

@@ -124,17 +124,17 @@ def subcommand(
 ) -> Callable:
     """A function with these parameters, from which its options are read."""
 
-    def deed(self: Any, **given: Any) -> None:
+    def command(self: Any, **given: Any) -> None:
         key = tuple(given.pop(part) for part in kind.keys if part in given)
         person = people.acting(given.pop("user"))
         run(self, kind, key, person, given)
 
-    deed.__name__ = f"{name}_{kind.name}"
+    command.__name__ = f"{name}_{kind.name}"
     what = kind.plural if name == "list" else f"one {kind.name}"
-    deed.__doc__ = f"{name.capitalize()} {what}."
-    deed.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    deed.__annotations__ = {one.name: one.annotation for one in parameters[1:]}
-    return deed
+    command.__doc__ = f"{name.capitalize()} {what}."
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters[1:]}
+    return command
 
 
 Given = dict[str, Any]

@@ -76,12 +76,12 @@ Rows = list[dict[str, Any]]
 def pages_from(
     page: finding.SearchPage, search: Search, now: datetime
 ) -> Iterator[Rows]:
-    yield [search.told(one) for one in page.rows]
+    yield [search.facts_of(one) for one in page.rows]
     while page.after:
         page = finding.find(
             search.filter, within=search.within, after=page.after, limit=PAGE, now=now
         )
-        yield [search.told(one) for one in page.rows]
+        yield [search.facts_of(one) for one in page.rows]
 
 
 def table(pages: Iterator[Rows]) -> Iterator[bytes]:

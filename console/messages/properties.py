@@ -30,7 +30,7 @@ class Properties:
     own: Pairs = field(default_factory=list)  # properties that the broker set
 
     @property
-    def told(self) -> dict[str, str]:
+    def named(self) -> dict[str, str]:
         """All properties."""
         return dict(self.application + self.bridges + self.own)
 

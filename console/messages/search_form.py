@@ -29,7 +29,7 @@ class Search:
     filter: Filter
     within: Mapping[int, str]
 
-    def told(self, one: Found) -> dict[str, Any]:
+    def facts_of(self, one: Found) -> dict[str, Any]:
         """The facts of an entry that was found, by name."""
         known = {field.name: getattr(one, field.name) for field in fields(one)}
         known["queue"] = self.within[known.pop("queue_id")]

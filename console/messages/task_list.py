@@ -70,7 +70,7 @@ class TaskRow:
             for key, count in self.errors.most_common(SHOWN)
         ]
 
-    def told(self) -> dict[str, Any]:
+    def as_document(self) -> dict[str, Any]:
         """As documents have it."""
         plain = ("task", "ready", "delayed", "running", "oldest_at", "is_cut")
         ended = ("done", "failed", "p50_s", "p95_s", "dead")

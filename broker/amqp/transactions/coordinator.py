@@ -135,7 +135,7 @@ class Coordinates(End):
     ) -> None:
         self.is_busy = True
 
-        def told(error: AmqpError | None) -> None:
+        def end_discharge(error: AmqpError | None) -> None:
             self.is_busy = False
             if error is None:
                 self.settle(delivery, p.Accepted())
@@ -143,7 +143,7 @@ class Coordinates(End):
                 self.refuse(delivery, error)
             self.advance()
 
-        finish.discharge(self.client, transaction, fail=fail, told=told)
+        finish.discharge(self.client, transaction, fail=fail, told=end_discharge)
 
     def refuse(self, delivery: Delivery, error: AmqpError) -> None:
         self.settle(delivery, p.Rejected(error.as_error()))

@@ -64,11 +64,11 @@ class Rule:
     def key(self) -> str:
         """A digest of the rule without its position; attempts are counted for each
         digest."""
-        said = repr((self.action, self.patterns, *self.deed))
+        said = repr((self.action, self.patterns, *self.consequence))
         return hashlib.sha256(said.encode(errors="replace")).hexdigest()[:12]
 
     @property
-    def deed(self) -> tuple[object, ...]:
+    def consequence(self) -> tuple[object, ...]:
         return (
             self.forward_queue,
             self.forward_manager,

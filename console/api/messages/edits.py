@@ -14,7 +14,7 @@ from broker.formats.patches.documents import read_patch
 from broker.operations import Edit
 from console.accounts import permissions
 from console.api.bodies import MessageToPut, Numbered, bytes_of, wrong
-from console.api.messages.repairs import said
+from console.api.messages.repairs import read_json
 from console.edges.problems import NO_NUL, REFUSED, require
 from console.edges.requests import RequestBody
 from console.edits import single_edit
@@ -61,7 +61,7 @@ def edit_message(
     if wanted.body is None and wanted.patch is None:
         why = "Give a body, a patch, or both."
         raise ValidationError([{"loc": ["body", "wanted", "patch"], "msg": why}])
-    patch = None if wanted.patch is None else read_patch(said(request)["patch"])
+    patch = None if wanted.patch is None else read_patch(read_json(request)["patch"])
     found = single_edit.editable(request.user, message_id, wanted.queue)
     if found is None:
         raise Http404(f"message {message_id}")

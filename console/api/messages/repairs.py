@@ -130,7 +130,7 @@ def plan_resubmit(request: HttpRequest, body: Resubmit) -> dict[str, Any]:
     with transaction.atomic():
         plan = rights.plan(request.user, order, which, scope=scope, reason=body.reason)
         if body.patch is not None:
-            give(request, plan, said(request)["patch"])
+            give(request, plan, read_json(request)["patch"])
     return planned(request.user, plan)
 
 
@@ -147,7 +147,7 @@ def set_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     plan, _ = visible_operation(request, operation_id)
     require(request, permissions.CHANGE)
     with transaction.atomic():
-        give(request, plan, said(request))
+        give(request, plan, read_json(request))
     return preview_of(request.user, plan) or {}
 
 
@@ -188,7 +188,7 @@ def give(request: HttpRequest, plan: Operation, patch: Any) -> None:
     patch_changes.give(request.user, plan, written(read_patch(patch)))
 
 
-def said(request: HttpRequest) -> Any:
+def read_json(request: HttpRequest) -> Any:
     """The JSON of the request, with all digits of numbers.
 
     Raises:

@@ -87,7 +87,7 @@ def find_messages(request: HttpRequest, wanted: Query[PageQuery]) -> dict[str, A
         raise ValidationError([{"loc": where, "msg": f"no cursor: {error}"}]) from error
     return {
         "filter": str(search.filter),
-        "messages": [search.told(one) for one in page.rows],
+        "messages": [search.facts_of(one) for one in page.rows],
         "next": page.after or None,
         "looked_at": page.looked_at,
         "is_limited": page.is_limited,

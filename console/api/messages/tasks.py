@@ -53,4 +53,4 @@ def list_tasks(request: HttpRequest) -> dict[str, Any]:
     counted among the newest 10,000, attempts among the last 50,000 transactions.
     """
     require(request, "broker.view_queue")
-    return {"tasks": [row.told() for row in task_list.rows_for(request.user)]}
+    return {"tasks": [row.as_document() for row in task_list.rows_for(request.user)]}

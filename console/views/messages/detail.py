@@ -141,7 +141,7 @@ def render_message(
         "veil": veil,
         "why": why,
         "siblings": siblings_of(origins, held) if origins else [],
-        "carried": carried_of(request, story, properties.told if may_browse else {}),
+        "carried": carried_of(request, story, properties.named if may_browse else {}),
     }
     if found and heads:
         coding = coding_of(found.descriptor, found.content_type, *heads)
