@@ -131,7 +131,7 @@ def ways_to_actions(
         yield GoToTarget(one.label, "action", one.icon, reverse(one.view))
     places = Frame(request).destinations
     for label, place in actions.listed(request.user, places, wanted):
-        what = f"action, chosen on {place.name}"
+        what = f"choose on {place.name}"
         yield GoToTarget(f"{label}…", what, place.icon, place.url)
     for one, name in actions.on_queues(request.user, held, wanted, most=MOST):
         url = reverse(one.view, args=[name])

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 GO = "/go/"
 SEEING = ("broker.view_queue", "broker.view_link", "broker.view_credential")
 ACTION = ">action<"
-LISTED = "action, chosen on "
+LISTED = "choose on "
 
 
 def found(client: Client, wanted: str) -> str:
