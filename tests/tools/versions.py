@@ -41,7 +41,7 @@ TESTING = (
 )
 OF_BEAT = ("cron-descriptor", "django-timezone-field", "python-crontab", "tzdata")
 OF_5 = "django-tasks"  # Django 6 has its own
-CHOSEN = "not long and not browser and not spark"
+CHOSEN = "not long and not thorough and not browser and not spark"
 SUITES = {
     "core": ["tests/broker"],
     "installed": ["tests/test_install.py"],

@@ -46,6 +46,21 @@ def read_the_journal() -> None:
     execute("UPDATE broker_watermark SET xid = pg_current_xact_id()::text::bigint + 1")
 
 
+def until_final() -> None:
+    """Wait for whatever else writes in this cluster, as autovacuum does at times: what
+    is committed by now is then read by every reader of the journal."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())")
+        [begun_later] = cursor.fetchone()
+        for _ in range(100_000):
+            cursor.execute(
+                "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= %s", [begun_later]
+            )
+            if cursor.fetchone() == (True,):
+                return
+    raise AssertionError("somebody has been writing for a long time")
+
+
 def ids_go_on_at(first: int) -> None:
     """Unlike nextval, this is undone with the test's transaction."""
     execute(f"ALTER SEQUENCE broker_message_id_seq RESTART WITH {first}")
