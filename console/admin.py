@@ -14,10 +14,10 @@ from django.db.models import Q, QuerySet
 from django.forms import ModelForm, ModelMultipleChoiceField
 from django.http import HttpRequest
 
+from broker.security.granting import groups, may_manage, permissions
 from broker.security.users import IS_DJANGOS, NAME, User
 from console import second_factors
 from console.accounts import roles
-from console.accounts.granting import groups, may_manage, permissions
 from console.settings_site import site
 
 PERMISSIONS = "user_permissions"

@@ -155,7 +155,7 @@ pages: list[URLPattern | URLResolver] = [
     path("credentials/", credentials.credentials, name="credentials"),
     path("credentials/new/", credentials.create, name="create_credential"),
     path(
-        "credentials/<int:credential_id>/revoke/",
+        "credentials/<str:credential>/revoke/",
         credentials.revoke,
         name="revoke_credential",
     ),

@@ -13,6 +13,7 @@ declarations: fields, texts and rules stand here alone.
 ``objects``               what a field names: found, or missing as it is hidden
 ``alerts``                acknowledge and silence alerts, test a target
 ``connections``           close connections of clients, and endpoints
+``credentials``           create and revoke credentials of applications
 ``groups``                describe, acknowledge, snooze groups of dead letters
 ``rules``                 save and switch rules for dead letters
 ``queues``                pause and resume queues, counters, delivery

@@ -12,7 +12,7 @@ from broker.config.names import local_queue
 from broker.errors import NoSuchQueue
 from broker.errors.alerts import NoSuchAlert
 from broker.errors.bridges import NoSuchBranch, NoSuchBridge, NoSuchLink
-from broker.errors.queues import NoSuchConnection
+from broker.errors.queues import NoSuchConnection, NoSuchCredential
 from broker.errors.units_of_work import NoSuchUnitOfWork
 from broker.models import (
     AlertRule,
@@ -21,6 +21,7 @@ from broker.models import (
     Bridge,
     ClientConnection,
     ClientEndpoint,
+    Credential,
     Link,
     Queue,
 )
@@ -141,6 +142,18 @@ def find_connection(actor: Principal, number: int) -> ClientConnection:
     raise NoSuchConnection("connection", number)
 
 
+def find_credential(name: str) -> Credential:
+    """A credential, with its users.
+
+    Raises:
+        NoSuchCredential: it does not exist.
+    """
+    people = ("user", "created_by", "revoked_by")
+    if found := Credential.objects.select_related(*people).filter(name=name).first():
+        return found
+    raise NoSuchCredential(name)
+
+
 def find_endpoint(actor: Principal, number: int) -> ClientEndpoint:
     """An endpoint of a client.
 
@@ -165,6 +178,7 @@ KINDS: Mapping[str, Find] = {
     "alert target": lambda _actor, _held, name: find_target(name),
     "branch": lambda _actor, held, *key: find_branch(held, *key),
     "connection": lambda actor, _held, number: find_connection(actor, number),
+    "credential": lambda _actor, _held, name: find_credential(name),
     "endpoint": lambda actor, _held, number: find_endpoint(actor, number),
     "group of dead letters": lambda _actor, held, name: parts_for(held, name),
     "link": lambda _actor, held, *key: find_link(held, *key),

@@ -36,4 +36,4 @@ class InvalidRequest(BrokerError):
     faults: tuple[tuple[str, str], ...]  # names of fields, each with a sentence
 
     def __str__(self) -> str:
-        return " ".join(f"{name}: {why}" for name, why in self.faults)
+        return " ".join(f"{name}: {why}" if name else why for name, why in self.faults)

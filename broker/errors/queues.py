@@ -204,6 +204,16 @@ class NoSuchConnection(BrokerError):
     )
 
 
+class NoSuchCredential(BrokerError):
+    """No credential has this name."""
+
+    code = "no-such-credential"
+
+    name: str
+
+    sentence = "There is no credential {name!r}."
+
+
 class NoSuchSubscription(BrokerError):
     """A client has no durable subscription of that name."""
 

@@ -18,9 +18,9 @@ from broker.declarations import Attribute, ObjectChange, ObjectKind
 from broker.declarations.kinds import AUTHORITY, Key, Values
 from broker.errors.settings import ObjectInUse
 from broker.models import Queue
-from broker.security import authorities
+from broker.security import authorities, granting
 from broker.security.users import NAME, User, named
-from console.accounts import granting, permissions
+from console.accounts import permissions
 
 FIELDS = ("email", "is_active", "is_staff")  # of those that users have
 KNOWN = {one.name for one in User._meta.fields}

@@ -24,6 +24,7 @@ from broker.acts.bridges import (
     stop_link,
 )
 from broker.acts.connections import close_connection, close_endpoint
+from broker.acts.credentials import create_credential, revoke_credential
 from broker.acts.groups import (
     acknowledge_group,
     describe_group,
@@ -119,8 +120,8 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
         "Credentials of applications.",
         {
             "list": credentials.list_all,
-            "create": credentials.create,
-            "revoke": credentials.revoke,
+            "create": create_credential,
+            "revoke": revoke_credential,
         },
     ),
     "dead-letter-group": (

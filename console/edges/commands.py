@@ -75,7 +75,10 @@ def parameter_of(field: ActField) -> Parameter:
             Parameter.POSITIONAL_OR_KEYWORD,
             annotation=Annotated[kind, spelled],
         )
-    spelled = Option(f"--{field.name.replace('_', '-')}", **about)
+    option = f"--{field.name.replace('_', '-')}"
+    if field.default is True:
+        option += f"/--no-{option[2:]}"
+    spelled = Option(option, **about)
     return Parameter(
         field.name,
         Parameter.KEYWORD_ONLY,

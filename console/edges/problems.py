@@ -85,7 +85,10 @@ def refused(request: HttpRequest, error: BrokerError) -> HttpResponse:
 def faults_of(error: BrokerError) -> dict[str, Any]:
     """Positions of the errors in a text, such as a selector or a rule table."""
     if isinstance(error, InvalidRequest):
-        wrong = [{"where": ["body", name], "what": why} for name, why in error.faults]
+        wrong = [
+            {"where": ["body", name] if name else ["body"], "what": why}
+            for name, why in error.faults
+        ]
         return {"errors": wrong}
     if isinstance(error, WrongBridge):
         return {"errors": [{"what": one} for one in error.problems]}

@@ -96,6 +96,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     queues.MessageTooBigForQueue: 413,
     queues.NoModelQueue: 409,
     queues.NoSuchConnection: 404,
+    queues.NoSuchCredential: 404,
     queues.NoSuchQueueManager: 404,
     queues.NoSuchSubscription: 404,
     queues.NotAuthorized: 403,

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from broker.acts.credentials import create_credential
 from broker.models import Credential
 from broker.security.authorities import GrantedAuthorities, Principal
-from console.accounts.credential_form import ADD as ADD_CREDENTIAL
 from console.queues.new_queue import ADD as ADD_QUEUE
 from dashboards.live.depths import QueueDepth
 
@@ -55,7 +55,7 @@ def of_administrators(user: User, newest: QueueDepth | None) -> Iterator[Step]:
         words = "Create a queue. Its address is created with it."
         url = reverse("console:new_queue")
         yield Step("queue", words, "New queue…", url, newest is not None)
-    if user.has_perm(ADD_CREDENTIAL):
+    if user.has_perm(create_credential.permission):
         exists = Credential.objects.filter(revoked_at=None).exists()
         words = "Create a credential: the name and secret by which a program logs in."
         url = reverse("console:create_credential")

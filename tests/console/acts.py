@@ -36,7 +36,7 @@ from tests.make import (
 
 RULES = "ACTION(IGNORE)"
 WHY = {"reason": "it hangs"}
-NEW = {"name": "shop", "user": "administrator", "patterns": ["#"]}
+NEW = {"name": "shop", "owner": "administrator", "patterns": ["#"]}
 
 
 def planned() -> Operation:
@@ -166,13 +166,13 @@ def close_endpoint(_: Client) -> Case:
 
 
 def create_credential(_: Client) -> Case:
-    said = NEW | {"user": planner().pk, "patterns": "#", "may_put": "on"}
+    said = NEW | {"owner": planner().username, "patterns": "#", "may_put": "on"}
     return at("console:create_credential"), said, Act.CREATE_CREDENTIAL
 
 
 def revoke_credential(_: Client) -> Case:
     made = make_credential(user=planner())
-    return at("console:revoke_credential", made.pk), WHY, Act.REVOKE_CREDENTIAL
+    return at("console:revoke_credential", made.name), WHY, Act.REVOKE_CREDENTIAL
 
 
 def commit_prepared(_: Client) -> Case:

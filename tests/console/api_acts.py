@@ -173,7 +173,7 @@ def api_create_credential(_: Client) -> Case:
 
 def api_revoke_credential(_: Client) -> Case:
     made = make_credential(user=planner())
-    return f"/api/v1/credentials/{made.pk}/revoke", WHY, Act.REVOKE_CREDENTIAL
+    return f"/api/v1/credentials/{made.name}/revoke", WHY, Act.REVOKE_CREDENTIAL
 
 
 def api_run_report(_: Client) -> Case:

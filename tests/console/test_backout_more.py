@@ -56,14 +56,18 @@ def test_clients_are_listed_and_asked_to_leave() -> None:
 
 
 def test_a_credential_is_created_once_and_revoked() -> None:
-    create = ("credential", "create", "shop", "--for", "olga", "--pattern", "orders")
+    create = ("credential", "create", "shop", "olga", "--patterns", "orders")
 
     assert refused(*create)[0] == 2, "somebody has to create it"
     assert refused(*create, *OLGA)[0] == 1, "no operator creates any"
-    made = told(*create, "--no-put", *ADA)
+    made = told(*create, "--no-may-put", *ADA)
 
     assert credentials.bearer(made["secret"]) is not None
-    assert (made["patterns"], made["may"]) == (["orders"], ["get", "browse"])
+    assert (made["patterns"], made["may_get"], made["may_put"]) == (
+        ["orders"],
+        True,
+        False,
+    )
     code, why = refused(*create, *ADA)
     assert (code, "of this name" in why) == (1, True)
     assert made["secret"] not in run("credential", "list")

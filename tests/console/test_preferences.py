@@ -99,14 +99,14 @@ def test_what_one_types_is_in_the_zone_that_one_sees(sign_in: SignIn) -> None:
     choose(client, "zone", "Asia/Kolkata")
     form = html(client, reverse("console:create_credential"))
     assert "In the time zone of the clock above." in form
-    user = re.search(r'<option value="(\d+)"[^>]*>administrator', form)
+    user = re.search(r'<option value="(\w+)"[^>]*>administrator', form)
     assert user
 
     client.post(
         reverse("console:create_credential"),
         {
             "name": "shop",
-            "user": user[1],
+            "owner": user[1],
             "patterns": "#",
             "may_get": "on",
             "expires_at": "2099-07-15T04:00",
