@@ -58,6 +58,10 @@ def session(handler: Handler) -> ServerSession:
     return ServerSession(ConnectionConsumer.open(handler))
 
 
+def accept(delivery: Delivery, work: UnitOfWork) -> None:
+    """A handler that other processes can name."""
+
+
 @contextmanager
 def running(*these: Handler) -> Iterator[Dispatcher]:
     dispatcher = Dispatcher(these)

@@ -36,6 +36,7 @@ from broker.transactions import scope
 from dashboards.live import publisher, samples
 from tests.broker.dying import make_dead_letters, on, plan
 from tests.broker.elsewhere import process, said, tell
+from tests.broker.handling import accept, handle_next, handler
 from tests.console.until import until
 from tests.make import make_queue, make_recurring
 
@@ -225,6 +226,46 @@ def test_a_client_of_a_frozen_listener_is_taken_by_another_within_five_seconds(
         frozen.send_signal(signal.SIGCONT)
         tell(frozen)
         assert said(frozen) == "True"  # it is another owner when it wakes
+
+
+FROZEN_HANDLER = """
+import signal, time
+from broker.client.dispatch.limits import SharedLimits
+from tests.broker import handling
+def freeze(*of):
+    print("frozen", flush=True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    time.sleep(0.1)
+    return inner(*of)
+inner = {inner}
+{inner} = freeze
+try:
+    handling.handle_next(handling.handler(handling.accept, queue="limited", rate="9/s"))
+except Exception as error:
+    print(type(error).__name__, flush=True)
+else:
+    print("accepted", flush=True)
+input()
+"""
+
+
+@pytest.mark.parametrize("inner", ["SharedLimits.require", "handling.accept"])
+def test_a_handler_of_another_process_goes_on_within_five_seconds(
+    transactional_db: None, inner: str
+) -> None:
+    """One is frozen as it looks at limits, or as it handles a message, which it keeps
+    until its deadline. When it wakes, it goes on, too."""
+    make_queue("limited")
+    for _ in range(2):
+        put("limited")
+    one = handler(accept, queue="limited", rate="9/s")
+    with process(FROZEN_HANDLER.format(inner=inner)) as frozen:
+        assert said(frozen) == "frozen"
+        began = time.monotonic()
+        until(lambda: handle_next(one))
+        assert time.monotonic() - began < LONGEST_S
+        frozen.send_signal(signal.SIGCONT)
+        assert said(frozen) == "accepted"
 
 
 FENCES_ITSELF = "broker/bridges/process.py"  # it ends the sessions of the one before

@@ -21,7 +21,7 @@ import pytest
 TREE = Path(__file__).resolve().parents[2]
 LOADED = ("console.urls", "celery", "psycopg", "rich")
 NOTHING_CHOSEN = 5  # as pytest exits where all tests of a file are left out
-OPTIONS = ("-q", "-p", "no:cacheprovider", "--reuse-db")
+OPTIONS = ("-q", "-p", "no:cacheprovider", "--reuse-db", "-m", "not long")
 
 
 def main(paths: list[str]) -> int:

@@ -18,7 +18,6 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db import transaction
 
 from broker import sql
 from broker.formats.quantities import read_duration
@@ -26,6 +25,7 @@ from broker.models import HandlerLimit, Queue
 from broker.queueing import notifications
 from broker.queueing.get import Delivery, commits_how
 from broker.queueing.selective_get import Finder
+from broker.sql.fencing import short_transaction
 
 RATE = re.compile(r"([1-9]\d{0,8})/([a-z]+)")
 NO_TIME = timedelta(0)
@@ -157,7 +157,7 @@ class Admission:
             OverLimit: a limit is reached; nothing was taken.
         """
         how = commits_how()  # before the transaction
-        with transaction.atomic():
+        with short_transaction():
             limit_id = self.limits.lock_state(how)
             self.limits.require(limit_id, now)
             if self.search is None:
