@@ -31,8 +31,9 @@ from broker.monitoring.visible_groups import parts_for
 from broker.security import authorities
 from broker.security.audit import Thing
 from broker.security.authorities import GrantedAuthorities, Principal
-from broker.transactions import administration
+from broker.transactions import administration, prepared_units
 from broker.transactions.administration import OpenUnit
+from broker.transactions.prepared_units import PreparedRow
 
 if TYPE_CHECKING:
     from broker.acts.declaring import ActField
@@ -142,6 +143,18 @@ def find_connection(actor: Principal, number: int) -> ClientConnection:
     raise NoSuchConnection("connection", number)
 
 
+def find_prepared(held: GrantedAuthorities, uow: int) -> PreparedRow:
+    """A unit of work that waits for its coordinator.
+
+    Raises:
+        NoSuchUnitOfWork: it has ended, or the actor may not inquire all its queues.
+    """
+    for one in prepared_units.waiting(held):
+        if one.work.uow == uow:
+            return one
+    raise NoSuchUnitOfWork(uow)
+
+
 def find_credential(name: str) -> Credential:
     """A credential, with its users.
 
@@ -183,6 +196,7 @@ KINDS: Mapping[str, Find] = {
     "group of dead letters": lambda _actor, held, name: parts_for(held, name),
     "link": lambda _actor, held, *key: find_link(held, *key),
     "operation": lambda _actor, held, number: find_operation(held, number),
+    "prepared unit of work": lambda _actor, held, uow: find_prepared(held, uow),
     "queue": lambda _actor, held, name: find_queue(held, name),
     "silence": lambda _actor, held, number: sight.found_silence(held, number),
     "unit of work": lambda _actor, held, uow: find_unit(held, uow),
@@ -199,6 +213,8 @@ def queues_of(found: Any) -> Collection[str]:
     if isinstance(found, OpenUnit):
         held = Queue.objects.filter(pk__in=found.queue_ids).order_by("name")
         return list(held.values_list("name", flat=True))
+    if isinstance(found, PreparedRow):
+        return found.queues
     if isinstance(found, Branch):
         found = found.link
     return sorted(ends_here(found)) if isinstance(found, Link) else (found.name,)

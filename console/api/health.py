@@ -8,9 +8,9 @@ from django.http import HttpRequest
 from ninja import Router, Schema
 
 from broker.security import authorities
+from broker.transactions import prepared_units
 from console.edges.problems import REFUSED, require
 from console.layout import settings_problems
-from console.queues import prepared
 
 router = Router(tags=["health"])
 
@@ -49,6 +49,7 @@ def read_health(request: HttpRequest) -> dict[str, Any]:
     return {
         "findings": settings_problems.all_for(request.user, held),
         "prepared": [
-            {"xid": one.work.xid, "uow": one.work.uow} for one in prepared.waiting(held)
+            {"xid": one.work.xid, "uow": one.work.uow}
+            for one in prepared_units.waiting(held)
         ],
     }

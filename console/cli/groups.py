@@ -48,7 +48,11 @@ from broker.acts.operations.plans import (
 )
 from broker.acts.queues import start_delivery
 from broker.acts.rules import save_rules, switch_rules
-from broker.acts.units_of_work import back_out_unit_of_work
+from broker.acts.units_of_work import (
+    back_out_prepared_unit,
+    back_out_unit_of_work,
+    commit_prepared_unit,
+)
 from console.cli import (
     alerts,
     bridges,
@@ -177,8 +181,8 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
         "Prepared units of work, decided in place of their coordinator.",
         {
             "list": uow.list_prepared,
-            "commit": uow.commit,
-            "back-out": uow.back_out_prepared,
+            "commit": commit_prepared_unit,
+            "back-out": back_out_prepared_unit,
         },
     ),
     "recurring": (

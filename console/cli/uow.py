@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from django.core.management.base import CommandError
 from typer import Argument
 
 from broker.acts.objects import find_unit
-from broker.errors.operations import ReasonMissing
 from broker.formats import moments
 from broker.monitoring.backout_preview import rehearse
 from broker.security import authorities
+from broker.transactions import prepared_units
 from broker.transactions.administration import OpenUnit
-from console.cli.deeds import name_of
+from broker.transactions.prepared_units import PreparedRow
 from console.edges import people, telling
-from console.edges.options import Json, Limit, Reason, User, Yes
-from console.edges.people import REFUSED
-from console.queues import prepared, units
+from console.edges.options import Json, Limit, User
+from console.queues import units
 from console.queues.backout_preview import forecast_of
 
 Uow = Annotated[int, Argument(help="Its number.", min=1)]
-NOT_DONE = "Nothing is done yet; --yes does it."
-ENDED = "Unit of work {} has ended, or there is none that you may see."
 
 
 def list_all(
@@ -57,75 +53,10 @@ def list_prepared(self: Any, *, user: User = None, json: Json = False) -> None:
     """List the units of work that wait for their coordinator, the oldest first."""
     person = people.acting(user)
     people.require(person, "broker.view_queue")
-    rows = [
-        prepared_document(one) for one in prepared.waiting(authorities.held_by(person))
-    ]
+    waiting = prepared_units.waiting(authorities.held_by(person))
+    rows = [prepared_document(one) for one in waiting]
     empty = "No unit of work is prepared."
     self.tell_rows("prepared", rows, as_json=json, empty=empty)
-
-
-def commit(
-    self: Any,
-    uow: Uow,
-    *,
-    reason: Reason = "",
-    user: User = None,
-    yes: Yes = False,
-    json: Json = False,
-) -> None:
-    """Commit one in place of its coordinator."""
-    decide(self, uow, reason, user, does=yes, as_json=json, commits=True)
-
-
-def back_out_prepared(
-    self: Any,
-    uow: Uow,
-    *,
-    reason: Reason = "",
-    user: User = None,
-    yes: Yes = False,
-    json: Json = False,
-) -> None:
-    """Back one out in place of its coordinator."""
-    decide(self, uow, reason, user, does=yes, as_json=json, commits=False)
-
-
-def decide(  # noqa: PLR0913  # the subcommand's options
-    self: Any,
-    uow: int,
-    reason: str,
-    user: str | None,
-    *,
-    does: bool,
-    as_json: bool,
-    commits: bool,
-) -> None:
-    person = people.acting(user)
-    people.require(person, prepared.DECIDE)
-    waiting = prepared.waiting(authorities.held_by(person))
-    found = next((one for one in waiting if one.work.uow == uow), None)
-    if found is None:
-        raise CommandError(ENDED.format(uow), returncode=REFUSED)
-    authorities.require(person, "set", *found.queues)
-    word = "committed" if commits else "backed out"
-    if does:
-        require_reason(reason, "This decision")
-        actor = name_of(person)
-        prepared.end(found, reason.strip(), actor=actor, commits=commits)
-        said = f"Unit of work {uow} is {word}."
-    else:
-        said = f"Unit of work {uow} would be {word}. {NOT_DONE}"
-    self.tell(prepared_document(found) | {"done": does}, said, as_json=as_json)
-
-
-def require_reason(reason: str, what: str) -> None:
-    """Refuse a deed without ``--reason``.
-
-    Raises:
-        ReasonMissing: it is empty.
-    """
-    if not reason.strip():
-        raise ReasonMissing(what)
 
 
 def visible_unit(
@@ -171,7 +102,7 @@ def row_of(unit: OpenUnit, names: dict[int, str]) -> dict[str, Any]:
     }
 
 
-def prepared_document(one: prepared.PreparedRow) -> dict[str, Any]:
+def prepared_document(one: PreparedRow) -> dict[str, Any]:
     return {
         "uow": one.work.uow,
         "xid": one.work.xid,

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_safe
 from broker.config.lint import FULL
 from broker.formats.mq import mqdlh
 from broker.security import audit, authorities
+from broker.transactions import prepared_units
 from console.accounts.permissions import AUDIT
 from console.layout import settings_problems
-from console.queues import prepared
 
 MOST = 200  # rows shown of each list; further rows are only counted
 
@@ -24,7 +24,7 @@ def health(request: HttpRequest) -> HttpResponse:
     """All findings on the queues that the user may inquire."""
     held = authorities.held_by(request.user)
     found = settings_problems.all_for(request.user, held)
-    waiting = prepared.waiting(held)
+    waiting = prepared_units.waiting(held)
     context = {
         "findings": settings_problems.findings(request, found[:MOST]),
         "found": len(found),

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
-from broker.acts.units_of_work import BackOutUnitOfWork
+from broker.acts.units_of_work import (
+    BackOutPreparedUnit,
+    BackOutUnitOfWork,
+    CommitPreparedUnit,
+)
 from broker.models import UnitOfWork
 from tests.console.act_doors import Example
+from tests.console.acts import prepared
 from tests.console.api_work_acts import held
+
+MISSING = "has ended, or there is none that you may see"
+
+
+def on_a_prepared_unit(request: type, page: str) -> Example:
+    return Example(
+        request,
+        page,
+        about=("uow",),
+        make=lambda: {"uow": prepared()},
+        absent={"uow": 7},
+        missing=MISSING,
+        changes=(UnitOfWork,),
+        gone=302,  # Health tells it
+    )
+
 
 EXAMPLES = {
     "back_out_unit_of_work": Example(
@@ -14,9 +35,15 @@ EXAMPLES = {
         about=("uow",),
         make=lambda: {"uow": held()},
         absent={"uow": 7},
-        missing="has ended, or there is none that you may see",
+        missing=MISSING,
         changes=(UnitOfWork,),
         gone=302,  # the list tells it
         typed=("uow",),
+    ),
+    "commit_prepared_unit": on_a_prepared_unit(
+        CommitPreparedUnit, "console:commit_prepared"
+    ),
+    "back_out_prepared_unit": on_a_prepared_unit(
+        BackOutPreparedUnit, "console:back_out_prepared"
     ),
 }

@@ -11,7 +11,6 @@ from django.utils import timezone
 from broker import operations
 from broker.models import Act, AddressSetting
 from dashboards.models import ReportRun
-from tests.broker.promising import promise
 from tests.console.acts import (
     NEW,
     RULES,
@@ -197,22 +196,6 @@ def api_delete_view(_: Client) -> Case:
     return f"{API}/views/{view()}", {}, Act.DELETE
 
 
-def branch() -> str:
-    """A prepared unit of work of somebody else, as whoever decides in their place names
-    it."""
-    make_queue("answers")
-    promise("credential-7:x", entries=0)
-    return "credential-7:x"
-
-
-def api_commit_branch(_: Client) -> Case:
-    return f"{API}/branches/{branch()}/commit", WHY, Act.COMMIT_PREPARED
-
-
-def api_back_out_branch(_: Client) -> Case:
-    return f"{API}/branches/{branch()}/back-out", WHY, Act.BACK_OUT_PREPARED
-
-
 OPERATIONS: dict[str, Callable[[Client], Case]] = {  # of the API, by id
     "approve_operation": api_approve,
     "run_report": api_run_report,
@@ -247,8 +230,6 @@ OPERATIONS: dict[str, Callable[[Client], Case]] = {  # of the API, by id
     "save_view": api_save_view,
     "change_view": api_change_view,
     "delete_view": api_delete_view,
-    "commit_branch": api_commit_branch,
-    "back_out_branch": api_back_out_branch,
     **OF_ALERTS,
     **OF_BRIDGES,
     **OF_DEFINITIONS,

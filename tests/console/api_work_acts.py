@@ -14,7 +14,7 @@ from broker.models import Act
 from broker.queueing.put import put_many
 from broker.transactions.scope import UnitOfWork
 from tests.broker.handling import stopped
-from tests.console.acts import WHY, letter, plan, waiting
+from tests.console.acts import WHY, letter, plan, prepared, waiting
 from tests.console.bridge_acts import branch, linked
 from tests.console.bridging import die_of_link
 from tests.console.letters import die, make_places
@@ -97,7 +97,17 @@ def roll_back_link_branch(_: Client) -> Case:
     return f"{LINK}/branches/{branch()}/roll-back", WHY, Act.DECIDE_BRANCH
 
 
+def commit_prepared_unit(_: Client) -> Case:
+    return f"{API}/prepared/{prepared()}/commit", WHY, Act.COMMIT_PREPARED
+
+
+def back_out_prepared_unit(_: Client) -> Case:
+    return f"{API}/prepared/{prepared()}/back-out", WHY, Act.BACK_OUT_PREPARED
+
+
 OPERATIONS: dict[str, Callable[[Client], Case]] = {
+    "commit_prepared_unit": commit_prepared_unit,
+    "back_out_prepared_unit": back_out_prepared_unit,
     "restore_discards": restore,
     "put_recurring": put_recurring,
     "back_out_unit_of_work": back_out_unit,

@@ -67,7 +67,7 @@ def test_an_xid_is_for_who_prepared_it(bridge: Client, booked: Queue) -> None:
 
     for xid in ("x", stored):
         for end in ("commit", "back-out"):
-            told = problem(post(other, f"branches/{xid}/{end}", WHY), 404)
+            told = problem(post(other, f"branches/{xid}/{end}", {}), 404)
             assert told["code"] == "no-such-xid"
     assert other.get(f"{ROOT}/branches").json() == {"xids": []}
     send(other, "branches/prepare?xid=x", of(b"b"))  # the same name is another's, too
@@ -84,13 +84,13 @@ def test_an_operator_decides_in_the_place_of_a_coordinator_and_says_why(
     send(bridge, "branches/prepare?xid=x", of(b"a"))
     send(bridge, "branches/prepare?xid=y", of(b"a"))
     omar = sign_in("operator")
-    one, other = (one["xid"] for one in omar.get(f"{ROOT}/health").json()["prepared"])
+    one, other = (one["uow"] for one in omar.get(f"{ROOT}/health").json()["prepared"])
 
-    assert problem(post(omar, f"branches/{one}/commit", {}), 400)["code"] == (
+    assert problem(post(omar, f"prepared/{one}/commit", {}), 400)["code"] == (
         "reason-missing"
     )
-    assert post(omar, f"branches/{one}/commit", WHY).status_code == 200
-    assert post(omar, f"branches/{other}/back-out", WHY).status_code == 200
+    assert post(omar, f"prepared/{one}/commit", WHY).status_code == 200
+    assert post(omar, f"prepared/{other}/back-out", WHY).status_code == 200
 
     assert ready(booked) == 1
     acts = AuditRecord.objects.order_by("pk").values_list("act", "reason")
@@ -104,11 +104,13 @@ def test_who_only_looks_decides_nothing(
     bridge: Client, booked: Queue, sign_in: SignIn
 ) -> None:
     send(bridge, "branches/prepare?xid=x", of(b"a"))
-    (stored,) = UnitOfWork.objects.values_list("xid", flat=True)
+    (uow, stored) = UnitOfWork.objects.values_list("pk", "xid").get()
+    vera = sign_in("viewer")
 
-    answer = post(sign_in("viewer"), f"branches/{stored}/commit", WHY)
+    answer = post(vera, f"prepared/{uow}/commit", WHY)
 
     assert problem(answer, 403)["code"] == "not-permitted"
+    problem(post(vera, f"branches/{stored}/commit", {}), 404)
     assert UnitOfWork.objects.exists()
 
 

@@ -39,15 +39,16 @@ EXCUSED_OPERATIONS = {
     **dict.fromkeys(("get_in_branch", "give_back_branches", "put_batch"), JOURNAL),
     **dict.fromkeys(("prepare_puts", "prepare_branch"), JOURNAL),
     **dict.fromkeys(("accept_branch", "release_branch"), JOURNAL),
+    **dict.fromkeys(("commit_branch", "back_out_branch"), JOURNAL),
     "preview_rules": "it changes nothing",
 }
-ANY = {
+ANY = {  # by converter
     "int": 1,
     "slug": "dead-letters",
     "queue": "orders",
     "text": "a",
     "string": "a",
-}  # by converter
+}
 METHODS = {  # by the operation's id
     operation["operationId"]: method
     for methods in api.document()["paths"].values()

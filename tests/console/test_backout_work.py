@@ -108,7 +108,7 @@ def test_what_is_prepared_is_decided_with_a_reason(end: str, answers: int) -> No
     assert refused("prepared", end, uow, "--yes")[0] == 1
     why = ("--yes", "--reason", "compared")
     assert refused("prepared", end, uow, *why, *VERA)[0] == 1
-    assert told("prepared", end, uow, *why, *OLGA)["done"] is True
+    assert told("prepared", end, uow, *why, *OLGA)["committed"] is (end == "commit")
     assert ready(to) == answers
     assert refused("prepared", "list")[0] == 3
     assert refused("prepared", end, uow, *why)[0] == 1

@@ -88,8 +88,8 @@ ACTS: Mapping[str, Ways] = {
         "no: resubmit plans them again, by their filter",
     ),
     "console:back_out_unit": Ways("back_out_unit_of_work", "uow back-out"),
-    "console:commit_prepared": Ways("commit_branch", "prepared commit"),
-    "console:back_out_prepared": Ways("back_out_branch", "prepared back-out"),
+    "console:commit_prepared": Ways("commit_prepared_unit", "prepared commit"),
+    "console:back_out_prepared": Ways("back_out_prepared_unit", "prepared back-out"),
     "console:start_delivery": Ways("start_delivery", "consumer start"),
     "console:close_connection": Ways("close_connection", "connection close"),
     "console:close_endpoint": Ways("close_endpoint", "connection close-endpoint"),
@@ -227,4 +227,5 @@ PROGRAMS = {
     *("put_messages", "get_messages", "settle_messages", "renew_lease"),
     *("get_in_branch", "give_back_branches", "put_batch", "prepare_puts"),
     *("prepare_branch", "accept_branch", "release_branch"),
+    *("commit_branch", "back_out_branch"),
 }

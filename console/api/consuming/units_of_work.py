@@ -10,7 +10,11 @@ from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
 from broker.acts.objects import find_unit
-from broker.acts.units_of_work import back_out_unit_of_work
+from broker.acts.units_of_work import (
+    back_out_prepared_unit,
+    back_out_unit_of_work,
+    commit_prepared_unit,
+)
 from broker.monitoring.backout_preview import rehearse
 from broker.security import authorities
 from broker.transactions.administration import HeldEntry, OpenUnit
@@ -136,6 +140,8 @@ def read_unit_of_work(
 
 
 serve(router, "POST", "/units-of-work/{int:uow}/back-out", back_out_unit_of_work)
+serve(router, "POST", "/prepared/{int:uow}/commit", commit_prepared_unit)
+serve(router, "POST", "/prepared/{int:uow}/back-out", back_out_prepared_unit)
 
 
 def visible_unit(

@@ -1,4 +1,4 @@
-"""Prepared units of work: the list, and ending one in place of its coordinator."""
+"""Prepared units of work, with the queues that their end changes."""
 
 from __future__ import annotations
 
@@ -8,24 +8,14 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
 
-from django.db import transaction
 from django.db.models import Q
 
-from broker.errors.units_of_work import NoSuchXid
-from broker.models import Claim, PreparedPut, Queue, UnitOfWork
+from broker.models import Claim, PreparedPut, Queue
 from broker.security import authorities
-from broker.transactions.prepared import (
-    PreparedUnitOfWork,
-    back_out_prepared,
-    commit_prepared,
-    prepared,
-)
+from broker.transactions.prepared import PreparedUnitOfWork, prepared
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-
-DECIDE = "broker.resubmit_message"  # the permission to commit or back out
-BACKED_OUT = "An operator backed out its prepared unit of work: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +27,6 @@ class PreparedRow:
     to: list[str]  # addresses that it sends to
     queues: frozenset[str]  # names of all queues that the end of the unit changes
     may_decide: bool
-
-
-@transaction.atomic
-def end(found: PreparedRow, why: str, *, actor: str, commits: bool) -> None:
-    """Commit or back out, with the audit record, in one transaction.
-
-    Raises:
-        BrokerError: as ``commit_prepared`` and ``back_out_prepared``.
-    """
-    xid = found.work.xid
-    unit = UnitOfWork.objects.select_for_update().filter(pk=found.work.uow, xid=xid)
-    if unit.first() is None:
-        raise NoSuchXid(xid)
-    if commits:
-        commit_prepared(xid, actor=actor, reason=why)
-    else:
-        back_out_prepared(xid, error=BACKED_OUT + why, actor=actor, reason=why)
 
 
 def waiting(held: authorities.GrantedAuthorities) -> list[PreparedRow]:
