@@ -14,6 +14,7 @@ declarations: fields, texts and rules stand here alone.
 ``alerts``                acknowledge and silence alerts, test a target
 ``connections``           close connections of clients, and endpoints
 ``credentials``           create and revoke credentials of applications
+``discards``              restore discarded messages
 ``groups``                describe, acknowledge, snooze groups of dead letters
 ``rules``                 save and switch rules for dead letters
 ``queues``                pause and resume queues, counters, delivery

@@ -34,6 +34,7 @@ class Holds:
     names: str = ""  # the kind of object that it names, of ``objects.KINDS``
     least: int | None = None  # the smallest number; or characters, or values, at least
     most: int | None = None  # the largest number; or characters, or values, at most
+    is_argument: bool = False  # commands take it without its name, if at all
     is_file: bool = False  # a text of many lines, which commands read from a file
     within: tuple[str, ...] = ()  # the fields that name what the object is part of
 

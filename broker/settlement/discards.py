@@ -96,6 +96,14 @@ def discard(
     forget([entry.id for entry in entries if not retentions[entry.queue_id]])
 
 
+def visible_queues(held: authorities.GrantedAuthorities) -> list[str] | None:
+    """The queues of the bin that may be inquired; None for all."""
+    if held.everywhere("inquire"):
+        return None
+    names = Discarded.objects.values_list("queue", flat=True).distinct()
+    return [name for name in names if held.on("inquire", name)]
+
+
 def retentions_s(queue_ids: set[int]) -> dict[int, int]:
     """How many seconds discarded messages of each queue are kept; for a deleted queue,
     the default."""

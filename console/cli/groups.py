@@ -25,6 +25,7 @@ from broker.acts.bridges import (
 )
 from broker.acts.connections import close_connection, close_endpoint
 from broker.acts.credentials import create_credential, revoke_credential
+from broker.acts.discards import restore_messages
 from broker.acts.groups import (
     acknowledge_group,
     describe_group,
@@ -139,7 +140,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     ),
     "discard": (
         "The discard bin.",
-        {"list": discards.list_all, "restore": discards.restore},
+        {"list": discards.list_all, "restore": restore_messages},
     ),
     "history": (
         "What queues did over time.",

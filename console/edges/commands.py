@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 from django.core.management.base import CommandError
@@ -68,12 +68,13 @@ def parameter_of(field: ActField) -> Parameter:
     if field.choices:
         words.append(f"One of {', '.join(field.choices)}.")
     about: dict[str, Any] = {"help": " ".join(words)}
-    if field.is_required:
+    if field.is_required or field.holds.is_argument:
         spelled: Any = Argument(**about)
         return Parameter(
             field.name,
             Parameter.POSITIONAL_OR_KEYWORD,
-            annotation=Annotated[kind, spelled],
+            annotation=Annotated[kind if field.is_required else kind | None, spelled],
+            default=Parameter.empty if field.is_required else None,
         )
     option = f"--{field.name.replace('_', '-')}"
     if field.default is True:
@@ -91,7 +92,7 @@ def type_of(field: ActField) -> Any:
     if field.holds.is_file:
         return Path
     if field.has_many:
-        return list[str]
+        return list[int] if get_args(field.type)[0] is int else list[str]
     return field.type if field.type in (bool, int) else str
 
 

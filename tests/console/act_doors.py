@@ -110,7 +110,11 @@ def through_page(user: User, example: Example, request: Any) -> Any:
 
 def through_command(user: User, request: Any) -> str:
     one, options = ACTS[type(request)], list[Any]()
-    first = [field.name for field in one.fields if field.is_required]
+    first = [
+        field.name
+        for field in one.fields
+        if field.is_required or field.holds.is_argument
+    ]
     for name, value in given(request, *first).items():
         for each in value if isinstance(value, tuple) else (value,):
             options += [f"--{name.replace('_', '-')}", each]
@@ -118,12 +122,13 @@ def through_command(user: User, request: Any) -> str:
         options.append("--yes")
     words: list[Any] = [*COMMANDS[one.name]]
     with NamedTemporaryFile("w+") as file:
-        for field in (field for field in one.fields if field.is_required):
+        for field in (field for field in one.fields if field.name in first):
             value = getattr(request, field.name)
             if field.holds.is_file:
                 file.write(value)
                 file.flush()
-            words.append(file.name if field.holds.is_file else value)
+                value = file.name
+            words += value if field.has_many else [value]
         return run(*words, *options, "--user", user.get_username(), "--json")
 
 

@@ -108,7 +108,7 @@ def back_out_prepared_unit(_: Client) -> Case:
 OPERATIONS: dict[str, Callable[[Client], Case]] = {
     "commit_prepared_unit": commit_prepared_unit,
     "back_out_prepared_unit": back_out_prepared_unit,
-    "restore_discards": restore,
+    "restore_messages": restore,
     "put_recurring": put_recurring,
     "back_out_unit_of_work": back_out_unit,
     "start_delivery": start_delivery,

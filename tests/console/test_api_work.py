@@ -172,7 +172,8 @@ def test_restoring_takes_the_authority_to_put(sign_in: SignIn, client: Client) -
     assert told["restored"] == 0
     assert told["messages"][0]["code"] == "not-authorized"
     assert Discarded.objects.exists()
-    assert problem(post(client, "discards/restore", {}), 422)
+    told = problem(post(client, "discards/restore", {}), 422)
+    assert "Give either messages or the fingerprint" in told["detail"]
 
 
 def test_delayed_messages_come_in_pages(sign_in: SignIn) -> None:

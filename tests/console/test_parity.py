@@ -67,7 +67,7 @@ ACTS: Mapping[str, Ways] = {
     "console:plan_resubmit": Ways("plan_resubmit", "resubmit"),
     "console:edit": Ways("edit_message", "message edit"),
     "console:unmask": Ways("read_message", "browse, get, messages export"),
-    "console:restore": Ways("restore_discards", "discard restore"),
+    "console:restore": Ways("restore_messages", "discard restore"),
     "console:put_recurring": Ways("put_recurring", "recurring put"),
     "console:start": Ways("start_operation", "operation start"),
     "console:approve": Ways("approve_operation", "operation approve"),

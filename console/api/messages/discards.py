@@ -11,12 +11,13 @@ from ninja import Query, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import Field
 
+from broker.acts.discards import restore_messages
 from broker.security import authorities
 from broker.settlement import discards as bin_of
-from broker.settlement.discards import Binned, Restored
+from broker.settlement.discards import Binned
 from console.api.bodies import Numbered
 from console.edges.problems import NO_NUL, REFUSED, require
-from console.edges.requests import RequestBody
+from console.edges.rest import serve
 from console.messages import discard_bin
 from console.messages.dead_letter_query import LARGEST
 from console.messages.documents import numbered
@@ -59,31 +60,6 @@ class Discards(Schema):
     next: str | None
 
 
-class Restoration(RequestBody):
-    """The messages to restore: by id, or all of a group of dead letters."""
-
-    messages: list[int] | None = Field(default=None, min_length=1, max_length=500)
-    fingerprint: str | None = Group  # at most 500 messages of the group, the newest
-    # only those that were discarded from this queue
-    queue: str | None = Field(default=None, max_length=255, pattern=NO_NUL)
-    reason: str = Field(default="", max_length=500, pattern=NO_NUL)
-
-
-class RestoredMessage(Schema):
-    """What came of one message."""
-
-    message_id: int
-    code: str  # empty: it is back on its queue; otherwise the code of the error
-    detail: str  # the error, for people
-
-
-class RestoredMessages(Schema):
-    """What came of each message, by queue and message."""
-
-    restored: int
-    messages: list[RestoredMessage]
-
-
 @router.get("/discards", response={200: Discards, **REFUSED}, summary="The discard bin")
 def list_discards(request: HttpRequest, page: Query[DiscardsQuery]) -> dict[str, Any]:
     """Discarded messages of queues that the caller may inquire."""
@@ -97,7 +73,7 @@ def list_discards(request: HttpRequest, page: Query[DiscardsQuery]) -> dict[str,
         queue=page.queue,
         reason=page.reason,
         fingerprint=page.fingerprint,
-        within=discard_bin.visible_queues(authorities.held_by(request.user)),
+        within=bin_of.visible_queues(authorities.held_by(request.user)),
         before=before,
         limit=page.limit + 1,
     )
@@ -108,31 +84,7 @@ def list_discards(request: HttpRequest, page: Query[DiscardsQuery]) -> dict[str,
     }
 
 
-@router.post(
-    "/discards/restore",
-    response={200: RestoredMessages, **REFUSED},
-    summary="Restore discarded messages",
-)
-def restore_discards(request: HttpRequest, wanted: Restoration) -> dict[str, Any]:
-    """Puts each message back at the head of its queue; needs the authority ``put``.
-    Those that cannot be restored stay in the bin, and the response has the reason.
-    """
-    require(request, discard_bin.RESTORE)
-    if (wanted.messages is None) == (wanted.fingerprint is None):
-        why = "Give either messages or a fingerprint."
-        raise ValidationError([{"loc": ["body", "wanted"], "msg": why}])
-    outcomes = discard_bin.restore_chosen(
-        request.user,
-        message_ids=wanted.messages,
-        fingerprint=wanted.fingerprint,
-        queue=wanted.queue,
-        actor=authorities.name_of(request.user),
-        why=wanted.reason.strip(),
-    )
-    return {
-        "restored": sum(one.error is None for one in outcomes),
-        "messages": [outcome(one) for one in outcomes],
-    }
+serve(router, "POST", "/discards/restore", restore_messages)
 
 
 def discarded_document(one: Binned, now: datetime) -> dict[str, Any]:
@@ -142,12 +94,4 @@ def discarded_document(one: Binned, now: datetime) -> dict[str, Any]:
     )
     return {name: getattr(one, name) for name in plain} | {
         "obstacle": discard_bin.obstacle_of(one, now)
-    }
-
-
-def outcome(one: Restored) -> dict[str, Any]:
-    return {
-        "message_id": one.message_id,
-        "code": one.error.code if one.error else "",
-        "detail": str(one.error) if one.error else "",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,30 +11,35 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import BadRequest
+from django.db import transaction
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
+from broker import acts
+from broker.acts.discards import (
+    AT_ONCE,
+    RestoredMessage,
+    RestoreMessages,
+    restore_messages,
+)
+from broker.errors.discards import NotInDiscardBin
 from broker.models import Discarded
 from broker.monitoring.dead_letters import NEWEST
 from broker.monitoring.numbers import public_numbers
 from broker.security import authorities
 from broker.settlement import discards as bin_of
-from broker.settlement.discards import Binned, Entry, Restored
+from broker.settlement.discards import Binned, Entry
+from console.edges.forms import form_of
 from console.layout import pagination
 from console.messages import discard_bin
 from console.messages.dead_letter_query import LARGEST
-from console.messages.discard_bin import (
-    AT_ONCE,
-    RESTORE,
-    cursor_of,
-    position,
-    visible_queues,
-)
+from console.messages.discard_bin import cursor_of, position
 
 PAGE = 50
+RestoreForm = form_of(restore_messages, "messages", "fingerprint", "queue")
 
 
 class BinForm(forms.Form):
@@ -80,7 +86,7 @@ def discards(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return redirect("console:discards")
     held = authorities.held_by(request.user)
-    names = visible_queues(held)
+    names = bin_of.visible_queues(held)
     chosen = {
         "queue": form.cleaned_data["queue"] or None,
         "reason": form.cleaned_data["reason"],
@@ -101,42 +107,55 @@ def discards(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@permission_required(RESTORE, raise_exception=True)
 def restore(request: HttpRequest) -> HttpResponse:
     """Explain the restore, and do it when it is confirmed."""
     said = request.POST if request.method == "POST" else request.GET
+    acts.require(request.user, RestoreMessages(reason=said.get("reason", "")))
     entries = [entry_of(item) for item in said.getlist("item")[:AT_ONCE]]
     held = authorities.held_by(request.user)
+    group = BinForm(said).fingerprint
+    names = bin_of.visible_queues(held)
+    if group and request.method != "POST":
+        found = bin_of.discarded(fingerprint=group, within=names, limit=AT_ONCE)
+    else:
+        found = still_there(entries, names)
     if request.method != "POST":
-        group = BinForm(said).fingerprint
-        found = (
-            bin_of.discarded(
-                fingerprint=group, within=visible_queues(held), limit=AT_ONCE
-            )
-            if group
-            else still_there(entries, visible_queues(held))
-        )
-        rows = rows_of(request, held, found)
-        asked = len(rows) if group else len(entries)
         context = {
-            "rows": rows,
+            "rows": rows_of(request, held, found),
             "numbers": public_numbers(one.message_id for one in found),
-            "asked": asked,
+            "asked": len(found) if group else len(entries),
             "group": group,
             "most": AT_ONCE,
         }
         return render(request, "console/discards/restore.html", context)
-    why = said.get("reason", "")[:500].strip()
-    user, actor = request.user, request.user.get_username()
-    outcomes = discard_bin.restore(entries, user=user, actor=actor, why=why)
-    report(request, outcomes)
+    report(request, restore_all(request, found), missing_from(entries, found))
     return redirect("console:discards")
+
+
+@transaction.atomic
+def restore_all(request: HttpRequest, found: Sequence[Binned]) -> list[RestoredMessage]:
+    """Restore entries, those of one queue at a time, as a message may be on several."""
+    by_queue: dict[str, list[int]] = defaultdict(list)
+    for one in found:
+        by_queue[one.queue].append(one.message_id)
+    form = RestoreForm(request.POST)
+    outcomes = []
+    for queue, ids in sorted(by_queue.items()):
+        answer = form.order(request, messages=tuple(ids), queue=queue)
+        outcomes += answer.messages
+    return outcomes
+
+
+def missing_from(entries: Sequence[Entry], found: Sequence[Binned]) -> list[int]:
+    """The messages that are no longer in the bin."""
+    known = {(one.message_id, one.queue_id) for one in found}
+    return sorted(entry[0] for entry in set(entries) - known)
 
 
 def rows_of(
     request: HttpRequest, held: authorities.GrantedAuthorities, found: Iterable[Binned]
 ) -> list[DiscardedRow]:
-    may_all = request.user.has_perm(RESTORE)
+    may_all = request.user.has_perm(restore_messages.permission)
     now = timezone.now()
     return [
         DiscardedRow(one, may_all and held.on("put", one.queue), now) for one in found
@@ -171,11 +190,16 @@ def entry_of(item: str) -> Entry:
     return entry
 
 
-def report(request: HttpRequest, outcomes: Sequence[Restored]) -> None:
+def report(
+    request: HttpRequest, outcomes: Sequence[RestoredMessage], missing: Sequence[int]
+) -> None:
     """Tell the user the outcomes of a restore."""
-    done = sum(one.error is None for one in outcomes)
+    done = sum(not one.code for one in outcomes)
     if done:
         what = "1 message is" if done == 1 else f"{done} messages are"
         messages.success(request, f"{what} back on the queue, at the head.")
-    for words in dict.fromkeys(str(one.error) for one in outcomes if one.error):
+    refused = [one.detail for one in outcomes if one.code]
+    for words in dict.fromkeys(
+        refused + [str(NotInDiscardBin(one)) for one in missing]
+    ):
         messages.error(request, words)
