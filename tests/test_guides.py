@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 from django.core.management import CommandError
@@ -15,6 +13,7 @@ from broker.client import unit_of_work
 from broker.client.dispatch import handlers
 from broker.declarations import apply, converters, documents, plan, read
 from console.accounts.declaring import KINDS
+from tests.blocks.reading import blocks
 from tests.broker.bridges.config.jmsbridge_documents import DOCUMENT
 from tests.broker.declarations.test_activemq import WHOLE as ACTIVEMQ
 from tests.broker.declarations.test_converters import ARTEMIS, MQSC, RABBITMQ
@@ -23,7 +22,6 @@ from tests.console.commanding import run
 pytestmark = pytest.mark.django_db
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.M | re.S)
 FILES = {
     "definitions.json": json.dumps(RABBITMQ),
     "broker.xml": ARTEMIS,
@@ -46,11 +44,6 @@ SHOWN = {  # what our blocks print, and how many of them run
     ),
     "open-mq": (3, ["Got seven apples"]),
 }
-
-
-def blocks(page: Path) -> list[tuple[str, str]]:
-    """Language and text of each block."""
-    return [(kind, dedent(text)) for _, kind, text in BLOCK.findall(page.read_text())]
 
 
 def test_each_guide_is_run() -> None:

@@ -1,6 +1,5 @@
 """What a reader may paste from a page is read by what it is for: shells, Python, JSON,
-TOML, the command line, REST. The guides' and the tutorial's blocks are run whole
-(``test_guides``, ``tests/console/first_run.py``)."""
+TOML, the command line, REST. ``test_blocks`` runs what can be run."""
 
 from __future__ import annotations
 
@@ -12,20 +11,16 @@ import tomllib
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import pytest
 import typer
 from django.core.management import load_command_class
-from django.test import Client
 
 from console.api import api
-from tests.test_docs import DOCUMENTS, TREE
+from tests.blocks.reading import CALL, PAGES, blocks, joined
 
-BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.M | re.S)
 ASKED = re.compile(r"\b(GET|PUT|POST|PATCH|DELETE) (/api/v1/[^\s`?]+)")
-CALL = re.compile(r"^(GET|PUT|POST|PATCH|DELETE) (/api/\S+) +(\{.*\})$", re.M)
 OURS = re.compile(
     r"(?:^|\s|/)(?:python |python3 )?manage\.py backout +(.+)|^backout +(.+)"
 )
@@ -34,28 +29,19 @@ NOT_SHELL = (
     *("{", "@", "def ", '"', "*", "("),
     *("patch =", "rename.", "when.", "ALTER ROLE"),
 )
-PAGES = [one for one in DOCUMENTS if one.name != "CHANGELOG.md"]
-named = pytest.mark.parametrize(
-    "page", PAGES, ids=[str(one.relative_to(TREE)) for one in PAGES]
-)
-
-
-def blocks(page: Path) -> list[tuple[str, str]]:
-    """Language and text of each block."""
-    return [(kind, dedent(text)) for _, kind, text in BLOCK.findall(page.read_text())]
+named = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 
 
 def lines(page: Path) -> list[str]:
     """The lines of blocks without a language; continued ones are joined."""
-    texts = [text for kind, text in blocks(page) if not kind]
-    return re.sub(r"\s*\\\n\s*", " ", "\n".join(texts)).splitlines()
+    return joined("\n".join(text for kind, text in blocks(page) if not kind))
 
 
 def is_for_a_shell(kind: str, text: str) -> bool:
     first = text.lstrip()
     if kind or CALL.search(text) or first.startswith(NOT_SHELL):
         return False
-    return bool(re.match(r"[\w./$-]+(=\S+)?( |$)", first)) and "──▶" not in text
+    return bool(re.match(r"[\w./$-]+(=\S+)?( |$)", first))
 
 
 @named
@@ -126,16 +112,3 @@ def test_each_request_that_is_named_has_its_operation(page: Path) -> None:
         wanted = path.rstrip(".,;:)")
         matching = [m for m, pattern in operations() if pattern.fullmatch(wanted)]
         assert method in matching, f"{method} {wanted}: {matching}"
-
-
-@pytest.mark.django_db
-@named
-def test_requests_with_a_body_are_answered_in_their_order(
-    page: Path, admin_client: Client
-) -> None:
-    for kind, text in blocks(page):
-        for method, path, body in CALL.findall("" if kind else text):
-            answer = admin_client.generic(
-                method, path, body, content_type="application/json"
-            )
-            assert answer.status_code < 300, (path, answer.content)
