@@ -96,13 +96,11 @@ def test_with_unusual_settings_in_processes_on_cloned_databases(
     run_tests(project, "--parallel=2", varied=f"router {UNUSUAL}")
 
 
-@pytest.mark.long
 def test_with_the_broker_in_two_databases_that_are_kept(project: Project) -> None:
     run_tests(project, "--keepdb")
     run_tests(project, "--keepdb", "trade.tests.CommitsOnBoth", "trade.tests.Orders")
 
 
-@pytest.mark.long
 def test_by_pytest_in_a_process_of_its_own_on_databases_that_are_kept(
     project: Project,
 ) -> None:
@@ -111,7 +109,6 @@ def test_by_pytest_in_a_process_of_its_own_on_databases_that_are_kept(
     run(project, *command, "-k", "commits", "trade/test_pytest.py")
 
 
-@pytest.mark.long
 def test_without_migrations(project: Project) -> None:
     labels = ("trade.tests.PlainCommits", "trade.tests.Orders")
     run_tests(project, *labels, varied="unmigrated")
