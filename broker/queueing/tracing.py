@@ -13,10 +13,11 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from broker.formats.exceptions import path_of, qualname_of, text_of
@@ -103,25 +104,31 @@ def within(properties: Mapping[str, Any]) -> AbstractContextManager[object]:
         if trace.get_current_span().get_span_context().is_valid:
             return nullcontext()
         return attached(properties)
-    return passing(context_of(properties))
+    return Within(PRESENT.set, PRESENT.reset, context_of(properties))
 
 
-@contextmanager
-def passing(context: Mapping[str, str]) -> Iterator[None]:
-    token = PRESENT.set(context)
-    try:
-        yield
-    finally:
-        PRESENT.reset(token)
+def attached(properties: Mapping[str, Any]) -> Within:
+    context = extracted(properties) or contexts.Context()
+    return Within(contexts.attach, contexts.detach, context)
 
 
-@contextmanager
-def attached(properties: Mapping[str, Any]) -> Iterator[None]:
-    token = contexts.attach(extracted(properties) or contexts.Context())
-    try:
-        yield
-    finally:
-        contexts.detach(token)
+class Within(AbstractContextManager[None]):
+    """Something is set within a block.
+
+    No generator: ``contextlib`` sets ``__traceback__`` of what is raised through one,
+    and an exception of a handler need not allow it.
+    """
+
+    def __init__(
+        self, begin: Callable[[Any], Any], end: Callable[[Any], object], value: object
+    ) -> None:
+        self.begin, self.end, self.value = begin, end, value
+
+    def __enter__(self) -> None:
+        self.token = self.begin(self.value)
+
+    def __exit__(self, *_: object) -> None:
+        self.end(self.token)
 
 
 def attributes(
@@ -145,27 +152,40 @@ def attributes(
     return said
 
 
-@contextmanager
-def span(on: Tracer, said: dict[str, Any], kind: Kind, **more: Any) -> Iterator[Span]:
+def span(on: Tracer, said: dict[str, Any], kind: Kind, **more: Any) -> Spanning:
     """A span that says if what it spans failed; ``more`` as of ``start_span``."""
     words = said["messaging.operation.name"], said.get("messaging.destination.name")
-    opened = on.start_span(
-        " ".join(filter(None, words)),
-        kind=trace.SpanKind[kind],
-        attributes=said,
-        **more,
+    return Spanning(
+        on.start_span(
+            " ".join(filter(None, words)),
+            kind=trace.SpanKind[kind],
+            attributes=said,
+            **more,
+        )
     )
-    with trace.use_span(
-        opened,
-        end_on_exit=True,
-        record_exception=False,
-        set_status_on_exception=False,
-    ):
-        try:
-            yield opened
-        except BaseException as error:
-            note(opened, error)
-            raise
+
+
+class Spanning(AbstractContextManager["Span"]):
+    """Makes a span the current one, and ends it; see ``Within``."""
+
+    def __init__(self, opened: Span) -> None:
+        self.opened = opened
+        self.within = Within(contexts.attach, contexts.detach, below(opened))
+
+    def __enter__(self) -> Span:
+        self.within.__enter__()
+        return self.opened
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        stack: TracebackType | None,
+    ) -> None:
+        self.within.__exit__()
+        if error is not None:
+            note(self.opened, error)
+        self.opened.end()
 
 
 def below(opened: Span) -> Context:

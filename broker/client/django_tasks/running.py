@@ -27,7 +27,7 @@ from broker.client.django_tasks.results import result_of
 from broker.client.django_tasks.retries import policy_of
 from broker.errors.tasks import NoTask, NotJson, ReturnsTooMuch
 from broker.errors.units_of_work import RedeliverIn, Reject
-from broker.formats.exceptions import is_a
+from broker.formats.exceptions import concerns_program, described, is_a
 from broker.models import Message, Returned
 from broker.queueing.get import Delivery
 from broker.settlement import settle
@@ -82,7 +82,7 @@ def run(delivery: Delivery, work: UnitOfWork) -> None:
         session.check()
         text = result_text(value, backend.max_return_bytes)
     except (NotJson, ReturnsTooMuch) as error:
-        note_end(backend, result, TaskResultStatus.FAILED)
+        note_failure(backend, result)
         raise Reject(str(error)) from error
     except BaseException as error:  # SystemExit ends the task, not the dispatcher
         fail(backend, result, error, delivery)
@@ -191,7 +191,7 @@ def fail(
         RedeliverIn: it is run again, after a delay of its own.
     """
     if is_a(error, Reject):
-        note_end(backend, result, TaskResultStatus.FAILED)
+        note_failure(backend, result)
         raise error
     policy, attempts = policy_of(result.task.func), delivery.backout_count + 1
     rule = rules_of({delivery.queue_id}).get(delivery.queue_id)
@@ -205,7 +205,18 @@ def fail(
         raise
     finally:
         if is_last:
-            note_end(backend, result, TaskResultStatus.FAILED)
+            note_failure(backend, result)
+
+
+def note_failure(backend: BackoutBackend, result: TaskResult) -> None:
+    """Note the end of a task that failed. What a receiver of the signal raises does not
+    change that: Django's own logs the exception, and so asks it for its text."""
+    try:
+        note_end(backend, result, TaskResultStatus.FAILED)
+    except BaseException as error:
+        if concerns_program(error):
+            raise
+        logger.error("A receiver of task_finished failed: %s", described(error))
 
 
 def note_end(

@@ -108,6 +108,18 @@ def raise_odd(name: str) -> None:
     raise MAKERS[name]()
 
 
+@redelivery(delay=600)
+@task
+def raise_odd_later(name: str) -> None:
+    raise MAKERS[name]()
+
+
+@redelivery(never=BaseException)
+@task
+def raise_odd_once(name: str) -> None:
+    raise MAKERS[name]()
+
+
 @task
 def break_session(way: str, *, raises: bool) -> str:
     WAYS[way]()

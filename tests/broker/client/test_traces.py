@@ -3,13 +3,11 @@ OpenTelemetry's SDK is set up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from broker.client import NewMessage, put, put_many, unit_of_work
@@ -32,18 +30,6 @@ OTHER = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00
 def queues(transactional_db: None) -> None:
     make_queue("orders")
     make_queue("bills")
-
-
-@pytest.fixture
-def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
-    """What OpenTelemetry's SDK would export."""
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
-    monkeypatch.setattr(tracing, "TRACER", provider.get_tracer("backout"))
-    yield exporter
-    provider.shutdown()
 
 
 def bill(_: Delivery, work: UnitOfWork) -> None:
