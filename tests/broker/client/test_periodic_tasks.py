@@ -9,7 +9,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 
 from broker.client.django_tasks import repeat
-from broker.client.django_tasks.framework import TaskResultStatus
+from broker.client.django_tasks.framework import BaseTaskBackend, TaskResultStatus
 from broker.models import RecurringMessage
 from broker.operations import recurring
 from broker.sql import database_now
@@ -71,7 +71,8 @@ def test_arguments_have_to_be_json() -> None:
 
 
 def test_a_task_of_another_backend_is_refused(settings: Any) -> None:
-    other = "django_tasks.backends.dummy.DummyBackend"
+    backends = BaseTaskBackend.__module__.removesuffix(".base")  # of this Django
+    other = f"{backends}.dummy.DummyBackend"
     settings.TASKS = {"default": {"BACKEND": other, "QUEUES": ["default"]}}
     with pytest.raises(ImproperlyConfigured, match="'default' is not BackoutBackend"):
         repeat(tasks.noop, "nothing", every_s=5)
