@@ -155,7 +155,7 @@ pages: list[URLPattern | URLResolver] = [
     path("credentials/", credentials.credentials, name="credentials"),
     path("credentials/new/", credentials.create, name="create_credential"),
     path(
-        "credentials/<str:credential>/revoke/",
+        "credentials/<queue:credential>/revoke/",
         credentials.revoke,
         name="revoke_credential",
     ),
@@ -191,7 +191,7 @@ pages: list[URLPattern | URLResolver] = [
     path("scheduled/", scheduled.scheduled, name="scheduled"),
     path("scheduled/recurring/", recurring.recurring, name="recurring"),
     path(
-        "scheduled/recurring/<int:recurring_id>/put/",
+        "scheduled/recurring/<queue:recurring>/put/",
         recurring.put_recurring,
         name="put_recurring",
     ),

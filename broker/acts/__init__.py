@@ -16,6 +16,7 @@ declarations: fields, texts and rules stand here alone.
 ``credentials``           create and revoke credentials of applications
 ``discards``              restore discarded messages
 ``groups``                describe, acknowledge, snooze groups of dead letters
+``recurring``             put recurring messages now
 ``rules``                 save and switch rules for dead letters
 ``queues``                pause and resume queues, counters, delivery
 ``bridges``               orders to links, and their transactions in doubt

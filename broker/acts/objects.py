@@ -12,7 +12,11 @@ from broker.config.names import local_queue
 from broker.errors import NoSuchQueue
 from broker.errors.alerts import NoSuchAlert
 from broker.errors.bridges import NoSuchBranch, NoSuchBridge, NoSuchLink
-from broker.errors.queues import NoSuchConnection, NoSuchCredential
+from broker.errors.queues import (
+    NoSuchConnection,
+    NoSuchCredential,
+    NoSuchRecurringMessage,
+)
 from broker.errors.units_of_work import NoSuchUnitOfWork
 from broker.models import (
     AlertRule,
@@ -24,6 +28,7 @@ from broker.models import (
     Credential,
     Link,
     Queue,
+    RecurringMessage,
 )
 from broker.monitoring import connections
 from broker.monitoring.connections import ClientQuery
@@ -155,6 +160,19 @@ def find_prepared(held: GrantedAuthorities, uow: int) -> PreparedRow:
     raise NoSuchUnitOfWork(uow)
 
 
+def find_recurring(held: GrantedAuthorities, name: str) -> RecurringMessage:
+    """A recurring message.
+
+    Raises:
+        NoSuchRecurringMessage: it does not exist, or the actor may not inquire its
+            address.
+    """
+    found = RecurringMessage.objects.filter(name=name).first()
+    if found is None or not held.on(SIGHT, found.address):
+        raise NoSuchRecurringMessage(name)
+    return found
+
+
 def find_credential(name: str) -> Credential:
     """A credential, with its users.
 
@@ -198,6 +216,7 @@ KINDS: Mapping[str, Find] = {
     "operation": lambda _actor, held, number: find_operation(held, number),
     "prepared unit of work": lambda _actor, held, uow: find_prepared(held, uow),
     "queue": lambda _actor, held, name: find_queue(held, name),
+    "recurring message": lambda _actor, held, name: find_recurring(held, name),
     "silence": lambda _actor, held, number: sight.found_silence(held, number),
     "unit of work": lambda _actor, held, uow: find_unit(held, uow),
 }
@@ -215,6 +234,8 @@ def queues_of(found: Any) -> Collection[str]:
         return list(held.values_list("name", flat=True))
     if isinstance(found, PreparedRow):
         return found.queues
+    if isinstance(found, RecurringMessage):
+        return (found.address,)
     if isinstance(found, Branch):
         found = found.link
     return sorted(ends_here(found)) if isinstance(found, Link) else (found.name,)

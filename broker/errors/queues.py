@@ -204,6 +204,16 @@ class NoSuchConnection(BrokerError):
     )
 
 
+class NoSuchRecurringMessage(BrokerError):
+    """No recurring message that the user may see has this name."""
+
+    code = "no-such-recurring-message"
+
+    name: str
+
+    sentence = "There is no recurring message {name!r}."
+
+
 class NoSuchCredential(BrokerError):
     """No credential has this name."""
 

@@ -55,4 +55,4 @@ def list_credentials(
 
 
 serve(router, "POST", "/credentials", create_credential)
-serve(router, "POST", "/credentials/{str:credential}/revoke", revoke_credential)
+serve(router, "POST", "/credentials/{queue:credential}/revoke", revoke_credential)

@@ -48,6 +48,7 @@ from broker.acts.operations.plans import (
     take_in_messages,
 )
 from broker.acts.queues import start_delivery
+from broker.acts.recurring import put_recurring_message
 from broker.acts.rules import save_rules, switch_rules
 from broker.acts.units_of_work import (
     back_out_prepared_unit,
@@ -188,7 +189,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     ),
     "recurring": (
         "Recurring messages.",
-        {"list": scheduled.list_recurring, "put": scheduled.put_recurring},
+        {"list": scheduled.list_recurring, "put": put_recurring_message},
     ),
     "rules": (
         "Rules for the dead letters of a queue.",

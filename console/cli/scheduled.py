@@ -8,12 +8,10 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 from typer import Argument, Option
 
-from broker.models import RecurringMessage
 from broker.monitoring import delayed
-from broker.operations import recurring
 from console.edges import people
-from console.edges.options import Json, Limit, Reason, User
-from console.edges.people import REFUSED, USAGE
+from console.edges.options import Json, Limit, User
+from console.edges.people import USAGE
 from console.messages import recurring_list, scheduled_list
 from console.messages.documents import numbered
 
@@ -75,19 +73,3 @@ def list_recurring(self: Any, *, user: User = None, json: Json = False) -> None:
     ]
     empty = "There is no recurring message."
     self.tell_rows("recurring", rows, as_json=json, empty=empty)
-
-
-def put_recurring(
-    self: Any, name: Name, *, reason: Reason = "", user: User = None, json: Json = False
-) -> None:
-    """Put one now; its next time stays."""
-    person = people.acting(user)
-    people.require(person, recurring_list.PUT)
-    if not RecurringMessage.objects.filter(name=name).exists():
-        raise CommandError(
-            f"There is no recurring message {name!r}.", returncode=REFUSED
-        )
-    receipt = recurring.put_now(name, user=person, reason=reason)
-    told = {"message_id": receipt.message_id, "queues": len(receipt.queue_ids)}
-    said = f"Message {receipt.message_id} is put to {len(receipt.queue_ids)} queues."
-    self.tell(told, said, as_json=json)

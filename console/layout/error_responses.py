@@ -97,6 +97,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     queues.NoModelQueue: 409,
     queues.NoSuchConnection: 404,
     queues.NoSuchCredential: 404,
+    queues.NoSuchRecurringMessage: 404,
     queues.NoSuchQueueManager: 404,
     queues.NoSuchSubscription: 404,
     queues.NotAuthorized: 403,

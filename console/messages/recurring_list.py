@@ -5,8 +5,6 @@ from __future__ import annotations
 from broker.models import RecurringMessage
 from broker.security import authorities
 
-PUT = "broker.put_recurringmessage"
-
 
 def visible_recurring(user: authorities.Principal) -> list[RecurringMessage]:
     """Those whose addresses the user may inquire, by name."""

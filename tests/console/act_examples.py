@@ -11,6 +11,7 @@ from tests.console import (
     acts_groups,
     acts_operations,
     acts_queues,
+    acts_recurring,
     acts_rules,
     acts_units_of_work,
 )
@@ -24,6 +25,7 @@ EXAMPLES = {  # by act
     **acts_groups.EXAMPLES,
     **acts_operations.EXAMPLES,
     **acts_queues.EXAMPLES,
+    **acts_recurring.EXAMPLES,
     **acts_rules.EXAMPLES,
     **acts_units_of_work.EXAMPLES,
 }

@@ -292,7 +292,7 @@ def switch_rules(_: Client) -> Case:
 def put_recurring(_: Client) -> Case:
     make_queue()
     one = make_recurring()
-    return at("console:put_recurring", one.pk), {}, Act.PUT_RECURRING
+    return at("console:put_recurring", one.name), {}, Act.PUT_RECURRING
 
 
 PAGES: dict[str, Callable[[Client], Case]] = {

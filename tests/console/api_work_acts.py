@@ -109,7 +109,7 @@ OPERATIONS: dict[str, Callable[[Client], Case]] = {
     "commit_prepared_unit": commit_prepared_unit,
     "back_out_prepared_unit": back_out_prepared_unit,
     "restore_messages": restore,
-    "put_recurring": put_recurring,
+    "put_recurring_message": put_recurring,
     "back_out_unit_of_work": back_out_unit,
     "start_delivery": start_delivery,
     "edit_message": edit,

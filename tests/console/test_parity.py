@@ -68,7 +68,7 @@ ACTS: Mapping[str, Ways] = {
     "console:edit": Ways("edit_message", "message edit"),
     "console:unmask": Ways("read_message", "browse, get, messages export"),
     "console:restore": Ways("restore_messages", "discard restore"),
-    "console:put_recurring": Ways("put_recurring", "recurring put"),
+    "console:put_recurring": Ways("put_recurring_message", "recurring put"),
     "console:start": Ways("start_operation", "operation start"),
     "console:approve": Ways("approve_operation", "operation approve"),
     "console:explain": Ways("explain_operation", "operation explain"),

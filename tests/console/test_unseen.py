@@ -37,8 +37,8 @@ pytestmark = pytest.mark.thorough
 
 ABSENT: Values = {  # of each thing that is on a queue, or is one: what nothing has
     **dict.fromkeys(("message_id", "operation_id", "uow", "record"), 987_654_321),
-    **dict.fromkeys(("connection_id", "endpoint_id", "recurring_id"), 987_654_321),
-    **dict.fromkeys(("name", "address", "client_message_id"), "nowhere"),
+    **dict.fromkeys(("connection_id", "endpoint_id"), 987_654_321),
+    **dict.fromkeys(("name", "address", "client_message_id", "recurring"), "nowhere"),
     **dict.fromkeys(("bridge", "link", "xid"), "nowhere"),
     "fingerprint": "f" * 12,
     "xid": "nowhere",
@@ -46,7 +46,7 @@ ABSENT: Values = {  # of each thing that is on a queue, or is one: what nothing 
 }
 OF_NO_QUEUE = {
     "slug": "a view is its owner’s, or shared; reports are there for all",
-    "credential_id": "it takes a permission to know of any",
+    "credential": "it takes a permission to know of any",
     "record_id": "who may read the audit reads all of it",
     **dict.fromkeys(
         ("match", "alias", "model", "username", "principal"),

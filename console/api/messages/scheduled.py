@@ -5,19 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.utils import timezone
-from ninja import Path, Query, Router, Schema
+from ninja import Query, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import Field
 
-from broker.models import Queue, RecurringMessage
+from broker.acts.recurring import put_recurring_message
+from broker.models import RecurringMessage
 from broker.monitoring import delayed
-from broker.operations import recurring
-from broker.security import authorities
 from console.api.bodies import Numbered
 from console.edges.problems import NO_NUL, REFUSED, require
-from console.edges.requests import RequestBody
+from console.edges.rest import serve
 from console.messages import recurring_list, scheduled_list
 from console.messages.documents import numbered
 from console.messages.scheduled_list import ScheduledRow
@@ -78,19 +77,6 @@ class RecurringMessages(Schema):
     recurring: list[RecurringState]
 
 
-class PutAtOnce(RequestBody):
-    """The reason, for the audit."""
-
-    reason: str = Field(default="", max_length=500, pattern=NO_NUL)
-
-
-class RecurringPut(Schema):
-    """The message that was put, and the queues that it is on."""
-
-    message_id: int
-    queues: list[str]
-
-
 @router.get(
     "/scheduled",
     response={200: ScheduledMessages, **REFUSED},
@@ -127,25 +113,9 @@ def list_recurring(request: HttpRequest) -> dict[str, Any]:
     return {"recurring": [recurring_document(one) for one in found]}
 
 
-@router.post(
-    "/recurring-messages/{queue:name}/put",
-    response={200: RecurringPut, **REFUSED},
-    summary="Put a recurring message now",
+serve(
+    router, "POST", "/recurring-messages/{queue:recurring}/put", put_recurring_message
 )
-def put_recurring(
-    request: HttpRequest, name: Path[str], said: PutAtOnce
-) -> dict[str, Any]:
-    """Puts one at once, also if it is switched off; its next time stays. Needs the
-    authority ``put`` on its address.
-    """
-    require(request, recurring_list.PUT)
-    found = RecurringMessage.objects.filter(name=name).first()
-    if found is None or not authorities.may(request.user, "inquire", found.address):
-        raise Http404(f"recurring message {name}")
-    receipt = recurring.put_now(name, user=request.user, reason=said.reason.strip())
-    names = Queue.objects.filter(pk__in=receipt.queue_ids).order_by("name")
-    queues = list(names.values_list("name", flat=True))
-    return {"message_id": receipt.message_id, "queues": queues}
 
 
 def scheduled_document(row: ScheduledRow) -> dict[str, Any]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from broker.models import RecurringMessage
+from broker.acts.recurring import put_recurring_message
 from broker.monitoring.numbers import public_numbers
-from broker.operations import recurring as engine
 from broker.security import authorities
+from console.edges.forms import form_of
 from console.messages import recurring_list
-from console.messages.recurring_list import PUT
+
+PutForm = form_of(put_recurring_message, "recurring")
 
 
 @require_safe
@@ -22,7 +23,7 @@ def recurring(request: HttpRequest) -> HttpResponse:
     """Those whose addresses the user may inquire, by name."""
     held = authorities.held_by(request.user)
     found = recurring_list.visible_recurring(request.user)
-    may_put = request.user.has_perm(PUT)
+    may_put = request.user.has_perm(put_recurring_message.permission)
     last = [one.last_message_id for one in found if one.last_message_id is not None]
     context = {
         "rows": [(one, may_put and held.on("put", one.address)) for one in found],
@@ -32,16 +33,9 @@ def recurring(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@permission_required(PUT, raise_exception=True)
-def put_recurring(request: HttpRequest, recurring_id: int) -> HttpResponse:
+def put_recurring(request: HttpRequest, recurring: str) -> HttpResponse:
     """Put one now."""
-    one = get_object_or_404(RecurringMessage, pk=recurring_id)
-    if not authorities.may(request.user, "inquire", one.address):
-        raise Http404
-    authorities.require(request.user, "put", one.address)
-    receipt = engine.put_now(one.name, user=request.user)
-    if receipt.queue_ids:
-        messages.success(request, f"{one.name}: message {receipt.message_id} is put.")
-    else:
-        messages.warning(request, f"{one.name}: no queue took the message.")
+    answer = PutForm(request.POST).order(request, recurring=recurring)
+    tell = messages.success if answer.queues else messages.warning
+    tell(request, f"{recurring}: {answer}")
     return redirect("console:recurring")
