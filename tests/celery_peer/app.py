@@ -31,6 +31,11 @@ def add(x: int, y: int) -> int:
     return x + y
 
 
+@app.task(name="peer.give_nan")
+def give_nan() -> float:
+    return float("nan")
+
+
 @app.task(name="peer.fail")
 def fail(text: str) -> None:
     raise ValueError(text)

@@ -14,6 +14,7 @@ from typing import Any
 from kombu.message import Message
 from kombu.utils.json import dumps, loads
 
+from broker.client.celery_transport import bodies
 from broker.formats import moments
 from broker.queueing.get import Delivery
 from broker.queueing.store import NewMessage
@@ -63,8 +64,13 @@ def new_message(
     the database's clock. A task that has expired is delivered: its worker revokes it,
     so that whoever waits for its result is told. A property that JSON does not have is
     left out, as RabbitMQ leaves out what AMQP does not have.
+
+    Raises:
+        ArgumentsNotJson: it is a task, and its body has NaN or Infinity.
     """
-    body, headers = message["body"], message["headers"]
+    headers, body = message["headers"], message["body"]
+    body = body.encode() if isinstance(body, str) else bytes(body)
+    bodies.check(body, message)
     properties = message["properties"]
     simple = {k: v for k, v in headers.items() if is_simple(v) and k != REST}
     rest = {
@@ -77,7 +83,7 @@ def new_message(
     ends = None if headers.get("expires") else properties.get("expiration")
     return NewMessage(
         address,
-        body.encode() if isinstance(body, str) else bytes(body),
+        body,
         content_type=message["content-type"] or "application/octet-stream",
         properties=simple | {REST: as_json(rest)},
         priority=turned(properties.get("priority"), zero_first=zero_first),
