@@ -38,7 +38,7 @@ EBCDIC = (
 # The number of the code page is in the name of Python's codec.
 SAME = (
     *(437, 720, 737, 775, 850, 852, 855, 856, 857, 858, 860, 861, 862, 863, 864, 865),
-    *(866, 869, 874, 949, 950, 1006, *range(1250, 1259)),
+    *(866, 869, 874, 949, 950, 1006, 1125, *range(1250, 1259)),
 )
 NAMED: Mapping[int, str] = {
     367: "ascii",
@@ -64,6 +64,11 @@ NAMED: Mapping[int, str] = {
     **dict.fromkeys((1392, 5488), "gb18030"),
     970: "euc_kr",
     1363: "cp949",
+    # Those that begin in ASCII and have the kanji of 1983, as what Python writes. 956,
+    # 957, 5052 and 5053 begin with a yen sign for the backslash; 959 and 5055 have the
+    # kanji of 1978.
+    **dict.fromkeys((958, 5054), "iso-2022-jp"),
+    25546: "iso-2022-kr",
     1370: "cp950",
     **dict.fromkeys((1375, 5471), "big5hkscs"),
     **dict.fromkeys((1208, 1209), "utf-8"),
@@ -72,6 +77,8 @@ NAMED: Mapping[int, str] = {
     1281: "mac-turkish",
     1282: "mac-latin2",
     1283: "mac-cyrillic",
+    1284: "mac-croatian",
+    1285: "mac-romanian",
     1286: "mac-iceland",
 }
 CODECS: Mapping[int, str] = {
