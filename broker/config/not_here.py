@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from broker.formats.inventory import BY_HAND
+
 
 class NotHere(NamedTuple):
     """What is not kept here."""
@@ -17,7 +19,7 @@ def rows(why: str, names: Iterable[str], *same: str) -> Iterator[tuple[str, NotH
     return ((name, NotHere(why, frozenset(same))) for name in names)
 
 
-UNKNOWN = NotHere("It is not known here; nothing was made of it.")
+UNKNOWN = NotHere(f"It is not known here; nothing was made of it. {BY_HAND}")
 ON_DISK = (
     "All messages are on the disk here, so there is no paging. To limit a queue, give"
     " it a max_depth: a put to a full queue is refused."

@@ -19,6 +19,7 @@ from typing import Any
 
 Path = tuple[str | int, ...]  # of a part, from the outside in
 LINE = re.compile(r"line (\d+), (.*)", re.S)  # a place in a text
+BY_HAND = "If it matters, set by hand what comes nearest to it."
 POSITION = re.compile(r"\[\d+\]$")  # of an element among its like
 
 
@@ -118,7 +119,7 @@ class Inventory:
         for path in self.left():
             left[self.named_by(path)][path] = None
         for name, unknown in left.items():
-            sentence = f"{name} is not known here; nothing was made of it."
+            sentence = f"{name} is not known here; nothing was made of it. {BY_HAND}"
             yield self.located(unknown, sentence)
 
     @staticmethod

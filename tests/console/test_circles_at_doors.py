@@ -272,6 +272,19 @@ def test_the_log_tells_of_the_circle_that_a_program_declares(
             "</dead-letter-address></address-setting></address-settings></core>"
             "</configuration>",
         ),
+        (
+            "activemq",
+            '<broker xmlns="http://activemq.apache.org/schema/core"><destinations>'
+            '<queue physicalName="A"/><queue physicalName="B"/></destinations>'
+            "<destinationPolicy><policyMap><policyEntries>"
+            '<policyEntry queue="A"><deadLetterStrategy><sharedDeadLetterStrategy>'
+            '<deadLetterQueue><queue physicalName="B"/></deadLetterQueue>'
+            "</sharedDeadLetterStrategy></deadLetterStrategy></policyEntry>"
+            '<policyEntry queue="B"><deadLetterStrategy><sharedDeadLetterStrategy>'
+            '<deadLetterQueue><queue physicalName="A"/></deadLetterQueue>'
+            "</sharedDeadLetterStrategy></deadLetterStrategy></policyEntry>"
+            "</policyEntries></policyMap></destinationPolicy></broker>",
+        ),
     ],
 )  # fmt: skip
 def test_what_is_converted_tells_of_its_circles(form: str, text: str) -> None:

@@ -196,7 +196,7 @@ def test_what_is_made_is_in_the_file_and_nothing_else() -> None:
         "Set BROKER_AMQP_HOST and BROKER_AMQP_PORT",
         'newAttribute="7";',
         '<newPlugin> a="1";',
-        ": It is not known here; nothing was made of it.",
+        ": It is not known here; nothing was made of it. If it matters, set by hand",
         '<import> resource="jetty.xml": Another file is imported here',
     ],
 )

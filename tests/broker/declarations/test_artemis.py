@@ -202,7 +202,8 @@ def test_what_is_made_is_in_the_file_and_nothing_else() -> None:
         '<include> href="rights.xml": A file is included here',
         '[authorities."group:cn=shop"]',
         '"orders.#" = ["get", "inquire", "put"]',
-        '<future-thing> mode="fast", 7: future-thing is not known here',
+        '<future-thing> mode="fast", 7: future-thing is not known here; nothing was'
+        " made of it. If it matters, set by hand what comes nearest to it.",
         "Artemis reads a queue in <anycast> or <multicast> only.",
         "keyStorePassword=…",
     ],

@@ -210,7 +210,8 @@ DEFINE QLOCAL(F)
     assert made(script) == {"queue A": {"backout_threshold": 3}, "queue E": {}}
     text = named(script)
     assert "MAXDEPTH(many): it is no whole number from 0 to 999,999,999." in text
-    assert "QLOCAL(A) FUNNY(1): there is nothing like it here" in text
+    told = "there is nothing like it here, and nothing was made of it. If it matters,"
+    assert f"QLOCAL(A) FUNNY(1): {told} set by hand what comes nearest to it." in text
     assert (
         "line 2, “DEFINE QLOCAL('B”; line 3, “DEFINE QLOCAL(C) MAXDEPTH(1)"
         " MAXDEPTH(2)”; line 4, “DEL QLOCAL(D)”; line 6, “echo hello”: this is no MQSC"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from broker.declarations.converters.mqsc.reading import ENDS, Command
-from broker.formats.inventory import Inventory
+from broker.formats.inventory import BY_HAND, Inventory
 
 UNREADABLE = "this is no MQSC that can be read; runmqsc refuses such a line, too."
 AFTER_END = "it stands after END, and runmqsc does not read it."
@@ -55,7 +55,9 @@ GROUPS_OF_KINDS = {
     "POLICY": "messages are not encrypted one by one.",
     "QREMOTE": "make a link of a bridge that sends there (docs/bridges.md).",
 }
-NOTHING_LIKE_IT = "there is nothing like it here, and nothing was made of it."
+NOTHING_LIKE_IT = (
+    f"there is nothing like it here, and nothing was made of it. {BY_HAND}"
+)
 REASONS: dict[str, str] = {
     **dict.fromkeys(
         (

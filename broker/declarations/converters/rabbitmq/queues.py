@@ -210,7 +210,8 @@ OVERFLOWS = {
     "drop-head": "When it is full, the oldest message is dropped there; here the put is"
     " refused. Let producers try again, or leave max_depth out.",
     "reject-publish-dlx": "What is refused becomes a dead letter there; here the put is"
-    " refused, and its producer learns of it.",
+    " refused, and its producer learns of it. Let it put the message elsewhere, or"
+    " leave max_depth out.",
 }
 
 
