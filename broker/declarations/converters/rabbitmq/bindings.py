@@ -10,7 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from broker.declarations.converters.converted import Converted
-from broker.declarations.converters.rabbitmq.definitions import Argument, DefinitionRow
+from broker.declarations.converters.rabbitmq.definitions import (
+    Argument,
+    DefinitionRow,
+    RabbitDefinitions,
+)
 from broker.declarations.converters.rabbitmq.endings import DeadLetters
 from broker.declarations.converters.rabbitmq.queues import RabbitQueue, RabbitQueues
 from broker.declarations.converters.rabbitmq.routing_keys import (
@@ -52,7 +56,7 @@ def convert_bound(
     """The selector of a queue, by its bindings to the exchange that is its address."""
     kind = queues.type_of(one.exchange)
     for row in one.bindings:
-        take(row, kind, found)
+        take(row, kind, queues.given, found)
     if one.other_bindings:
         found.parts.name(
             f"A queue has one address here, {one.exchange}. Let producers send to both,"
@@ -74,9 +78,13 @@ def convert_bound(
         found.select(values, selector, f"queue {one.name}")
 
 
-def take(row: DefinitionRow, kind: str, found: Converted) -> None:
+def take(
+    row: DefinitionRow, kind: str, given: RabbitDefinitions, found: Converted
+) -> None:
     found.parts.take(*row.parts("source", "destination"))
-    found.parts.default(*row.parts("vhost", "destination_type", "properties_key"))
+    found.parts.default(*row.parts("destination_type", "properties_key"))
+    in_prefix = given.has_several and row.text("vhost", "/") != "/"
+    (found.parts.take if in_prefix else found.parts.default)(*row.parts("vhost"))
     counts = kind in BY_KEY
     (found.parts.take if counts else found.parts.default)(*row.parts("routing_key"))
     if kind == "headers":

@@ -153,16 +153,25 @@ class RabbitDefinitions:
         return str(said or queue.values.get("type") or self.usual_type(queue))
 
     def usual_type(self, queue: DefinitionRow) -> str:
-        host = queue.text("vhost", "/")
+        """The type of queues in the virtual host that say none."""
+        return next((str(value) for value, _ in self.usual_types(queue)), CLASSIC)
+
+    def usual_types(self, queue: DefinitionRow) -> Iterator[tuple[Any, Path]]:
+        """What says that type, and where."""
+        host, key = queue.text("vhost", "/"), "default_queue_type"
         for one in self.rows("vhosts"):
             if one.values.get("name") == host:
-                inner = one.values.get("metadata")
-                metadata = inner if isinstance(inner, dict) else {}
-                found = one.values.get("default_queue_type") or metadata.get(
-                    "default_queue_type"
-                )
-                return CLASSIC if found in (None, "undefined") else str(found)
-        return CLASSIC
+                metadata = one.pairs("metadata").get(key, (None, ()))
+                for value, path in ((one.values.get(key), (*one.path, key)), metadata):
+                    if value and value != "undefined":
+                        yield value, path
+
+    def says_type(self, queue: DefinitionRow) -> list[Path]:
+        """The part that says the type of a queue, if any does."""
+        said = queue.pairs("arguments").get("x-queue-type")
+        if said or queue.values.get("type"):
+            return [said[1]] if said else [*queue.parts("type")]
+        return [path for _, path in self.usual_types(queue)][:1]
 
     def arguments(self, row: DefinitionRow, kind: str) -> dict[str, Argument]:
         """What is in effect for a queue or an exchange, by names without ``x-``."""

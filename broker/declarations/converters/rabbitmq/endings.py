@@ -175,9 +175,8 @@ def attempts(one: RabbitQueue, given: RabbitDefinitions) -> QueueEnding | None:
         return QueueEnding(most, limit.sources)
     version = str(given.document.get("rabbit_version", ""))
     major = int(version.partition(".")[0]) if version[:1].isdigit() else 0
-    said = one.row.pairs("arguments").get("x-queue-type")
-    sources = [said[1]] if said else list(one.row.parts("type"))
-    return QueueEnding(QUORUM_REDELIVERIES + 1 if major >= 4 else UNLIMITED, sources)
+    most = QUORUM_REDELIVERIES + 1 if major >= 4 else UNLIMITED
+    return QueueEnding(most, given.says_type(one.row))
 
 
 def time_to_live(one: RabbitQueue, found: Converted) -> QueueEnding | None:
