@@ -29,8 +29,9 @@ class BrokerConfig(AppConfig):
         from broker import checks  # noqa: F401, PLC0415
         from broker.amqp.messages import selectable_fields  # noqa: F401, PLC0415
         from broker.bridges import checks as of_bridges  # noqa: F401, PLC0415
+        from broker.bridges.config import delays  # noqa: PLC0415
         from broker.bridges.config import moves as of_links  # noqa: PLC0415
-        from broker.config import system_queues, transfers  # noqa: PLC0415
+        from broker.config import lint, system_queues, transfers  # noqa: PLC0415
         from broker.management import celery_scheme, first_rows, migrate  # noqa: PLC0415
         from broker.operations.rules import moves as of_rules  # noqa: PLC0415
         from broker.queueing import processes  # noqa: PLC0415
@@ -47,3 +48,4 @@ class BrokerConfig(AppConfig):
                 hardening.forget_counts,
             ]
         transfers.SOURCES[:] = [of_links.stored, of_rules.stored]
+        lint.PASSING[:] = [delays.of_links]

@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 
 from broker.bridges import dead_messages, resubmit
 from broker.bridges.carrier import Carrier
+from broker.bridges.config import delays
 from broker.bridges.config.validation import problems_of
 from broker.bridges.configured import destination_of, factory_of, is_here, target_of
 from broker.bridges.decisions import Decisions
@@ -119,13 +120,7 @@ def open_all(ends: Ends) -> None:
     again.read = dead_messages.as_it_was
     ends.roads.append(Road(again, way_from_here(ends, again)))
     if source_is_here:
-        source = local_source(
-            ends,
-            destination_of(link.source),
-            selector=link.selector,
-            durable_name=link.durable_name,
-            client_id=link.source_client_id,
-        )
+        source = own_source(ends)
         ends.roads.append(Road(source, way_from_here(ends, source)))
     else:
         assert ends.remote is not None, "the source is elsewhere"
@@ -146,6 +141,21 @@ def connected(
     if not client_id and factory.provider == "backout":
         client_id = link.key.hex
     return connect(factory_of(factory, client_id=client_id))
+
+
+def own_source(ends: Ends) -> LocalSubscription:
+    """The source of a link from here; the log tells of delayed messages in it."""
+    link = ends.carrier.link
+    source = local_source(
+        ends,
+        destination_of(link.source),
+        selector=link.selector,
+        durable_name=link.durable_name,
+        client_id=link.source_client_id,
+    )
+    for one in delays.of_sources(link, [source.queue]):
+        logger.warning("%s: %s", link, one)
+    return source
 
 
 def local_source(

@@ -85,6 +85,8 @@ class ReleaseOf(RequestBody):
 
     messages: list[int] | None = Field(default=None, max_length=MOST)  # null: all
     failed: bool = False  # whether the attempt failed
+    # whether failed messages return to their places at once, without a redelivery delay
+    at_once: bool = False
     # the error of the attempt, for the record
     error: str = Field(default="", max_length=4000, pattern=NO_NUL)
 
@@ -294,7 +296,8 @@ def release_branch(
     out and counted, and are redelivered, dead-lettered or discarded.
     """
     uow, queue_id = branch_of(request, branch)
-    outcome = BackOut(said.error or FAILED) if said.failed else Release()
+    failed = BackOut(said.error or FAILED, at_once=said.at_once)
+    outcome = failed if said.failed else Release()
     actor = authorities.name_of(request.user)
     ids = said.messages
     left = leases.settle(uow, queue_id, outcome, ids=ids, actor=actor)

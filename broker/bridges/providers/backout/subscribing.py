@@ -188,7 +188,8 @@ class BackoutSubscription:
         accepted = self.work.accepted[self.branch]
         accepted[:] = [one for one in accepted if one not in done]
         for start in range(0, len(ids), MOST):
-            said = {"messages": ids[start : start + MOST], "failed": failed}
+            these = ids[start : start + MOST]
+            said = {"messages": these, "failed": failed, "at_once": failed}
             with suppress(Answered):  # the messages are already back on their queue
                 self.calls.json(f"branches/{self.branch}/release", said)
         self.let_go(ids)
