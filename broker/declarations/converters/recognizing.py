@@ -81,9 +81,10 @@ def recognized(text: str) -> str:
         return "It is empty."
     if begins == "<":
         root = ROOT.match(text)
-        name = root[1] if root else "?"
-        said = f"It is XML, and its root is <{name}>."
-        return ROOTS.get(name) or ELSEWHERE.get(name) or said
+        if root is None:
+            return "It is XML without an element, unless in a comment."
+        said = f"It is XML, and its root is <{root[1]}>."
+        return ROOTS.get(root[1]) or ELSEWHERE.get(root[1]) or said
     if begins in "{[" and (found := recognized_json(text)):
         return found
     return "mqsc" if COMMAND.search(text) else recognized_toml(text)
@@ -107,5 +108,9 @@ def recognized_toml(text: str) -> str:
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:
-        return "It has no command of MQSC."
+        line = text.strip().partition("\n")[0][:60].rstrip()
+        return (
+            f"It begins with {line!r}: it is neither XML nor JSON, and has no command"
+            " of MQSC."
+        )
     return "It is TOML: `backout apply` reads a backout.toml."

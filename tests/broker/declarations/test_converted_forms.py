@@ -29,8 +29,10 @@ STRANGERS = {
     SETTINGS: "`backout settings import`",
     "[1, 2]": "It is JSON, and no object.",
     '{"name": "shop"}': 'It is JSON, with "name".',
-    "#!/bin/sh\necho hello\n": "It has no command of MQSC.",
-    "* only a comment\n": "It has no command of MQSC.",
+    "#!/bin/sh\necho hello\n": "It begins with '#!/bin/sh': it is neither XML nor",
+    "$ cat broker.xml\n<core/>": "It begins with '$ cat broker.xml':",
+    "* only a comment\n": "and has no command of MQSC.",
+    "<!-- <core/> -->": "It is XML without an element, unless in a comment.",
     "[queues.orders]\nmax_depth = 5\n": "`backout apply`",
 }
 
