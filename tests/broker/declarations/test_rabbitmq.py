@@ -10,7 +10,7 @@ import pytest
 
 from broker.client import put
 from broker.declarations import apply, plan
-from broker.declarations.converters import convert, in_toml, read
+from broker.declarations.converters import convert, read
 from broker.declarations.converters.converted import Converted
 from broker.declarations.documents import read as read_toml
 from broker.declarations.kinds import QUEUE, SETTING
@@ -278,22 +278,6 @@ def test_dead_letters_for_one_queue_reach_no_other(
 
     assert settings_of(found).get("dead_letter_address") == to
     assert ("go to the queue dead alone there" in comments(found)) is (to is None)
-
-
-def test_rights_have_the_prefix_of_their_virtual_host() -> None:
-    elsewhere = queue("a") | {"vhost": "prod"}
-    may = {"user": "shop", "vhost": "prod", "configure": "", "write": "^(a|b\\.c)$"}
-    found = converted(
-        queues=[queue("a"), elsewhere], permissions=[may | {"read": "^a\\..*"}]
-    )
-
-    text = in_toml(found, "rabbitmq", source="f")
-    assert '"prod.a" = ["put"]' in text
-    assert '"prod.b.c" = ["put"]' in text
-    assert '"prod.a.#" = ["browse", "get", "inquire"]' in text
-    assert {("a",), ("prod.a",)} == {
-        key for kind, key in found.objects if kind is QUEUE
-    }
 
 
 def test_a_queue_without_a_binding_is_apart_from_the_exchange_of_its_name() -> None:

@@ -105,8 +105,10 @@ class RabbitDefinitions:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
         self.queues, self.exchanges = self.rows("queues"), self.rows("exchanges")
-        hosts = {one.text("vhost", "/") for one in (*self.queues, *self.exchanges)}
-        self.has_several = len(hosts) > 1
+        objects = [*self.queues, *self.exchanges]
+        rows = objects or self.rows("permissions")
+        self.hosts = {one.text("vhost", "/") for one in rows}
+        self.has_several = len(self.hosts) > 1 and bool(objects)
         self.effective: set[Path] = set()  # parts that decide something
         self.operators: list[DefinedPolicy] = []
         for one in self.rows("parameters"):
