@@ -31,7 +31,7 @@ LONGEST_S = 3000  # for one file
 OPTIONS = (
     *("-p", "tests.tools.celery_suite", "-p", "celery.contrib.pytest"),
     *("-p", "no:django", "-p", "no:randomly"),
-    *("-p", "no:cacheprovider", "-rfExXR", "--tb=short", "--timeout=300"),
+    *("-p", "no:cacheprovider", "-rfEsxXR", "--tb=short", "--timeout=300"),
 )
 
 
