@@ -18,7 +18,7 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "console.second_factors.gate.PeopleBackend",
+    "console.second_factors.gate.PasswordBackend",
     "console.single_sign_on.backends.VouchedBackend",
 ]
 # AMQP clients have no web request, and cannot be asked for a second factor.

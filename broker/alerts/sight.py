@@ -42,11 +42,11 @@ def visible(
         known = Link.objects.select_related(*ENDS)
         ends = {str(one): ends_here(one) for one in known}
 
-    def is_seen(one: Alert) -> bool:
+    def is_visible(one: Alert) -> bool:
         queues = ends.get(one.subject) if is_of_link(one) else {one.queue} - {""}
         return queues is not None and may_know(one.condition, queues, user, held)
 
-    return list(filter(is_seen, every))
+    return list(filter(is_visible, every))
 
 
 def is_of_link(alert: Alert) -> bool:

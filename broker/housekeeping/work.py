@@ -130,7 +130,7 @@ def tend_partitions() -> None:
     """Create partitions ahead of time, drop partitions past retention."""
     partitions.make_ahead()
     found = retention.Retentions()
-    partitions.drop_old(kept_since=found.kept_since if found.has_longer else None)
+    partitions.drop_old(kept_since=found.retained_since if found.has_longer else None)
     until_short(rules.forget_gone)
     kept = settings.BROKER_JOURNAL_RETENTION_DAYS
     until_short(partial(evaluation.forget_old, days=kept))

@@ -22,7 +22,6 @@ from broker.models.bridges import (
 )
 from broker.models.clients import ClientConnection, ClientEndpoint, Credential
 from broker.models.consumers import ConnectionConsumer, HandlerLimit, Stoppage
-from broker.models.courses import Course, Experience
 from broker.models.groups import DeadLetterGroup
 from broker.models.journal import Event, Held, Kind, Place, Tally, Watermark
 from broker.models.links import (
@@ -48,6 +47,7 @@ from broker.models.messages import (
 )
 from broker.models.operations import CounterReset, Operation, OperationItem
 from broker.models.patches import OperationPatch
+from broker.models.progress import Course, Experience
 from broker.models.queues import (
     Address,
     Binding,

@@ -49,7 +49,7 @@ class Attention(StrEnum):
     SNOOZED = "snoozed"
 
     @property
-    def is_wanted(self) -> bool:
+    def is_needed(self) -> bool:
         return self in (Attention.NEW, Attention.BACK)
 
 

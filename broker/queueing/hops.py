@@ -73,7 +73,7 @@ class Hop:
         return WHY.get(self.outcome, "")
 
     @property
-    def deed(self) -> str:
+    def action(self) -> str:
         """The action of the link, as a text; ``other`` and ``why`` follow it."""
         if self.role == DEAD:
             return f"a dead message of link {self.link}"
@@ -99,7 +99,7 @@ class Hop:
         other = f" {self.direction} {self.other}" if self.other else ""
         here = f" (message {self.copy} here)" if self.copy else ""
         because = f": {self.why}" if self.why else ""
-        return f"{self.deed}{other}{here}{because}"
+        return f"{self.action}{other}{here}{because}"
 
 
 def hop_of(detail: Mapping[str, Any]) -> Hop:

@@ -59,7 +59,7 @@ class Retentions:
     def has_longer(self) -> bool:
         return any(one > self.default_s for one in self.defined())
 
-    def kept_since(self, address: str, now: datetime) -> datetime | None:
+    def retained_since(self, address: str, now: datetime) -> datetime | None:
         """When a message must have been put to be kept longer than by default; None:
         none is."""
         retention_s = self.of(address)

@@ -36,7 +36,7 @@ from console.api import (
     audit,
     branches,
     connections,
-    courses,
+    controls,
     credentials,
     decisions,
     definitions,
@@ -73,7 +73,7 @@ from console.edges import authentication, problems, requests, throttle
 PARTS = (
     *(search, detail, sending, taking, branches, decisions),
     *(queues, browsing, letters),
-    *(addresses, settings, definitions, operations, acting, courses, repairs),
+    *(addresses, settings, definitions, operations, acting, controls, repairs),
     *(connections, credentials, audit, health, groups, rules, own_rights),
     *(reports, views, parts, documents, in_doubt, alerts, alert_rules),
     *(discards, scheduled, tasks, units_of_work, consumers, edits),

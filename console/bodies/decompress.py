@@ -37,7 +37,7 @@ class Unpacked:
     is_broken: bool = False  # the input is damaged or truncated
 
     @property
-    def is_kept(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether ``head`` is the whole output."""
         return self.is_whole and self.size == len(self.head)
 

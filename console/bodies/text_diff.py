@@ -33,7 +33,7 @@ class DiffLine:
         return {"gone": "−", "new": "+"}.get(self.kind, "")
 
     @property
-    def said(self) -> str:
+    def label(self) -> str:
         """The label before a line, for screen readers."""
         return {"gone": "taken out:", "new": "put in:"}.get(self.kind, "")
 

@@ -60,7 +60,7 @@ class Opened:
         return replace(
             self,
             head=out.head,
-            is_kept=self.is_kept and out.is_kept,
+            is_kept=self.is_kept and out.is_complete,
             layers=(*self.layers, Layer(out.name, out.size if is_counted else None)),
             notices=(*self.notices, *notices, *own),
             is_broken=self.is_broken or is_broken,

@@ -82,7 +82,7 @@ class Dead:
     sharing: Sequence[str]
 
     @property
-    def shown(self) -> Sequence[dead_letter_groups.DeadLetterGroupRow]:
+    def first_rows(self) -> Sequence[dead_letter_groups.DeadLetterGroupRow]:
         return self.rows[:MOST]
 
     @property

@@ -12,7 +12,7 @@ from broker.alerts import notifications, sight
 from broker.models import Alert
 from broker.security import authorities
 from broker.sql import database_now
-from console.edges import people
+from console.edges import actors
 from console.edges.options import Json, Limit, User
 
 Number = Annotated[int, Argument(help="Its number.", min=1, max=2**63 - 1)]
@@ -29,8 +29,8 @@ def list_all(
     json: Json = False,
 ) -> None:
     """List alerts that fire or are acknowledged, or are over; the newest first."""
-    person = people.acting(user)
-    people.require(person, sight.VIEW)
+    person = actors.acting(user)
+    actors.require(person, sight.VIEW)
     states = [Alert.State.RESOLVED] if resolved else list(Alert.STANDING)
     every = Alert.objects.filter(state__in=states).order_by("-pk")[:limit]
     silences = list(notifications.silences_at(database_now()))
@@ -44,8 +44,8 @@ def list_all(
 
 def show(self: Any, number: Number, *, user: User = None, json: Json = False) -> None:
     """Show one alert with its story."""
-    person = people.acting(user)
-    people.require(person, sight.VIEW)
+    person = actors.acting(user)
+    actors.require(person, sight.VIEW)
     alert = sight.found(person, authorities.held_by(person), number)
     told = asdict(story_of(alert))
     if json:
@@ -57,8 +57,8 @@ def show(self: Any, number: Number, *, user: User = None, json: Json = False) ->
 
 def silences(self: Any, *, user: User = None, json: Json = False) -> None:
     """List the silences that hold now, the first to end first."""
-    person = people.acting(user)
-    people.require(person, sight.VIEW)
+    person = actors.acting(user)
+    actors.require(person, sight.VIEW)
     found = notifications.silences_at(database_now()).select_related("rule")
     seen = sight.silences(authorities.held_by(person), found)
     rows = [asdict(read_silence(one)) for one in seen]

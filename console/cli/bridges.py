@@ -29,9 +29,9 @@ from broker.security import authorities
 from broker.security.users import User as Person
 from console.bridge_pages import documents
 from console.bridge_pages.documents import LOOK, TAKE_OVER, changes_document
-from console.edges import people, telling
+from console.edges import actors, printing
+from console.edges.actors import USAGE
 from console.edges.options import Json, Reason, User, Yes, contents
-from console.edges.people import USAGE
 
 NOTHING = 3
 BridgeName = Annotated[str, Option("-bn", help="The name of the bridge.")]
@@ -49,8 +49,8 @@ def list_links(
     json: Json = False,
 ) -> None:
     """List links and their status."""
-    person = people.acting(user)
-    people.require(person, documents.VIEW)
+    person = actors.acting(user)
+    actors.require(person, documents.VIEW)
     rows = [documents.link_document(one) for one in links(person, bn, ln)]
     shown = rows if json else [row(one) for one in rows]
     self.tell_rows("links", shown, as_json=json, empty="There is no link.")
@@ -68,7 +68,7 @@ def order_of(one: DeclaredAct, words: str) -> Callable[..., None]:
         user: User = None,
         json: Json = False,
     ) -> None:
-        rows = ordered(one, people.acting(user), bn, ln, reason)
+        rows = ordered(one, actors.acting(user), bn, ln, reason)
         empty = f"The bridge {bn} has no link."
         self.tell_rows("links", rows, as_json=json, empty=empty)
 
@@ -78,9 +78,9 @@ def order_of(one: DeclaredAct, words: str) -> Callable[..., None]:
 
 def export_bridge(self: Any, *, bn: BridgeName, user: User = None) -> None:
     """Write a bridge to standard output in Open MQ's format; without passwords."""
-    person = people.acting(user)
+    person = actors.acting(user)
     for permission in LOOK:
-        people.require(person, permission)
+        actors.require(person, permission)
     self.stdout.write(write(stored(documents.bridge_of(bn))), ending="")
 
 
@@ -96,7 +96,7 @@ def import_bridge(
     json: Json = False,
 ) -> None:
     """Show what a document would change; with --yes, make all changes or none."""
-    found = taken_over(people.acting(user), file, mode, does=yes)
+    found = taken_over(actors.acting(user), file, mode, does=yes)
     warnings = [str(one) for one in found.warnings]
     document = changes_document(found, applied=yes) | {"warnings": warnings}
     self.tell(document, in_words(found, did=yes), as_json=json)
@@ -108,7 +108,7 @@ def import_bridge(
 
 def rekey(self: Any, *, user: User = None, json: Json = False) -> None:
     """Encrypt all passwords again with the first key of BACKOUT_SECRET_KEYS."""
-    people.require(people.acting(user), "broker.change_connectionfactory")
+    actors.require(actors.acting(user), "broker.change_connectionfactory")
     count = secrets.rekey()
     words = f"{write_count(count, 'password')} encrypted with the first key."
     self.tell({"encrypted": count}, words, as_json=json)
@@ -177,7 +177,7 @@ def taken_over(
 ) -> BridgeImportPreview:
     """The changes that a document makes, or made."""
     for permission in TAKE_OVER:
-        people.require(user, permission)
+        actors.require(user, permission)
     chosen = next((one for one in MODES if one == mode), None)
     if chosen is None:
         raise CommandError(f"--mode is one of {', '.join(MODES)}.", returncode=USAGE)
@@ -194,10 +194,10 @@ def in_words(found: BridgeImportPreview, *, did: bool) -> str:
 def lines(found: BridgeImportPreview, *, did: bool) -> Iterator[str]:
     for one in found.changes:
         if one.deed != "unchanged":
-            yield f"{one.deed} {one.kind} {telling.in_words(one.name)}"
+            yield f"{one.deed} {one.kind} {printing.in_words(one.name)}"
             for field in one.differences:
                 before, after = (
-                    telling.in_words(value) for value in (field.before, field.after)
+                    printing.in_words(value) for value in (field.before, field.after)
                 )
                 yield f"    {field.field}: {before or 'none'} → {after or 'none'}"
     for question in found.left_open:

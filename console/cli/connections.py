@@ -8,7 +8,7 @@ from typer import Option
 
 from broker.monitoring import connections as clients
 from broker.monitoring.connections import ClientQuery, Connected
-from console.edges import people
+from console.edges import actors
 from console.edges.options import Json, Limit, User
 
 Text = Annotated[str, Option(help="Part of the name of a client, user, host or queue.")]
@@ -23,8 +23,8 @@ def list_all(
     json: Json = False,
 ) -> None:
     """List clients, the longest connected first."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
     found = clients.connections(person, ClientQuery(text=text.strip(), limit=limit))
     rows = [row_of(one) for one in found]
     self.tell_rows("connections", rows, as_json=json, empty="Nobody is connected.")

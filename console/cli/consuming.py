@@ -7,17 +7,17 @@ from typing import Any
 import typer
 
 from broker.security import authorities
-from console.edges import people, telling
+from console.edges import actors, printing
+from console.edges.actors import NOTHING
 from console.edges.options import Json, User
-from console.edges.people import NOTHING
 from console.messages import task_list
 from console.queues import consumer_list
 
 
 def list_all(self: Any, *, user: User = None, json: Json = False) -> None:
     """List stopped queues with what to do, then ConnectionConsumers that run."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
     held = authorities.held_by(person)
     found = consumer_list.listed(held, has_permission=True)
     stopped = [
@@ -43,20 +43,20 @@ def list_all(self: Any, *, user: User = None, json: Json = False) -> None:
         for one in found.running
     ]
     if json:
-        telling.as_json(self.out, {"stopped": stopped, "running": running})
+        printing.as_json(self.out, {"stopped": stopped, "running": running})
     elif not stopped and not running:
         self.stderr.write("No ConnectionConsumer runs, and no delivery is stopped.")
     else:
         for rows in filter(None, (stopped, running)):
-            telling.as_table(self.out, rows)
+            printing.as_table(self.out, rows)
     if not stopped and not running:
         raise typer.Exit(NOTHING)
 
 
 def list_tasks(self: Any, *, user: User = None, json: Json = False) -> None:
     """List tasks by name: how many wait, run, and failed."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
     rows = [row.as_document() for row in task_list.rows_for(person)]
     if not json:
         for row in rows:

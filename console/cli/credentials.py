@@ -6,12 +6,12 @@ from dataclasses import asdict
 from typing import Any
 
 from broker.acts.credentials import VIEW, credentials_after, describe_credential
-from console.edges import people
+from console.edges import actors
 from console.edges.options import Json, User
 
 
 def list_all(self: Any, *, user: User = None, json: Json = False) -> None:
     """List credentials, also those that are revoked or expired."""
-    people.require(people.acting(user), VIEW)
+    actors.require(actors.acting(user), VIEW)
     rows = [asdict(describe_credential(one)) for one in credentials_after("")]
     self.tell_rows("credentials", rows, as_json=json, empty="There is no credential.")

@@ -24,9 +24,9 @@ from broker.declarations import (
 )
 from broker.security import authorities
 from console.accounts.declaring import KINDS, permission, require_rights
-from console.edges import people
+from console.edges import actors
+from console.edges.actors import USAGE
 from console.edges.options import Json, User, Yes, contents
-from console.edges.people import USAGE
 
 CHANGES = 4  # exit code of --plan if there is something to change
 SIGNS = {"create": "+", "alter": "~", "delete": "-"}
@@ -60,7 +60,7 @@ class DeclarationCommands(TyperCommand):
         json: Json = False,
     ) -> None:
         """Make queues, addresses, settings and rights as a file declares them."""
-        person = people.acting(user)
+        person = actors.acting(user)
         found, kinds = documents.read(contents(file, documents.LARGEST_BYTES), KINDS)
         asks = sys.stdin.isatty() and not (yes or plan or json)
         with one_at_a_time() if yes and not plan else nullcontext():
@@ -72,16 +72,16 @@ class DeclarationCommands(TyperCommand):
                 does = typer.confirm("Apply these changes?")
             self.carry_out(wanted, person, does=does, as_json=json)
         if asks and wanted.changes and not does:
-            raise typer.Exit(people.REFUSED)
+            raise typer.Exit(actors.REFUSED)
         if plan and wanted.changes:
             raise typer.Exit(CHANGES)
 
     @command()
     def export(self, user: User = None) -> None:
         """Write what is declared now, as a file for ``apply``."""
-        person = people.acting(user)
+        person = actors.acting(user)
         for kind in KINDS:
-            people.require(person, permission(kind, "view"))
+            actors.require(person, permission(kind, "view"))
         self.tell({}, documents.export(KINDS).rstrip("\n"), as_json=False)
 
     @command()
@@ -105,7 +105,7 @@ class DeclarationCommands(TyperCommand):
         """Apply a plan, if so ordered, and show it."""
         warned = [str(one) for one in advise(wanted)]
         if does:
-            name = authorities.name_of(person) or people.NOBODY
+            name = authorities.name_of(person) or actors.NOBODY
             apply(wanted, actor=name)
         changes = [change_document(one) for one in wanted.changes]
         words = in_words(wanted, applied=does)

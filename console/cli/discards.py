@@ -11,9 +11,9 @@ from typer import Option
 from broker.security import authorities
 from broker.settlement import discards as bin_of
 from broker.settlement.discards import Binned
-from console.edges import people
+from console.edges import actors
+from console.edges.actors import USAGE
 from console.edges.options import Json, Limit, User
-from console.edges.people import USAGE
 from console.messages import discard_bin
 from console.messages.documents import numbered
 
@@ -39,8 +39,8 @@ def list_all(  # noqa: PLR0913  # the subcommand's options
     json: Json = False,
 ) -> None:
     """List discarded messages, the newest first."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
     try:
         start = discard_bin.position(before)
     except (ValueError, OverflowError):

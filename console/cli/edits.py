@@ -14,9 +14,9 @@ from broker.formats.patches.documents import LONGEST
 from broker.operations import Edit
 from console.accounts import permissions
 from console.bodies.text_diff import difference
-from console.edges import people, telling
+from console.edges import actors, printing
+from console.edges.actors import REFUSED, USAGE
 from console.edges.options import Json, Reason, User, Yes, contents
-from console.edges.people import REFUSED, USAGE
 from console.edits import single_edit
 from console.messages import repair_form
 from console.messages.search_form import BROWSE
@@ -44,9 +44,9 @@ def edit(  # noqa: PLR0913  # the subcommand's options
     """Show what an edit changes; with --yes, send the edited copy."""
     if body is None and patch is None:
         raise CommandError("Give --body, --patch, or both.", returncode=USAGE)
-    person = people.somebody(user)
-    people.require(person, permissions.CHANGE)
-    people.require(person, BROWSE)
+    person = actors.somebody(user)
+    actors.require(person, permissions.CHANGE)
+    actors.require(person, BROWSE)
     found = single_edit.editable(person, message, queue)
     if found is None:
         raise CommandError(f"There is no message {message}.", returncode=REFUSED)
@@ -60,7 +60,7 @@ def edit(  # noqa: PLR0913  # the subcommand's options
     after = repair_form.repaired(found.subject, changes)
     shown = difference(found.subject, after)
     every = (*shown.headers, *shown.body)
-    lines = [f"{one.sign or ' '} {telling.in_words(one.text)}" for one in every]
+    lines = [f"{one.sign or ' '} {printing.in_words(one.text)}" for one in every]
     told: dict[str, Any] = {"message_id": found.message_id, "queue": found.queue}
     told |= {"changes": lines, "copy_id": None, "operation": None}
     if not yes:

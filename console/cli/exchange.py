@@ -21,9 +21,9 @@ from broker.security import audit, authorities
 from broker.security.redaction import Sight
 from broker.security.users import User
 from console.accounts import masking
-from console.edges import people
+from console.edges import actors
 from console.edges.options import unreadable
-from console.edges.telling import progress
+from console.edges.printing import progress
 from console.messages import search_form
 
 ALL_ELSE = 16 * 2**20  # bytes of a line beside the body
@@ -52,7 +52,7 @@ def take_out(
     unless the user gives a reason and may unmask; masked messages cannot be imported
     again.
     """
-    people.require(user, "broker.browse_queue")
+    actors.require(user, "broker.browse_queue")
     keys, search = found_by(user, filters)
     if not keys:
         return {"messages": 0, "file": None}
@@ -63,7 +63,7 @@ def take_out(
             count = write(keys, search, sight, file, errors)
     except OSError as error:
         why = f"{to} cannot be written: {error.strerror}."
-        raise CommandError(why, returncode=people.REFUSED) from None
+        raise CommandError(why, returncode=actors.REFUSED) from None
     return {"messages": count, "file": str(to)}
 
 
@@ -75,7 +75,7 @@ def take_in(
         found = look(file, to, user)
         done = 0
         if does and found.messages:
-            actor = authorities.name_of(user) or people.NOBODY
+            actor = authorities.name_of(user) or actors.NOBODY
             done = put(read(file, to), found.messages, actor, errors)
     except OSError as error:
         raise unreadable(file, error) from None

@@ -15,9 +15,9 @@ from broker.security import audit
 from broker.security.audit import AuditFilter
 from console.accounts.permissions import AUDIT
 from console.audit.queries import record_document
-from console.edges import people
+from console.edges import actors
+from console.edges.actors import USAGE
 from console.edges.options import Json, Limit, User, moment
-from console.edges.people import USAGE
 from console.queues import over_time
 
 Name = Annotated[str, Argument(help="Which.")]
@@ -43,9 +43,9 @@ def of_queue(  # noqa: PLR0913  # the subcommand's options
     json: Json = False,
 ) -> None:
     """List what one queue did, step by step."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
-    ids = [people.queue(person, name).pk]
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
+    ids = [actors.queue(person, name).pk]
     tell(self, ids, (span, begin, end), as_json=json)
 
 
@@ -59,8 +59,8 @@ def of_all(
     json: Json = False,
 ) -> None:
     """List what all queues did together, without queues of dead letters."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
     ids = over_time.ids_of_every_queue(person)
     tell(self, ids, (span, begin, end), as_json=json)
 
@@ -78,8 +78,8 @@ def list_records(  # noqa: PLR0913  # the subcommand's options
     json: Json = False,
 ) -> None:
     """List records of the audit, the newest first."""
-    person = people.acting(user)
-    people.require(person, AUDIT)
+    person = actors.acting(user)
+    actors.require(person, AUDIT)
     begin, end = moment(since, "--since"), moment(until, "--until")
     wanted = AuditFilter(actor=actor, act=act, object=about, since=begin, until=end)
     rows = [record_document(one) for one in audit.found(wanted)[:limit]]

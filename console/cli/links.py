@@ -13,7 +13,7 @@ from console.accounts import permissions
 from console.bridge_pages.documents import VIEW
 from console.bridge_pages.resubmission import plan_through
 from console.cli.operations import tell as tell_operation
-from console.edges import people
+from console.edges import actors
 from console.edges.options import Json, Reason, User
 
 BridgeName = Annotated[str, Argument(help="The name of the bridge.")]
@@ -31,8 +31,8 @@ def branches(
     json: Json = False,
 ) -> None:
     """List transactions in doubt, the oldest first."""
-    person = people.acting(user)
-    people.require(person, VIEW)
+    person = actors.acting(user)
+    actors.require(person, VIEW)
     of = find_link(authorities.held_by(person), bridge, link)
     found = Branch.objects.filter(link=of).order_by("began_at")
     rows = list(found.values("xid", "kind", "messages", "began_at"))
@@ -51,9 +51,9 @@ def resubmit(  # noqa: PLR0913  # the subcommand's options
     json: Json = False,
 ) -> None:
     """Plan to resubmit dead messages of a link through it; start that plan."""
-    person = people.somebody(user)
-    people.require(person, permissions.CHANGE)
-    people.require(person, VIEW)
+    person = actors.somebody(user)
+    actors.require(person, permissions.CHANGE)
+    actors.require(person, VIEW)
     plan = plan_through(
         person,
         find_link(authorities.held_by(person), bridge, link),

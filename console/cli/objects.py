@@ -30,9 +30,9 @@ from broker.models import Queue
 from broker.security import authorities
 from console.accounts.declaring import KINDS, permission, require_rights
 from console.cli.declarations import Purge, write_value
-from console.edges import commands, people
+from console.edges import actors, commands
+from console.edges.actors import NOTHING
 from console.edges.options import Json, User, Yes
-from console.edges.people import NOTHING
 
 EXAMPLES = {"_ms": "5s", "_s": "5min", "_bytes": "5MB"}
 
@@ -126,7 +126,7 @@ def subcommand(
 
     def command(self: Any, **given: Any) -> None:
         key = tuple(given.pop(part) for part in kind.keys if part in given)
-        person = people.acting(given.pop("user"))
+        person = actors.acting(given.pop("user"))
         run(self, kind, key, person, given)
 
     command.__name__ = f"{name}_{kind.name}"
@@ -198,7 +198,7 @@ def row_of(kind: ObjectKind, key: Key, person: Any) -> Any:
 
 
 def show(self: Any, kind: ObjectKind, key: Key, person: Any, given: Given) -> None:
-    people.require(person, permission(kind, "view"))
+    actors.require(person, permission(kind, "view"))
     row = row_of(kind, key, person)
     values = kind.values_of(row)
     lines = [f"{name}: {write_value(value)}" for name, value in values.items()]
@@ -207,7 +207,7 @@ def show(self: Any, kind: ObjectKind, key: Key, person: Any, given: Given) -> No
 
 
 def list_all(self: Any, kind: ObjectKind, _: Key, person: Any, given: Given) -> None:
-    people.require(person, permission(kind, "view"))
+    actors.require(person, permission(kind, "view"))
     held = authorities.held_by(person)
     rows = []
     for row in kind.rows():

@@ -11,7 +11,7 @@ from broker.acts.operations.rights import find_operation, visible_operations
 from broker.acts.operations.states import ABOUT, OperationState, read_state
 from broker.security import authorities
 from broker.security.authorities import Principal
-from console.edges import people, telling
+from console.edges import actors, printing
 from console.edges.answers import adapter_of
 from console.edges.options import Json, Limit, User
 
@@ -22,8 +22,8 @@ def list_all(
     self: Any, *, limit: Limit = 50, user: User = None, json: Json = False
 ) -> None:
     """List operations, the newest first."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
     found = list(
         visible_operations(person).select_related(*ABOUT).order_by("-pk")[:limit]
     )
@@ -47,8 +47,8 @@ def list_all(
 
 def show(self: Any, number: Number, *, user: User = None, json: Json = False) -> None:
     """Show one operation: where its messages go, and how far it has come."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
     found = find_operation(authorities.held_by(person), number)
     tell(self, person, found.pk, as_json=json)
 
@@ -57,4 +57,4 @@ def tell(command: Any, person: Principal, number: int, *, as_json: bool) -> None
     """An operation as it is now."""
     state = read_state(person, number)
     told = adapter_of(OperationState).dump_python(state, mode="json")
-    command.tell(told, telling.lines(str(state)), as_json=as_json)
+    command.tell(told, printing.lines(str(state)), as_json=as_json)

@@ -13,7 +13,7 @@ from broker.config.documents import LARGEST_BYTES
 from broker.models import Queue, RuleTable
 from broker.operations import rules as standing
 from broker.security import authorities
-from console.edges import people, telling
+from console.edges import actors, printing
 from console.edges.options import Json, User, contents
 from console.messages.dead_letter_query import names_for
 
@@ -24,8 +24,8 @@ SHOWN = ("queue", "mode", "revision", "changed_by", "changed_at", "acts_for", "t
 
 def list_all(self: Any, *, user: User = None, json: Json = False) -> None:
     """List the queues that have rules."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
     every = RuleTable.objects.select_related("queue", "changed_by", "acts_for")
     seen = every.filter(queue__in=names_for(person)).order_by("queue__name")
     rows = [asdict(read_rules(one)) for one in seen]
@@ -36,11 +36,11 @@ def list_all(self: Any, *, user: User = None, json: Json = False) -> None:
 
 def show(self: Any, name: Name, *, user: User = None, json: Json = False) -> None:
     """Print the rules of a queue."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
     authorities.require(person, "inquire", name)
     found = standing.rules_of(name)
-    lines = map(telling.in_words, found.text.splitlines())
+    lines = map(printing.in_words, found.text.splitlines())
     self.tell(asdict(read_rules(found)), "\n".join(lines), as_json=json)
 
 
@@ -48,10 +48,10 @@ def preview(
     self: Any, name: Name, file: File, *, user: User = None, json: Json = False
 ) -> None:
     """Check the rules of a file, and what each would do; nothing is saved."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
     text = contents(file, LARGEST_BYTES).decode(errors="replace")
-    queue: Queue = people.queue(person, name)
+    queue: Queue = actors.queue(person, name)
     found = standing.preview(standing.read(text, queue=name), queue)
     rules = [
         {

@@ -12,9 +12,9 @@ from typer import Argument, Exit, Option
 
 from broker.management import init
 from console.cli.declarations import DeclarationCommands
-from console.edges import telling
+from console.edges import printing
+from console.edges.actors import NOTHING
 from console.edges.options import Json
-from console.edges.people import NOTHING
 from console.runtime import project, status
 from console.runtime.preflight import CannotStart
 
@@ -48,7 +48,7 @@ class RunCommands(DeclarationCommands):
             found = status.look()
         except (OperationalError, InterfaceError) as error:
             raise CommandError(status.AWAY, returncode=NOTHING) from error
-        wrong = [telling.in_words(one["sentence"]) for one in found.wrong]
+        wrong = [printing.in_words(one["sentence"]) for one in found.wrong]
         said = [str(found), f"Wrong now: {len(wrong)}.", *(f"- {one}" for one in wrong)]
         self.tell(asdict(found), "\n".join(said), as_json=json)
         if not found.is_running:

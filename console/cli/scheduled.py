@@ -9,9 +9,9 @@ from django.utils import timezone
 from typer import Argument, Option
 
 from broker.monitoring import delayed
-from console.edges import people
+from console.edges import actors
+from console.edges.actors import USAGE
 from console.edges.options import Json, Limit, User
-from console.edges.people import USAGE
 from console.messages import recurring_list, scheduled_list
 from console.messages.documents import numbered
 
@@ -30,8 +30,8 @@ def list_delayed(  # the subcommand's options
     json: Json = False,
 ) -> None:
     """List delayed messages, the next due first."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
     names = scheduled_list.visible_queues(person, queue)
     try:
         found = delayed.scheduled(names, after=after, limit=limit)
@@ -57,8 +57,8 @@ def list_delayed(  # the subcommand's options
 
 def list_recurring(self: Any, *, user: User = None, json: Json = False) -> None:
     """List recurring messages and their next times."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
     rows = [
         {
             "name": one.name,

@@ -13,7 +13,7 @@ from broker.security import authorities
 from broker.transactions import prepared_units
 from broker.transactions.administration import OpenUnit
 from broker.transactions.prepared_units import PreparedRow
-from console.edges import people, telling
+from console.edges import actors, printing
 from console.edges.options import Json, Limit, User
 from console.queues import units
 from console.queues.backout_preview import forecast_of
@@ -25,8 +25,8 @@ def list_all(
     self: Any, *, limit: Limit = 50, user: User = None, json: Json = False
 ) -> None:
     """List the units of work that hold messages, the oldest first."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
     held = authorities.held_by(person)
     names = units.visible_queues(held)
     found = units.listed(held, names, after=0, limit=limit)
@@ -37,8 +37,8 @@ def list_all(
 
 def show(self: Any, uow: Uow, *, user: User = None, json: Json = False) -> None:
     """List the messages of one, and what a backout would do with each."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
     held, names, found = visible_unit(person, uow)
     if json:
         told = row_of(found, names) | {"held": expected(held, names, found)}
@@ -51,8 +51,8 @@ def show(self: Any, uow: Uow, *, user: User = None, json: Json = False) -> None:
 
 def list_prepared(self: Any, *, user: User = None, json: Json = False) -> None:
     """List the units of work that wait for their coordinator, the oldest first."""
-    person = people.acting(user)
-    people.require(person, "broker.view_queue")
+    person = actors.acting(user)
+    actors.require(person, "broker.view_queue")
     waiting = prepared_units.waiting(authorities.held_by(person))
     rows = [prepared_document(one) for one in waiting]
     empty = "No unit of work is prepared."
@@ -85,7 +85,7 @@ def expected(
 
 
 def in_words(unit: OpenUnit) -> str:
-    actor = telling.in_words(unit.actor) or "somebody"
+    actor = printing.in_words(unit.actor) or "somebody"
     what = f"Unit of work {unit.id} of {actor} ({unit.nature.value})"
     return f"{what} holds {unit.entries:,} messages since {moments.in_utc(unit.since)}."
 

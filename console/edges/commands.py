@@ -16,10 +16,10 @@ from typer import Argument, Option
 
 from broker.acts import ActField, DeclaredAct, act, require
 from broker.config.documents import LARGEST_BYTES
-from console.edges import people, telling
+from console.edges import actors, printing
+from console.edges.actors import NOTHING, USAGE
 from console.edges.answers import as_json
 from console.edges.options import Json, User, Yes, contents
-from console.edges.people import NOTHING, USAGE
 from console.edges.reading import READERS
 
 SELF = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
@@ -30,7 +30,7 @@ def subcommand(one: DeclaredAct) -> Callable[..., None]:
     """An act as a function, from whose signature typer makes a command."""
 
     def command(self: Any, **given: Any) -> None:
-        person = people.acting(given.pop("user"))
+        person = actors.acting(given.pop("user"))
         is_json = given.pop("json")
         is_ordered = given.pop("yes", True)
         request = one.request(**read_values(one, given))
@@ -39,7 +39,7 @@ def subcommand(one: DeclaredAct) -> Callable[..., None]:
             self.tell({"done": False}, f"{one.sentence} {NOT_DONE}", as_json=is_json)
             return
         answer = act(person, request)
-        self.tell(as_json(one, answer), telling.lines(str(answer)), as_json=is_json)
+        self.tell(as_json(one, answer), printing.lines(str(answer)), as_json=is_json)
         if not getattr(answer, "changed", True):
             raise typer.Exit(NOTHING)
 

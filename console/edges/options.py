@@ -12,7 +12,7 @@ from django.core.management.base import CommandError
 from typer import Option
 
 from broker.errors import MessageTooLarge
-from console.edges.people import REFUSED, USAGE
+from console.edges.actors import REFUSED, USAGE
 from console.queues import over_time
 
 User = Annotated[

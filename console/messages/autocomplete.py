@@ -45,7 +45,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Completions:
     """The completions, and their source."""
 
     options: list[Option]
@@ -69,7 +69,9 @@ class Typed:
         return [Option(f"{self.before}{one}{self.ends}", says) for one in alike[:MOST]]
 
 
-def complete(user: User | AnonymousUser, texts: Sequence[str], text: str) -> Told:
+def complete(
+    user: User | AnonymousUser, texts: Sequence[str], text: str
+) -> Completions:
     """Completions of a text.
 
     Args:
@@ -78,7 +80,7 @@ def complete(user: User | AnonymousUser, texts: Sequence[str], text: str) -> Tol
         text: the text typed so far.
     """
     if text.count('"') % 2:
-        return Told([])  # the cursor is within quotes
+        return Completions([])  # the cursor is within quotes
     found = LAST.fullmatch(text)
     assert found, "it matches any text"
     before, term = found["before"], found["term"]
@@ -91,7 +93,7 @@ def complete(user: User | AnonymousUser, texts: Sequence[str], text: str) -> Tol
         PermissionDenied,
         SearchTooLong,
     ) as error:
-        return Told([], str(error))
+        return Completions([], str(error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,34 +103,34 @@ class CompletionScope:
     user: User | AnonymousUser
     texts: Sequence[str]
 
-    def complete(self, before: str, term: str) -> Told:
+    def complete(self, before: str, term: str) -> Completions:
         name, colon, value = term.partition(":")
         is_property = name.lower().startswith("h.")
         if not colon and not is_property:
-            return Told(keys_like(before, name))
+            return Completions(keys_like(before, name))
         if not colon:
             typed = Typed(f"{before}h.", PROPERTY, None, name[2:], ends=":")
             return self.values_of_messages(typed)
         key = PROPERTY if is_property else key_of(name)
         if key is None:
-            return Told([])
+            return Completions([])
         earlier, comma, begun = value.rpartition(",")
         property_ = name[2:].strip('"') if is_property else None
         typed = Typed(f"{before}{name}:{earlier}{comma}", key, property_, begun)
         return self.values(typed)
 
-    def values(self, typed: Typed) -> Told:
+    def values(self, typed: Typed) -> Completions:
         """Values of a key: all possible ones, those of messages, or examples."""
         match typed.key.kind:
             case KeyKind.CHOICE:
-                return Told(typed.offer(typed.key.choices))
+                return Completions(typed.offer(typed.key.choices))
             case KeyKind.TEXT | KeyKind.PROPERTY:
                 return self.values_of_messages(typed)
             case KeyKind.MOMENT:
-                return Told(typed.offer(moments(timezone.now()), "in UTC"))
-        return Told(typed.offer(EXAMPLES.get(typed.key.kind, ()), "for example"))
+                return Completions(typed.offer(moments(timezone.now()), "in UTC"))
+        return Completions(typed.offer(EXAMPLES.get(typed.key.kind, ()), "for example"))
 
-    def values_of_messages(self, typed: Typed) -> Told:
+    def values_of_messages(self, typed: Typed) -> Completions:
         """Values of the newest messages; or the names of their properties."""
         of_payloads = typed.key == PROPERTY
         if of_payloads and typed.name is not None:
@@ -136,12 +138,12 @@ class CompletionScope:
             redaction.sight_of(self.user).require_search(asked, typed.name)
         search = search_form.search(self.user, self.texts, for_payloads=of_payloads)
         if typed.key.name == "queue":
-            return Told(typed.offer(map(quoted, sorted(search.within.values()))))
+            return Completions(typed.offer(map(quoted, sorted(search.within.values()))))
         tally = finding.values(
             search.filter, typed.key, typed.name, within=search.within
         )
         known = [one for one, _ in tally.most_common() if one.isprintable()]
-        return Told(typed.offer(map(quoted, known)), OF_NEWEST)
+        return Completions(typed.offer(map(quoted, known)), OF_NEWEST)
 
 
 def keys_like(before: str = "", begun: str = "") -> list[Option]:

@@ -163,7 +163,7 @@ def rows_in_state(
     if standing == "mine":
         return [row for row in rows if row.said and row.said.owner_id == user_id]
     if standing == "wanted":
-        return [row for row in rows if row.standing.attention.is_wanted]
+        return [row for row in rows if row.standing.attention.is_needed]
     return [row for row in rows if not standing or row.standing.attention == standing]
 
 
@@ -179,7 +179,7 @@ def sums_by(rows: Sequence[DeadLetterGroupRow], key: str) -> list[Sum]:
 
 def sum_of(key: str, name: str, rows: Sequence[DeadLetterGroupRow]) -> Sum:
     fields: dict[str, object] = {key: name}
-    wanted = {r.group.fingerprint for r in rows if r.standing.attention.is_wanted}
+    wanted = {r.group.fingerprint for r in rows if r.standing.attention.is_needed}
     return Sum(
         name,
         name if key == "queue" else cause_in_words(name),

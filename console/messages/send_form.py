@@ -144,7 +144,7 @@ class SendForm(forms.Form):
         self.fields["body"].help_text = f"Text, or a file, of at most {size_limit()}."
 
     @property
-    def shown_rows(self) -> list[PropertyRow]:
+    def filled_rows(self) -> list[PropertyRow]:
         """The rows with a property, and some empty ones."""
         return [*self.rows, *[PropertyRow()] * ROWS]
 

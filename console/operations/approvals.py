@@ -29,7 +29,7 @@ class Consent:
         return has_one and not self.is_over
 
     @property
-    def is_asked(self) -> bool:
+    def is_requested(self) -> bool:
         return self.approval is not None and not self.is_given and not self.is_over
 
 

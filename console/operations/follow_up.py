@@ -52,7 +52,7 @@ class CopyOutcomes:
         return f"{', '.join(parts)} cause{'s' if several else ''}" if parts else ""
 
 
-def aftermath_of(
+def outcomes_of(
     operation: Operation, ledger: Ledger, course: Course | None
 ) -> CopyOutcomes | None:
     """The outcomes of the copies; None if they are not followed."""

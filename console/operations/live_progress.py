@@ -17,8 +17,7 @@ from broker.acts.operations.rights import visible_operations
 from broker.acts.operations.states import halt_of, schedule_of
 from broker.models import Course, Operation, OperationPatch
 from broker.security import authorities
-from console.operations import course as courses
-from console.operations import follow_up
+from console.operations import follow_up, progress
 from console.operations.results import describe_operation, undo_until
 from dashboards.live import topics
 
@@ -50,29 +49,29 @@ def look(operation_id: int) -> str:
 
 def since(found: Operation, ledger: Ledger, course: Course) -> dict[str, Any]:
     """The progress of an operation, and the outcomes of what it sent."""
-    aftermath = follow_up.aftermath_of(found, ledger, course)
+    copies = follow_up.outcomes_of(found, ledger, course)
     halt = halt_of(course)
-    lanes = courses.lanes_of(course)
+    lanes = progress.lanes_of(course)
     until = undo_until(found, ledger.done)
     has_nothing = until is not None and not operations.leaves_any(found)
     return {
         "undo_until": None if has_nothing else until,
         "has_nothing_left": has_nothing,
-        "aftermath": aftermath,
-        "stages": list(courses.stages_of(found, course, ledger, aftermath)),
-        "waits": list(courses.waits_for(found, course, aftermath)),
-        "late": courses.is_late(found, course, timezone.now()),
-        "left": courses.left_of(found, course, ledger),
+        "copies": copies,
+        "stages": list(progress.stages_of(found, course, ledger, copies)),
+        "waits": list(progress.waits_for(found, course, copies)),
+        "late": progress.is_late(found, course, timezone.now()),
+        "left": progress.left_of(found, course, ledger),
         "halt": halt,
-        "halted": halt and courses.halted(halt),
+        "halted": halt and progress.halted(halt),
         "lanes": lanes,
         "turn": turn_of(
             found,
             ledger,
             course,
-            is_late=courses.is_late(found, course, timezone.now()) is not None,
-            is_settled=aftermath is None or not aftermath.waiting,
-            has_died=aftermath is not None and aftermath.dead > 0,
+            is_late=progress.is_late(found, course, timezone.now()) is not None,
+            is_settled=copies is None or not copies.waiting,
+            has_died=copies is not None and copies.dead > 0,
             has_nothing_left=has_nothing,
         ),
     }

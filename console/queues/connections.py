@@ -35,10 +35,10 @@ class ConnectionRow:
         return f"{self.owner.kind} {self.owner.pid} on {self.owner.host}"
 
     @property
-    def is_asked(self) -> bool:
+    def is_closing(self) -> bool:
         """Whether a close of the client, or of one of its endpoints, is requested."""
-        is_asked = any(one.close_requested_at for one in self.client.endpoints)
-        return is_asked or self.client.connection.close_requested_at is not None
+        is_any_closing = any(one.close_requested_at for one in self.client.endpoints)
+        return is_any_closing or self.client.connection.close_requested_at is not None
 
     @property
     def is_late(self) -> bool:

@@ -157,7 +157,7 @@ class OverTime:
         return [(name, self.query(range=name)) for name in RANGES]
 
     @property
-    def kept(self) -> str:
+    def query_without_range(self) -> str:
         """The query of the page without the range."""
         return self.query()
 

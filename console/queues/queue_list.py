@@ -166,7 +166,7 @@ class Columns:
         return cls(frozenset({"name", *names} & (BY_NAME.keys() | {TREND})))
 
     @classmethod
-    def kept(cls, hidden: str) -> Columns:
+    def read_cookie(cls, hidden: str) -> Columns:
         """From the cookie; columns that it does not know are shown."""
         return cls.of([*({*BY_NAME, TREND} - {*hidden.split(".")})])
 
@@ -246,7 +246,7 @@ def listed(
     order = Order.of(query.get("sort", ""))
     page = Paginator(order.sorted(rows), PAGE).get_page(query.get("page"))
     drawn = trends.of(row.depth.queue_id for row in page)
-    return QueueList(wanted, order, Columns.kept(hidden), page, drawn)
+    return QueueList(wanted, order, Columns.read_cookie(hidden), page, drawn)
 
 
 def matches_name(name: str, wanted: str) -> bool:

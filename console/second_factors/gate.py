@@ -34,7 +34,7 @@ OPEN = {
 SIGN_IN = "account_login"
 
 
-class PeopleBackend(ModelBackend):
+class PasswordBackend(ModelBackend):
     """Passwords and sessions; none for users who lack a required second factor."""
 
     def get_user(self, user_id: Any) -> Any:
@@ -84,6 +84,6 @@ def waiting(request: HttpRequest) -> User | None:
     of_password = constant_time_compare(
         session.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash()
     )
-    backend = f"{PeopleBackend.__module__}.{PeopleBackend.__qualname__}"
+    backend = f"{PasswordBackend.__module__}.{PasswordBackend.__qualname__}"
     is_ours = session.get(BACKEND_SESSION_KEY) == backend
     return user if of_password and is_ours else None

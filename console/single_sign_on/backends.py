@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.backends import BaseBackend, ModelBackend
 
 from console import single_sign_on
-from console.second_factors.gate import PeopleBackend
+from console.second_factors.gate import PasswordBackend
 
 VOUCHED = f"{__name__}.VouchedBackend"  # in a session: its provider vouches
 
@@ -21,5 +21,5 @@ class VouchedBackend(BaseBackend):
     def get_user(self, user_id: int) -> Any:
         found = single_sign_on.provider()
         trusts = found is not None and found.second_factor
-        backend = ModelBackend() if trusts else PeopleBackend()
+        backend = ModelBackend() if trusts else PasswordBackend()
         return backend.get_user(user_id)

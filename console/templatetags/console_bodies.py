@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from console.bodies.viewers import BodyView, Syntax
-from console.templatetags.console_hostile import marked, shown
+from console.templatetags.console_hostile import marked, printable
 
 register = template.Library()
 
@@ -47,7 +47,7 @@ def lines(body: BodyView) -> SafeString:
     every = body.lines
     if not body.syntax:
         return joined(
-            format_html('<span class="line">{}</span>', shown(one)) for one in every
+            format_html('<span class="line">{}</span>', printable(one)) for one in every
         )
     return joined(folded(every, body.syntax if len(every) <= COLOURED else ""))
 

@@ -11,7 +11,7 @@ from broker.formats.filters.parsing import NOWHERE
 from broker.monitoring.search import Count, Found
 from console.messages import search_results
 from console.templatetags.console import chip
-from console.templatetags.console_hostile import shown
+from console.templatetags.console_hostile import printable
 
 register = template.Library()
 register.filter("in_words", search_results.in_words)
@@ -65,7 +65,7 @@ def adding(
         text: the link's text; may be markup only if it is safe.
     """
     value = row.value(key)
-    words = text if isinstance(text, SafeString) else shown(text or value, LONGEST)
+    words = text if isinstance(text, SafeString) else printable(text or value, LONGEST)
     if value in (None, ""):
         return words if text else ""
     query = row.adds(key)

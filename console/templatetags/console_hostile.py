@@ -25,7 +25,7 @@ CONTROLS = [
 
 
 @register.filter
-def shown(value: object, longest: int | None = None) -> SafeString:
+def printable(value: object, longest: int | None = None) -> SafeString:
     """Text with hidden characters marked, cut after ``longest`` characters."""
     text = str(value)
     rest = len(text) - longest if longest else 0

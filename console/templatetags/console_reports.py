@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 
 from broker.formats.quantities import write_duration
 from console.templatetags.console import moment, number
-from console.templatetags.console_hostile import shown
+from console.templatetags.console_hostile import printable
 from dashboards.models import cause_word
 from dashboards.pages.cells import Cell
 from dashboards.pages.charts import Drawing, Series
@@ -46,7 +46,7 @@ def cell(one: Cell, wanted: ResultsQuery) -> SafeString | str:
         return moment(value, is_planned=bool(column.unit))  # an hour or a minute
     words: SafeString | str = amount(column, value)
     if column.type in ANYBODYS:
-        words = shown(words, LONGEST)
+        words = printable(words, LONGEST)
     where = address_of(one, wanted)
     return link(where, words) if where else words
 

@@ -69,7 +69,7 @@ def count(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> int:
     return sum(
         dead_letter_groups.standing(
             known.said.get(key), parts, known.at
-        ).attention.is_wanted
+        ).attention.is_needed
         for key, parts in dead_letter_groups.by_fingerprint(
             visible(known.parts, held)
         ).items()

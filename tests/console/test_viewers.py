@@ -23,7 +23,7 @@ from console.bodies.viewers import (
     show,
     shows,
 )
-from console.templatetags.console_hostile import shown
+from console.templatetags.console_hostile import printable
 
 REAL_MESSAGES = settings.BASE_DIR.parent / "shared" / "data"
 HL7 = "x-application/hl7-v2+er7"
@@ -222,7 +222,7 @@ def test_any_body_of_any_type_is_shown(body: bytes, content_type: str) -> None:
     made = whole(body, content_type)
 
     assert made.is_cut or made.text or not body.strip(b"\x0b\x1c\r\n\t &")
-    assert "<" not in re.sub("</?(bdi|mark)>", "", shown(made.text))
+    assert "<" not in re.sub("</?(bdi|mark)>", "", printable(made.text))
 
 
 def test_a_type_has_one_viewer() -> None:
@@ -255,7 +255,7 @@ def test_real_messages_are_laid_out() -> None:
     ],
 )
 def test_hidden_characters_are_marked(text: str, html: str) -> None:
-    assert shown(text) == f"<bdi>{html}</bdi>"
+    assert printable(text) == f"<bdi>{html}</bdi>"
 
 
 @pytest.mark.parametrize(
@@ -286,6 +286,6 @@ def test_every_line_of_bytes_that_are_shown_has_room() -> None:
 
 
 def test_long_text_is_cut_and_says_so() -> None:
-    made = shown("<" * 5000, 2)
+    made = printable("<" * 5000, 2)
 
     assert made == "<bdi>&lt;&lt;</bdi> <small>… and 4,998 characters more</small>"

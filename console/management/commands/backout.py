@@ -16,10 +16,11 @@ from broker.config.documents import LARGEST_BYTES
 from broker.models import DeadLetter, Operation
 from broker.operations import EVERY_QUEUE, Order
 from broker.sql import database_now
-from console.cli import deeds, exchange, groups
+from console.cli import commands, exchange, groups
 from console.cli.objects import add_groups
 from console.cli.running import RunCommands
-from console.edges import people, telling
+from console.edges import actors, printing
+from console.edges.actors import NOTHING, REFUSED, USAGE
 from console.edges.options import (
     EveryQueue,
     Filters,
@@ -34,7 +35,6 @@ from console.edges.options import (
     contents,
     properties_of,
 )
-from console.edges.people import NOTHING, REFUSED, USAGE
 
 NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]  # UsageError, not exported by typer
 Kind = Operation.Kind
@@ -46,7 +46,7 @@ class Command(RunCommands):
 
     def execute(self, *args: Any, **options: Any) -> Any:
         """Report errors of the broker and of the database in words."""
-        with people.audited(), people.refused_in_words():
+        with actors.audited(), actors.refused_in_words():
             return super().execute(*args, **options)  # type: ignore[no-untyped-call]
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> Any:
@@ -71,7 +71,7 @@ class Command(RunCommands):
 
     def tell(self, told: Any, sentence: str, *, as_json: bool) -> None:
         if as_json:
-            telling.as_json(self.out, told)
+            printing.as_json(self.out, told)
         else:
             self.stdout.write(sentence)
 
@@ -80,11 +80,11 @@ class Command(RunCommands):
     ) -> None:
         """A table or a JSON document; without rows, a sentence and exit code 3."""
         if as_json:
-            telling.as_json(self.out, {name: rows})
+            printing.as_json(self.out, {name: rows})
         elif rows and "body" in rows[0]:
-            telling.as_messages(self.out, rows)
+            printing.as_messages(self.out, rows)
         elif rows:
-            telling.as_table(self.out, rows)
+            printing.as_table(self.out, rows)
         else:
             self.stderr.write(empty)
         if not rows:
@@ -93,7 +93,7 @@ class Command(RunCommands):
     @command()
     def queues(self, user: User = None, json: Json = False) -> None:  # noqa: FBT002
         """List queues and their depths."""
-        rows = deeds.queues(people.acting(user))
+        rows = commands.queues(actors.acting(user))
         self.tell_rows("queues", rows, as_json=json, empty="There is no queue.")
 
     @command()
@@ -124,8 +124,8 @@ class Command(RunCommands):
         """Put one message."""
         data, guessed = body_of(body, file)
         now = database_now()
-        told = deeds.put(
-            people.acting(user),
+        told = commands.put(
+            actors.acting(user),
             address,
             data,
             content_type=content_type or guessed,
@@ -152,7 +152,7 @@ class Command(RunCommands):
         json: Json = False,  # noqa: FBT002
     ) -> None:
         """Get the next messages of a queue, and print them."""
-        rows = deeds.get(people.acting(user), queue, limit, does=yes, why=unmask)
+        rows = commands.get(actors.acting(user), queue, limit, does=yes, why=unmask)
         if rows and not yes:
             self.stderr.write(
                 "These are next. Nothing was taken; use --yes to take them."
@@ -176,8 +176,8 @@ class Command(RunCommands):
         json: Json = False,
     ) -> None:
         """Print messages of a queue; nothing changes."""
-        rows = deeds.browse(
-            people.acting(user), queue, place, after, limit, whole=whole, why=unmask
+        rows = commands.browse(
+            actors.acting(user), queue, place, after, limit, whole=whole, why=unmask
         )
         empty = f"Nothing is {place} on {queue}."
         self.tell_rows("entries", rows, as_json=json, empty=empty)
@@ -191,7 +191,7 @@ class Command(RunCommands):
         json: Json = False,  # noqa: FBT002
     ) -> None:
         """Find messages by a filter, the newest first."""
-        rows = deeds.find(people.acting(user), filters, limit)
+        rows = commands.find(actors.acting(user), filters, limit)
         self.tell_rows("messages", rows, as_json=json, empty="Nothing was found.")
 
     @command(name="dead-letters")
@@ -209,9 +209,9 @@ class Command(RunCommands):
         json: Json = False,
     ) -> None:
         """List dead letters, in groups of one error or one by one."""
-        person = people.acting(user)
-        which = deeds.selection(person, queue, origin, cause)
-        rows = deeds.letters(which, limit) if letters else deeds.groups(which)
+        person = actors.acting(user)
+        which = commands.selection(person, queue, origin, cause)
+        rows = commands.letters(which, limit) if letters else commands.groups(which)
         name = "letters" if letters else "groups"
         self.tell_rows(name, rows, as_json=json, empty="No dead letters.")
 
@@ -254,7 +254,7 @@ class Command(RunCommands):
         json: Json = False,  # noqa: FBT002
     ) -> None:
         """Remove messages from a queue; they go to the discard bin."""
-        chosen = [deeds.on_queue(queue), *(filters or [])]
+        chosen = [commands.on_queue(queue), *(filters or [])]
         order = Order(Kind.REMOVE)
         self.work(order, chosen, reason, user, does=yes, as_json=json)
 
@@ -269,9 +269,9 @@ class Command(RunCommands):
         as_json: bool,
     ) -> None:
         """Plan an operation, or execute it."""
-        person = people.somebody(user)
-        told = deeds.work(person, order, filters, reason, self.errors, does=does)
-        self.tell(told, deeds.in_words(told), as_json=as_json)
+        person = actors.somebody(user)
+        told = commands.work(person, order, filters, reason, self.errors, does=does)
+        self.tell(told, commands.in_words(told), as_json=as_json)
         if does and not told["done"]:
             raise typer.Exit(REFUSED)
 
@@ -288,7 +288,9 @@ class Command(RunCommands):
         user: User = None,
     ) -> None:
         """Write all settings to standard output."""
-        self.stdout.write(deeds.settings_document(people.acting(user), form), ending="")
+        self.stdout.write(
+            commands.settings_document(actors.acting(user), form), ending=""
+        )
 
     @settings.command(name="import")
     def import_settings(
@@ -304,8 +306,8 @@ class Command(RunCommands):
     ) -> None:
         """Show what a document would change; with --yes, make all changes or none."""
         raw = contents(file, LARGEST_BYTES)
-        told = deeds.import_settings(people.acting(user), raw, mode, does=yes)
-        self.tell(told, deeds.changes_in_words(told), as_json=json)
+        told = commands.import_settings(actors.acting(user), raw, mode, does=yes)
+        self.tell(told, commands.changes_in_words(told), as_json=json)
         if not told["changes"]:
             raise typer.Exit(NOTHING)
 
@@ -323,7 +325,7 @@ class Command(RunCommands):
         json: Json = False,  # noqa: FBT002
     ) -> None:
         """Write complete messages, one per line, the oldest first."""
-        who = people.acting(user)
+        who = actors.acting(user)
         told = exchange.take_out(who, filters, to, self.errors, why=unmask)
         if not told["messages"]:
             raise CommandError("Nothing was found.", returncode=NOTHING)
@@ -341,7 +343,7 @@ class Command(RunCommands):
         json: Json = False,  # noqa: FBT002
     ) -> None:
         """Check the messages of a file; with --yes, put them."""
-        told = exchange.take_in(people.acting(user), file, to, self.errors, does=yes)
+        told = exchange.take_in(actors.acting(user), file, to, self.errors, does=yes)
         self.tell(told, exchange.taken_in_words(told, does=yes), as_json=json)
         if not told["messages"]:
             raise typer.Exit(NOTHING)

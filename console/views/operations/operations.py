@@ -33,11 +33,11 @@ from console.operations import (
     approvals,
     history,
     live_progress,
+    progress,
     results,
     warnings,
     wording,
 )
-from console.operations import course as courses
 from console.operations.patch_form import PatchForm, may_repeat, part_of, rest_of
 
 PAGE = 20  # operations on a page; few, because the items of each are counted
@@ -253,8 +253,8 @@ def goes_on(context: dict[str, Any]) -> bool:
     """Whether the state of an operation changes without an action of a user."""
     if context["operation"].state == State.RUNNING:
         return True
-    aftermath, repair = context.get("aftermath"), context["repair"]
-    is_open = aftermath is not None and aftermath.waiting > 0
+    copies, repair = context.get("copies"), context["repair"]
+    is_open = copies is not None and copies.waiting > 0
     return is_open or (repair is not None and repair.is_looking)
 
 
@@ -274,7 +274,7 @@ def ahead_of(
     # the default, if none is stored
     course.canaries = course.canaries or orders.usual_canary(found, ledger.goals)
     return {
-        "stages": list(courses.stages_of(found, course, ledger, None)),
+        "stages": list(progress.stages_of(found, course, ledger, None)),
         "undo_window": settings.BROKER_UNDO_WINDOW_S,
         "consent": approvals.consent_to(found, request.user, ledger.on),
         "said": results.describe_operation(found, ledger, seen),

@@ -45,7 +45,7 @@ def connections(request: HttpRequest) -> HttpResponse:
         "wanted": text,
         "page": page,
         "next": page.then(str(last)) if len(found) > limit else None,
-        "is_asked": any(row.is_asked for row in rows),
+        "is_closing": any(row.is_closing for row in rows),
         "may_close": request.user.has_perm(CLOSE),
     }
     if not rows:

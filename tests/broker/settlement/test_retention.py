@@ -130,7 +130,7 @@ def test_a_longer_retention_outlives_the_partition() -> None:
     accept("orders", 3)
     accept("news", 4)
     ids_go_on_at((OLD + 1) * partitions.MESSAGES)
-    kept_since = retention.Retentions().kept_since
+    kept_since = retention.Retentions().retained_since
 
     another_turn = IN_ITS_TURN + minutes(1)
     partitions.drop_old(now=another_turn, kept_since=kept_since)
@@ -153,6 +153,8 @@ def test_a_partition_that_is_mostly_kept_stays_whole() -> None:
     ids_go_on_at((OLD + 1) * partitions.MESSAGES)
     UnitOfWork(now=NOON).get("orders", 3)
 
-    partitions.drop_old(now=IN_ITS_TURN, kept_since=retention.Retentions().kept_since)
+    partitions.drop_old(
+        now=IN_ITS_TURN, kept_since=retention.Retentions().retained_since
+    )
 
     assert len(addresses()) == 4

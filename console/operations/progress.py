@@ -55,7 +55,7 @@ class Stage:
 
 
 def stages_of(
-    operation: Operation, course: Course, ledger: Ledger, aftermath: CopyOutcomes | None
+    operation: Operation, course: Course, ledger: Ledger, copies: CopyOutcomes | None
 ) -> Iterator[Stage]:
     """The stages from plan to end; one is current."""
     is_planned, is_over = operation.state == State.PLANNED, bool(operation.ended_at)
@@ -78,7 +78,7 @@ def stages_of(
         is_done=is_over,
         is_current=operation.state == State.RUNNING and not tries,
     )
-    waiting = aftermath.waiting if aftermath else 0
+    waiting = copies.waiting if copies else 0
     if copy_outcomes.follows(operation):
         open_ones = f"{waiting:,} open" if waiting and is_over else ""
         yield Stage(
@@ -105,7 +105,7 @@ def halted(halt: Halt) -> tuple[str, str]:
 
 
 def waits_for(
-    operation: Operation, course: Course, aftermath: CopyOutcomes | None
+    operation: Operation, course: Course, copies: CopyOutcomes | None
 ) -> Iterator[str]:
     """Why a running operation waits, and the operations that take turns with it."""
     if operation.state != State.RUNNING:
@@ -113,7 +113,7 @@ def waits_for(
     if course.paused_at:
         yield "It is paused: nothing is done until somebody continues it."
     elif course.stage == Trial.WATCH:
-        yield from unfinished_canary(course, aftermath)
+        yield from unfinished_canary(course, copies)
     elif course.stage != Trial.HALTED and course.pace:
         yield f"It sends at most {course.pace:,} a second."
     running = operations.running()
@@ -132,20 +132,20 @@ def is_late(operation: Operation, course: Course, now: datetime) -> timedelta | 
     return since if since > LATE else None
 
 
-def unfinished_canary(course: Course, aftermath: CopyOutcomes | None) -> Iterator[str]:
-    if aftermath is None:
+def unfinished_canary(course: Course, copies: CopyOutcomes | None) -> Iterator[str]:
+    if copies is None:
         return
     parts = [
         f"{count:,} {words}"
         for count, words in (
-            (aftermath.untouched, "that no consumer has had yet"),
-            (aftermath.under_way, "that a consumer has, or will get again"),
+            (copies.untouched, "that no consumer has had yet"),
+            (copies.under_way, "that a consumer has, or will get again"),
         )
         if count
     ]
     if parts:
         yield f"It waits for the canary: {', '.join(parts)}."
-    if aftermath.untouched and not aftermath.under_way and course.watched_since:
+    if copies.untouched and not copies.under_way and course.watched_since:
         until = course.watched_since + timedelta(
             seconds=settings.BROKER_CANARY_PATIENCE_S
         )

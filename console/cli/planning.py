@@ -18,8 +18,8 @@ from broker.operations import Chosen, Order, Sought
 from broker.operations.approvals import require_reason
 from broker.security.users import User
 from console.accounts import permissions
-from console.edges import people
-from console.edges.telling import progress
+from console.edges import actors
+from console.edges.printing import progress
 
 STEP = 500
 
@@ -43,7 +43,7 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
         ReasonMissing, ReasonNeeded: no reason is given; nothing is planned.
         NotAuthorized: an authority is missing at the source or the target.
     """
-    people.require(user, permissions.CHANGE)
+    actors.require(user, permissions.CHANGE)
     with transaction.atomic():
         plan = rights.plan(
             user, work.order, work.chosen, scope=work.scope, reason=work.reason

@@ -26,9 +26,9 @@ from broker.security.users import User
 from broker.settlement.outcomes import Accept
 from broker.transactions import leases
 from console.accounts import masking
-from console.cli import works
-from console.edges import people
-from console.edges.people import USAGE
+from console.cli import planning
+from console.edges import actors
+from console.edges.actors import USAGE
 from console.messages import documents, search_form
 from console.messages.dead_letter_query import matches, names_for
 from console.messages.documents import PLACES
@@ -39,11 +39,11 @@ LEASE = timedelta(minutes=1)  # far longer than one transaction takes
 
 def name_of(user: User | None) -> str:
     """The actor's name in the journal."""
-    return authorities.name_of(user) or people.NOBODY
+    return authorities.name_of(user) or actors.NOBODY
 
 
 def queues(user: User | None) -> list[dict[str, Any]]:
-    people.require(user, "broker.view_queue")
+    actors.require(user, "broker.view_queue")
     return [
         {
             "queue": one.name,
@@ -76,7 +76,7 @@ def get(
     Raises:
         MaskedMessage: the next message is masked for the user.
     """
-    found = people.queue(user, queue, "get")
+    found = actors.queue(user, queue, "get")
     entries = looking.browse(found.pk, Place.READY, limit=limit)
     if not does:
         authorities.require(user, "browse", queue)
@@ -134,8 +134,8 @@ def browse(  # noqa: PLR0913  # the subcommand's options
     """A page of the entries in one state on a queue."""
     if place not in PLACES:
         raise CommandError(f"There is no place {place}.", returncode=USAGE)
-    people.require(user, "broker.browse_queue" if whole else "broker.view_queue")
-    found = people.queue(user, queue, "browse" if whole else "inquire")
+    actors.require(user, "broker.browse_queue" if whole else "broker.view_queue")
+    found = actors.queue(user, queue, "browse" if whole else "inquire")
     try:
         entries = looking.browse(found.pk, PLACES[place], after=after, limit=limit)
     except ValueError as error:
@@ -148,7 +148,7 @@ def browse(  # noqa: PLR0913  # the subcommand's options
 
 
 def find(user: User | None, filters: Sequence[str], limit: int) -> list[dict[str, Any]]:
-    people.require(user, "broker.view_queue")
+    actors.require(user, "broker.view_queue")
     search = search_form.search(user, filters)
     page = finding.find(search.filter, within=search.within, limit=limit)
     shown = ("message_id", "number", "state", "priority", "tries", "put_at", "error")
@@ -168,10 +168,10 @@ def selection(
     user: User | None, queue: str | None, origin: str | None, cause: str | None
 ) -> Selection:
     """The chosen dead letters that the user may see."""
-    people.require(user, "broker.view_queue")
+    actors.require(user, "broker.view_queue")
     if cause is not None and cause not in DeadLetter.Cause.values:
         raise CommandError(f"There is no cause {cause}.", returncode=USAGE)
-    on = None if queue is None else people.queue(user, queue).pk
+    on = None if queue is None else actors.queue(user, queue).pk
     return Selection(None, origin, cause, on, tuple(names_for(user)))
 
 
@@ -228,7 +228,9 @@ def work(
     search = search_form.search(user, filters)
     chosen = Sought(search.filter, search.within)
     scope = f"messages by “{search.filter}”"
-    return works.do(user, works.Work(order, chosen, scope, reason), errors, does=does)
+    return planning.do(
+        user, planning.Work(order, chosen, scope, reason), errors, does=does
+    )
 
 
 def in_words(told: dict[str, Any]) -> str:
@@ -252,7 +254,7 @@ def in_words(told: dict[str, Any]) -> str:
 
 
 def settings_document(user: User | None, form: str) -> str:
-    people.require(user, "broker.view_addresssetting")
+    actors.require(user, "broker.view_addresssetting")
     if form not in FORMATS:
         raise CommandError(f"There is no format {form}.", returncode=USAGE)
     return FORMATS[form](AddressSetting.objects.all())
@@ -263,7 +265,7 @@ def import_settings(
 ) -> dict[str, Any]:
     """The changes that a document makes, or made."""
     for deed in ("add", "change", "delete"):
-        people.require(user, f"broker.{deed}_addresssetting")
+        actors.require(user, f"broker.{deed}_addresssetting")
     if mode not in MODES:
         raise CommandError(f"There is no mode {mode}.", returncode=USAGE)
     document = imports.read(raw)
