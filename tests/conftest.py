@@ -6,7 +6,7 @@ import logging
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -137,6 +137,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                     f"{item.nodeid} commits: take its mark django_db away, and ask for"
                     " transactional_db."
                 )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[
+    None, pytest.TestReport, pytest.TestReport
+]:
+    """What a test has logged may be no text; other processes are told it in UTF-8."""
+    report = yield
+    report.sections = [
+        (name, content.encode(errors="backslashreplace").decode())
+        for name, content in report.sections
+    ]
+    return report
 
 
 @pytest.hookimpl(tryfirst=True)
