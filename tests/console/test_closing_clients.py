@@ -57,7 +57,12 @@ def test_a_credential_made_on_the_page_opens_and_revoked_there_closes(
 ) -> None:
     user = make_credential("other").user
     with listener() as here:
-        sent = {"name": "shop", "user": user.pk, "patterns": "#", "may_get": "on"}
+        sent = {
+            "name": "shop",
+            "owner": user.username,
+            "patterns": "#",
+            "may_get": "on",
+        }
         shown = omar.post("/credentials/new/", sent).content.decode()
         found = re.search(r'<code id="secret">([^<]+)</code>', shown)
         assert found is not None
@@ -66,7 +71,7 @@ def test_a_credential_made_on_the_page_opens_and_revoked_there_closes(
 
         made = ClientConnection.objects.get().credential
         assert made is not None
-        omar.post(f"/credentials/{made.pk}/revoke/", {"reason": "leaked"})
+        omar.post(f"/credentials/{made.name}/revoke/", {"reason": "leaked"})
 
         closed = shop.closed()
         assert closed.error is not None
