@@ -105,6 +105,7 @@ DESTINATIONS = (
         "console:discards",
         "broker.view_queue",
         key="b",
+        subjects=("discards",),
         views=("console:restore",),
     ),
     Destination(
@@ -113,6 +114,7 @@ DESTINATIONS = (
         "console:scheduled",
         "broker.view_queue",
         key="s",
+        subjects=("recurring",),
         views=("console:recurring",),
     ),
     Destination(

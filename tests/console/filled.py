@@ -262,7 +262,7 @@ def of_clients(user: User, now: datetime) -> Paths:
         "console:close_endpoint": [at("console:close_endpoint", shop.pk, gets.pk)],
         "console:credentials": ["/credentials/"],
         "console:create_credential": ["/credentials/new/"],
-        "console:revoke_credential": [at("console:revoke_credential", credential.pk)],
+        "console:revoke_credential": [at("console:revoke_credential", credential.name)],
     }
 
 

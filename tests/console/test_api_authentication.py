@@ -119,7 +119,7 @@ def test_no_credential_administers_whoever_it_stands_for(machine: Client) -> Non
         )
 
     for where, body in (
-        ("credentials", {"name": "more", "user": "ada"}),
+        ("credentials", {"name": "more", "owner": "ada"}),
         ("queues/orders/pause", {}),
         ("queues/orders/counters/reset", {}),
         ("settings-document", {"document": "{}"}),

@@ -178,7 +178,7 @@ def test_people_have_it_too(sign_in: SignIn) -> None:
 
 def test_a_secret_is_never_kept(sign_in: SignIn) -> None:
     client = sign_in("administrator")
-    body = {"name": "shop", "user": "administrator"}
+    body = {"name": "shop", "owner": "administrator"}
 
     assert post(client, "credentials", body, "k").status_code == 200
 

@@ -72,10 +72,12 @@ SETTINGS = re.compile(  # as ``match`` is
     r"|/api/v1/addresses/<queue:address>$"
     r"|/api/v1/bridges/<queue:bridge>/(definition|document)"
 )
+OF_THE_CALLER = {"commit_branch", "back_out_branch"}  # its xids are nobody else's
 NAMED = [
     one
     for one, _ in LINES
     if one.parameters
+    and one.name not in OF_THE_CALLER
     and not one.parameters.keys() & OF_NO_QUEUE.keys()
     and not SETTINGS.search(str(one))
 ]
