@@ -26,6 +26,8 @@ TAKEN = "There is a credential of this name, maybe a revoked one. Choose another
 STRONGER = (
     "This user has permissions that you lack. Ask a superuser to create the credential."
 )
+TYPED = {"name", "patterns"}  # what the model checks by itself
+OTHERS = {field.name for field in Credential._meta.fields} - TYPED
 FIELDS: Mapping[str, str] = {"user": "owner", NON_FIELD_ERRORS: ""}  # of the model
 
 
@@ -119,13 +121,8 @@ def create_credential(actor: Principal, request: CreateCredential) -> NewCredent
             expires_at=request.expires_at,
             by=by,
         )
-    except ValidationError as error:
-        raise InvalidRequest(
-            tuple(
-                (FIELDS.get(name, name), " ".join(why))
-                for name, why in error.message_dict.items()
-            )
-        ) from None
+    except ValidationError as error:  # another request has created it
+        raise InvalidRequest(tuple(faults_in(error))) from None
     return NewCredential(**facts_of(made), secret=secret)
 
 
@@ -133,6 +130,11 @@ def find_faults(
     request: CreateCredential, owner: User, by: User
 ) -> Iterator[tuple[str, str]]:
     """What is wrong beyond the limits of fields, with the names of these."""
+    typed = Credential(name=request.name, patterns="\n".join(request.patterns))
+    try:
+        typed.clean_fields(exclude=OTHERS)
+    except ValidationError as error:
+        yield from faults_in(error)
     if not may_manage(by, owner):
         yield "owner", STRONGER
     if Credential.objects.filter(name=request.name).exists():
@@ -141,6 +143,12 @@ def find_faults(
         yield "expires_at", "That is in the past."
     if not (request.may_get or request.may_browse or request.may_put):
         yield "", "Choose at least one of get, browse and put."
+
+
+def faults_in(error: ValidationError) -> Iterator[tuple[str, str]]:
+    """What the model refuses, by the fields of the request."""
+    for name, why in error.message_dict.items():
+        yield FIELDS.get(name, name), " ".join(why)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,11 @@ from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from broker.models import Act
+from broker.security import authorities
 from broker.security.authorities import Authority, Principal
 
 LONGEST_REASON = 500  # characters, as in the audit
+PROCESS = "command line"  # the process itself, where it orders what a person may
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,11 @@ def declared(  # noqa: PLR0913  # all are facts of one act
         return one
 
     return declare
+
+
+def name_in_journal(actor: Principal) -> str:
+    """The name of who ordered it; never empty."""
+    return authorities.name_of(actor) or PROCESS
 
 
 def fields_of(request: type) -> tuple[ActField, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated
 
-from broker.acts.declaring import Holds, Reason, declared
+from broker.acts.declaring import Holds, Reason, declared, name_in_journal
 from broker.errors.acts import InvalidRequest
 from broker.errors.discards import NotInDiscardBin
 from broker.models import Act
@@ -84,7 +84,7 @@ def restore_messages(actor: Principal, request: RestoreMessages) -> RestoredMess
     outcomes = discards.restore_each(
         entries,
         user=actor,
-        actor=authorities.name_of(actor) or "command line",
+        actor=name_in_journal(actor),
         why=request.reason.strip(),
     )
     missing = sorted(set(request.messages) - {one for one, _ in entries})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from broker.acts.declaring import Holds, Reason, declared
+from broker.acts.declaring import Holds, Reason, declared, name_in_journal
 from broker.acts.objects import find_prepared
 from broker.errors.units_of_work import NoSuchUnitOfWork
 from broker.models import Act, UnitOfWork
@@ -17,7 +17,6 @@ from broker.transactions.prepared import back_out_prepared, commit_prepared
 FORCE = "broker.resubmit_message"
 FORCED = "An operator backed out its unit of work: "
 BACKED_OUT = "An operator backed out its prepared unit of work: "
-PROCESS = "command line"
 
 Prepared = Annotated[int, Holds("Its number.", names="prepared unit of work")]
 
@@ -58,7 +57,7 @@ def back_out_unit_of_work(
     administration.force(
         request.uow,
         why=FORCED + request.reason.strip(),
-        actor=authorities.name_of(actor) or PROCESS,
+        actor=name_in_journal(actor),
     )
     return UnitOfWorkBackedOut(request.uow)
 
@@ -108,7 +107,7 @@ def commit_prepared_unit(
     messages are accepted, and its puts are sent. This cannot be undone.
     """
     xid = locked_xid(actor, request.uow)
-    why, name = request.reason.strip(), authorities.name_of(actor) or PROCESS
+    why, name = request.reason.strip(), name_in_journal(actor)
     commit_prepared(xid, actor=name, reason=why)
     return PreparedUnitEnded(request.uow, xid, committed=True)
 
@@ -130,7 +129,7 @@ def back_out_prepared_unit(
     This cannot be undone.
     """
     xid = locked_xid(actor, request.uow)
-    why, name = request.reason.strip(), authorities.name_of(actor) or PROCESS
+    why, name = request.reason.strip(), name_in_journal(actor)
     back_out_prepared(xid, error=BACKED_OUT + why, actor=name, reason=why)
     return PreparedUnitEnded(request.uow, xid, committed=False)
 

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 from django.core.management.base import CommandError
 from django.db import transaction
 
+from broker.acts.declaring import name_in_journal
 from broker.config import imports
 from broker.config.documents import LeftOut
 from broker.config.imports import FORMATS, MODES
@@ -37,11 +38,6 @@ from dashboards.live import depths
 LEASE = timedelta(minutes=1)  # far longer than one transaction takes
 
 
-def name_of(user: User | None) -> str:
-    """The actor's name in the journal."""
-    return authorities.name_of(user) or actors.NOBODY
-
-
 def queues(user: User | None) -> list[dict[str, Any]]:
     actors.require(user, "broker.view_queue")
     return [
@@ -59,7 +55,7 @@ def queues(user: User | None) -> list[dict[str, Any]]:
 
 def put(user: User | None, address: str, body: bytes, **fields: Any) -> dict[str, Any]:
     authorities.require(user, "put", address)
-    receipt = send(address, body, producer=name_of(user), **fields)
+    receipt = send(address, body, producer=name_in_journal(user), **fields)
     names = Queue.objects.filter(pk__in=receipt.queue_ids).order_by("name")
     return {
         "message_id": receipt.message_id,
@@ -89,7 +85,7 @@ def get(
 def taken(user: User | None, queue: Queue, limit: int) -> list[Delivery]:
     """The next messages, got and accepted as by a client of the API: a poison message
     is moved to its backout queue instead."""
-    actor = name_of(user)
+    actor = name_in_journal(user)
     got: list[Delivery] = []
     while len(got) < limit:
         with transaction.atomic():

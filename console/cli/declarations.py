@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 from django_typer.management import TyperCommand, command
 from typer import Argument, Option
 
+from broker.acts.declaring import name_in_journal
 from broker.declarations import (
     ChangePlan,
     ObjectChange,
@@ -22,7 +23,6 @@ from broker.declarations import (
     one_at_a_time,
     planning,
 )
-from broker.security import authorities
 from console.accounts.declaring import KINDS, permission, require_rights
 from console.edges import actors
 from console.edges.actors import USAGE
@@ -105,7 +105,7 @@ class DeclarationCommands(TyperCommand):
         """Apply a plan, if so ordered, and show it."""
         warned = [str(one) for one in advise(wanted)]
         if does:
-            name = authorities.name_of(person) or actors.NOBODY
+            name = name_in_journal(person)
             apply(wanted, actor=name)
         changes = [change_document(one) for one in wanted.changes]
         words = in_words(wanted, applied=does)

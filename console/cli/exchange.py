@@ -11,6 +11,7 @@ from typing import Any, TextIO
 from django.conf import settings
 from django.core.management.base import CommandError
 
+from broker.acts.declaring import name_in_journal
 from broker.errors import InvalidMessage
 from broker.models import Message
 from broker.monitoring import search as finding
@@ -75,7 +76,7 @@ def take_in(
         found = look(file, to, user)
         done = 0
         if does and found.messages:
-            actor = authorities.name_of(user) or actors.NOBODY
+            actor = name_in_journal(user)
             done = put(read(file, to), found.messages, actor, errors)
     except OSError as error:
         raise unreadable(file, error) from None

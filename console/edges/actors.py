@@ -23,7 +23,6 @@ from console.layout.unavailable import AWAY
 
 # exit codes; the last is EX_TEMPFAIL of sysexits.h
 REFUSED, USAGE, NOTHING, TRY_AGAIN = 1, 2, 3, 75
-NOBODY = "command line"  # the name of the process itself in the journal
 
 
 acts: ContextVar[User | None] = ContextVar("acts", default=None)

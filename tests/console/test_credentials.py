@@ -130,6 +130,17 @@ def test_what_is_wrong_is_said_and_nothing_is_made(
     assert [one.object_name for one in deeds()] == ["taken"]
 
 
+def test_all_that_is_wrong_is_said_at_once(sign_in: SignIn) -> None:
+    shop = make_user("shop-user")
+    sent = form(owner=shop.username, name="so bad", patterns="a.#.b", may_get=None)
+
+    answer = sign_in("administrator").post(NEW, sent)
+
+    said = html.unescape(answer.content.decode())
+    for one in ("Give a name of letters", "last word", "Choose at least one of get"):
+        assert one in said
+
+
 def test_who_is_not_active_gets_no_credential(sign_in: SignIn) -> None:
     greta = make_user("greta")
     greta.is_active = False
