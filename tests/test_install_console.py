@@ -36,6 +36,7 @@ CHAPTER = PAGE.partition("## 5. ")[2].partition("\n## ")[0]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
 BROKER, *_ = BLOCK.findall(PAGE)
 IN_SETTINGS, IN_URLS, IN_ASGI, LIVE = BLOCK.findall(CHAPTER)
+DATABASE = f"ops_{os.getpid()}"
 WITHIN_S = 20
 ADA, PASSWORD = "ada@example.org", "correct horse battery"
 LINKS = ("href", "src", "action", "formaction", "ws-connect", "data-url", "data-root")
@@ -157,19 +158,18 @@ def project(
     python: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Project]:
     """A new project that has the broker; its database is empty."""
-    name = f"ops_{os.getpid()}"
-    installed.recreate(name)
-    made = new_project(tmp_path_factory.mktemp("shop"), python, name)
-    give_own_users(made)
-    yield made
-    installed.recreate(name, create=False)
+    installed.recreate(DATABASE)
+    yield new_project(tmp_path_factory.mktemp("shop"), python)
+    installed.recreate(DATABASE, create=False)
 
 
-def new_project(folder: Path, python: Path, database: str) -> Project:
+def new_project(folder: Path, python: Path) -> Project:
     call_command("startproject", "shop", str(folder))
     with (folder / "shop" / "settings.py").open("a") as written:
-        written.write(BROKER.replace('"shop"', f'"{database}"'))
-    return Project(folder, python)
+        written.write(BROKER.replace('"shop"', f'"{DATABASE}"'))
+    made = Project(folder, python)
+    give_own_users(made)
+    return made
 
 
 @pytest.fixture
@@ -196,7 +196,12 @@ def site(project: Project, unused_tcp_port: int) -> Iterator[str]:
     assert "again in" not in said, f"a process ended by itself: {said}"
 
 
-def test_init_shows_what_it_changes_and_changes_it_once(project: Project) -> None:
+@pytest.mark.usefixtures("project")  # its database
+def test_init_shows_what_it_changes_and_changes_it_once(
+    python: Path, tmp_path: Path
+) -> None:
+    project = new_project(tmp_path, python)
+
     shown = ended(project.script("init", "--yes"))
 
     added = "".join(
@@ -220,7 +225,7 @@ def test_init_shows_what_it_changes_and_changes_it_once(project: Project) -> Non
 def test_init_refuses_a_project_with_a_package_of_that_name(
     python: Path, tmp_path: Path, name: str
 ) -> None:
-    project = new_project(tmp_path, python, "none")
+    project = new_project(tmp_path, python)
     (project.folder / name).mkdir()
     before = (project.folder / "shop" / "settings.py").read_text()
 
