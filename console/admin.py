@@ -18,7 +18,7 @@ from broker.security.granting import groups, may_manage, permissions
 from broker.security.users import IS_DJANGOS, NAME, User
 from console import second_factors
 from console.accounts import roles
-from console.settings_site import site
+from console.configuration.site import site
 
 PERMISSIONS = "user_permissions"
 STRONGER = (
@@ -142,7 +142,7 @@ class PersonAdmin(WithPermissions, UserAdmin if IS_DJANGOS else OwnUserAdmin):  
 if apps.is_installed("axes"):
     from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 
-    from console.settings_pages import sign_ins
+    from console.configuration import sign_ins
 
     site.register(AccessAttempt, sign_ins.AttemptAdmin)
     site.register([AccessLog, AccessFailureLog], sign_ins.UnlistedAdmin)

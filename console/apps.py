@@ -37,7 +37,7 @@ class ConsoleConfig(AppConfig):
         if settings.BACKOUT_CELERY_APP == "console":
             from console import celery  # noqa: F401, PLC0415
         if settings.ROOT_URLCONF != OWN_URLS:
-            from console import settings_site  # noqa: PLC0415
+            from console.configuration import site as settings_site  # noqa: PLC0415
 
             settings_site.take_over()
         autodiscover_modules("viewers")

@@ -12,7 +12,7 @@ if HTTPS:
     SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31_536_000)  # a year
     # A browser takes these names only by HTTPS, and from this host alone.
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
-CSRF_FAILURE_VIEW = "console.layout.error_responses.old_form"
+CSRF_FAILURE_VIEW = "console.edges.web.error_responses.old_form"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 

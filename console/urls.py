@@ -7,29 +7,26 @@ from django.db import transaction
 from django.urls import URLPattern, URLResolver, include, path, register_converter
 from django.views.generic import RedirectView
 
-from console import api, settings_site
+from console import api
+from console.accounts.pages import credentials, own_permissions
 from console.accounts.password_change import CountedPasswordChangeView
+from console.accounts.private_answers import SignOutView
 from console.accounts.sign_in import SignInView
-from console.api.reference import views as reference
-from console.bridge_pages import live  # noqa: F401  its topics
-from console.converters import QueueName, TextConverter
-from console.layout.private_answers import SignOutView
-from console.operations import live_progress  # noqa: F401  its topics
-from console.views import (
-    alerts,
-    audit,
-    bridges,
-    go_to,
-    health,
-    home,
-    probes,
-)
-from console.views.accounts import credentials, own_permissions, preferences
-from console.views.dead_letters import dead_letter_list, groups, rules
-from console.views.messages import (
+from console.alerts import pages as alerts
+from console.audit import pages as audit
+from console.bridges import live  # noqa: F401  its topics
+from console.bridges import pages as bridges
+from console.configuration import pages as effective_settings
+from console.configuration import site as settings_site
+from console.consumers.pages import connections, consumers, prepared, units_of_work
+from console.dead_letters.pages import dead_letter_list, discards, groups, rules
+from console.edges.web.converters import QueueName, TextConverter
+from console.home.pages import health, preferences, probes
+from console.home.pages import overview as home
+from console.home.pages import palette as go_to
+from console.messages.pages import (
     copies,
     detail,
-    discards,
     edit,
     recurring,
     saved_views,
@@ -38,20 +35,11 @@ from console.views.messages import (
     send,
     tasks,
 )
-from console.views.operations import operations, order, patches, schedule
-from console.views.queues import (
-    connect,
-    connections,
-    consumers,
-    counters,
-    effective_settings,
-    history,
-    new_queue,
-    pausing,
-    prepared,
-    queue_pages,
-    units_of_work,
-)
+from console.operations import live_progress  # noqa: F401  its topics
+from console.operations.pages import operations, order, patches, schedule
+from console.queues.pages import connect, counters, history, new_queue, pausing
+from console.queues.pages import queues as queue_pages
+from console.reference import views as reference
 
 settings_site.take_over()
 register_converter(QueueName, "queue")

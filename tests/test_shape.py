@@ -47,9 +47,8 @@ def test_packages_hold_what_their_names_say_and_no_more() -> None:
     """Only modules that Django, Celery or a server looks for lie beside packages."""
     assert beside("broker") == {"apps", "checks", "tasks"}
     assert beside("console") == {
-        *("admin", "apps", "asgi", "celery", "conditions", "converters"),
-        *("models", "settings", "settings_signing_in", "settings_site"),
-        *("static_files", "urls", "wsgi"),
+        *("admin", "api", "apps", "asgi", "celery", "cli", "conditions", "models"),
+        *("settings", "settings_signing_in", "urls", "wsgi"),
     }
     assert beside("dashboards") == {
         *("admin", "apps", "conditions", "duties", "models", "routing", "tasks"),

@@ -39,12 +39,12 @@ from broker.models import Delayed
 from broker.queueing import message_files
 from broker.transactions import prepared_parts
 from console.accounts.time_zones import COOKIE, ZoneMiddleware
-from console.api import queues
 from console.audit.queries import AuditFilterForm
-from console.edges import options
-from console.edges.rest import Instant
-from console.queues.over_time import NoRange, Range, moment
-from console.queues.pause_end import pause_end
+from console.edges.commands import options
+from console.edges.pause_end import pause_end
+from console.edges.rest.acts import Instant
+from console.edges.time_range import NoRange, Range, moment
+from console.queues import api as queues
 from tests.broker.client.sample_tasks import add
 from tests.installed import TREE
 from tests.make import make_queue
@@ -314,7 +314,7 @@ PLACES = {  # which may, and why
     "broker/errors/operations.py": "may not import formats",
     "broker/errors/queues.py": "may not import formats",
     "broker/formats/moments.py": "it is the place",
-    "console/layout/times.py": "reads what people write, for moments.typed",
+    "console/edges/times.py": "reads what people write, for moments.typed",
 }
 
 

@@ -36,6 +36,10 @@ class Order:
     only: Only | None = None  # None: all selected entries
 
 
+# places whose entries are selected; claimed ones never are
+SELECTABLE = (Place.READY, Place.DELAYED)
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """A selection of entries by all of these conditions. A field that is None or empty

@@ -20,7 +20,7 @@ from broker.errors.settings import ObjectInUse
 from broker.models import Queue
 from broker.security import authorities, granting
 from broker.security.users import NAME, User, named
-from console.accounts import permissions
+from console.edges import permissions
 
 FIELDS = ("email", "is_active", "is_staff")  # of those that users have
 KNOWN = {one.name for one in User._meta.fields}

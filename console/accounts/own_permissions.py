@@ -18,7 +18,8 @@ from broker.models import Authority, Queue
 from broker.security import authorities
 from broker.security.authorities import ALL, FIELDS, Principal, overlaps
 from broker.security.users import User
-from console.accounts import permissions, roles
+from console.accounts import roles
+from console.edges import permissions
 
 YOU = "you"
 SUPERUSER = "superuser"

@@ -8,7 +8,7 @@ from typing import Any
 
 from broker.formats.quantities import read_duration
 from broker.sql import database_now
-from console.queues.pause_end import pause_end
+from console.edges.pause_end import pause_end
 
 
 def read_moment(text: str) -> datetime | None:

@@ -27,7 +27,7 @@ APPLICATIONS = (
     "django.contrib.postgres",
     "django.contrib.staticfiles",
 )
-FRAME = "console.layout.navigation.frame"
+FRAME = "console.home.frame.frame"
 MIDDLEWARE = f"{middleware.__name__}.{middleware.ConsoleMiddleware.__name__}"
 AFTER = "django.contrib.messages.middleware.MessageMiddleware"
 DJANGO_TEMPLATES = "django.template.backends.django.DjangoTemplates"

@@ -18,14 +18,14 @@ from console.runtime.prefix import is_ours
 PARTS = (
     "console.layout.request_ids.RequestIdMiddleware",
     "console.layout.permissions_policy.PermissionsPolicyMiddleware",
-    "console.layout.private_answers.PolicyMiddleware",
-    "console.layout.private_answers.PrivateMiddleware",
+    "console.accounts.private_answers.PolicyMiddleware",
+    "console.accounts.private_answers.PrivateMiddleware",
     "console.accounts.sessions.SessionsMiddleware",
     "console.second_factors.gate.SecondFactorMiddleware",
     "console.accounts.actor.ActingMiddleware",
     "console.accounts.sign_in.SignInRequired",
     "django_htmx.middleware.HtmxMiddleware",
-    "console.layout.error_responses.RefusalMiddleware",
+    "console.edges.web.error_responses.RefusalMiddleware",
     "console.accounts.time_zones.ZoneMiddleware",
 )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from console.home.pages import signing_in as second_factors
 from console.urls import pages, rest
-from console.views.accounts import second_factors
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include((pages, "console"))),
@@ -13,7 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("preferences/second-factor/", include(second_factors.own)),
     *rest,
 ]
-handler400 = "console.layout.error_responses.bad_request"
-handler403 = "console.layout.error_responses.denied"
-handler404 = "console.layout.error_responses.not_found"
-handler500 = "console.layout.unavailable.failed"
+handler400 = "console.edges.web.error_responses.bad_request"
+handler403 = "console.edges.web.error_responses.denied"
+handler404 = "console.edges.web.error_responses.not_found"
+handler500 = "console.edges.web.unavailable.failed"

@@ -9,7 +9,7 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
 from django.urls import get_script_prefix, path
 
-from console.layout.private_answers import SameOriginSockets
+from console.accounts.private_answers import SameOriginSockets
 from console.runtime.prefix import root
 from dashboards import routing
 

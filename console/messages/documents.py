@@ -10,7 +10,6 @@ from broker.formats.mq.ccsids import charset
 from broker.formats.mq.coding import Coding, coding_in
 from broker.formats.text import Text, text_of
 from broker.models import Place
-from broker.monitoring.numbers import public_numbers
 from broker.queueing.browse import Browsed
 from broker.queueing.get import Delivery
 from broker.security.redaction import CLEAR, Veil
@@ -31,12 +30,6 @@ PLACES = {
     "in-flight": Place.CLAIMED,
     "delayed": Place.DELAYED,
 }
-
-
-def numbered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows with a ``message_id``, and the number of each message. One query."""
-    numbers = public_numbers(row["message_id"] for row in rows)
-    return [row | {"number": numbers[row["message_id"]]} for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from broker.monitoring.search import Found
 from broker.security import audit
 from broker.security.redaction import Sight
 from broker.sql import database_now
-from console.accounts import masking
+from console.edges import masking
 from console.messages.documents import written
 from console.messages.search_form import Search
 from dashboards.pages.csv_safety import CsvSink, harmless

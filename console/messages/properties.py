@@ -12,7 +12,7 @@ from django.conf import settings
 
 from broker.bridges.carrier import PATH
 from broker.formats.trace_context import trace_id
-from console.layout.times import in_zone
+from console.edges.times import in_zone
 
 # prefix of the properties that a bridge sets in dead messages
 PREFIX = "JMS_SUN_JMSBRIDGE_"

@@ -16,7 +16,7 @@ from broker.models import Queue
 from broker.monitoring.search import Found
 from broker.security import authorities, redaction
 from broker.security.users import User
-from console.accounts import permissions
+from console.edges import permissions
 
 BROWSE = "broker.browse_queue"
 OF_PAYLOADS = ("body", filters.PROPERTY.name)  # keys that need the authority browse

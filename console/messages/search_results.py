@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
-from django.urls import reverse
 
 from broker.formats import filters
 from broker.formats.filters import KEYS, Filter, Term
@@ -18,6 +16,7 @@ from broker.monitoring import search as finding
 from broker.monitoring.search import Count, Found
 from broker.monitoring.search.pages import MOST
 from broker.security.users import User
+from console.layout.search_links import query_of, write_term
 from console.messages import search_form
 
 FIELDS = {  # the attribute of each key whose name differs
@@ -92,28 +91,6 @@ class Fewer:
 
 def fits(wanted: Filter) -> bool:
     return len(wanted.terms) <= TERMS and len(str(wanted)) <= LENGTH
-
-
-def query_of(wanted: Filter, **more: str) -> str:
-    """The query string of a filter, one parameter per term."""
-    pairs = [("f", str(term)) for term in wanted.terms]
-    encoded = urlencode([*pairs, *more.items()])
-    return f"?{encoded}" if encoded else ""
-
-
-def url_of(wanted: Filter) -> str:
-    return f"{reverse('console:messages')}{query_of(wanted)}"
-
-
-def filter_of(*pairs: tuple[str, str]) -> Filter:
-    """The filter for these values, by key; empty values are left out."""
-    asked = ((key, write_term(key, value)) for key, value in pairs if value)
-    return Filter(tuple(filters.equal(key, value) for key, value in asked))
-
-
-def write_term(key: str, value: str) -> str:
-    """A value in the syntax of filters; causes are words there."""
-    return value.lower().replace("_", "-") if key == "cause" else value
 
 
 def chips_of(wanted: Filter) -> list[Chip]:

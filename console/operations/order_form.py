@@ -11,12 +11,12 @@ from django.http import QueryDict
 from broker.models import Operation, Place, Queue
 from broker.monitoring.dead_letters import NEWEST
 from broker.operations import EVERY_QUEUE, Chosen, Order
+from broker.operations.commands import SELECTABLE
 from console.messages.dead_letter_query import LARGEST, one_in_words
 from console.messages.dead_letter_query import WORDS as LONGEST_QUOTE
 from console.operations.wording import WORDS
 
-# places whose entries an operation can change
-PLACES = {"ready": Place.READY, "delayed": Place.DELAYED}
+PLACES = {one.name.lower(): one for one in SELECTABLE}
 MOST_TICKED = 500
 TICKED, ALL = "ticked", "all"
 

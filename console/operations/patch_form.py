@@ -18,8 +18,8 @@ from broker.operations.patching import PATCHABLE
 from broker.security import authorities, redaction
 from broker.security.redaction import Sight, Veil
 from broker.security.redaction.masking import marked
-from console.accounts import permissions
 from console.bodies.text_diff import DiffLine
+from console.edges import permissions
 from console.messages.search_form import BROWSE
 
 ROWS = 6  # header operations in the form

@@ -19,8 +19,8 @@ from broker.formats import wildcards
 from broker.models import Act, AuditRecord, Operation, OperationItem, Owner, Queue
 from broker.security import authorities
 from broker.security.audit import AuditFilter, found
-from console.accounts.permissions import AUDIT
-from console.operations.history import ON_IT
+from console.audit.history import ON_IT
+from console.edges.permissions import AUDIT
 
 MOST = 30  # marks of each kind
 DONE = AuditRecord.Outcome.DONE

@@ -1,7 +1,7 @@
 """Second factors of users: who has one, who must have one, and resetting it.
 
 Flows and forms are django-allauth's (a project may have none); the pages are in
-``console.views.accounts.second_factors``. This package adds who needs a second factor
+``console.home.pages.signing_in``. This package adds who needs a second factor
 (``gate``), limited tries and single use of codes (``codes``), encrypted secrets
 (``adapters``) and audit records (``records``).
 """

@@ -20,10 +20,11 @@ from broker.formats.quantities import write_count, write_duration, write_size
 from broker.formats.text import beginning_of
 from broker.models import Place
 from broker.queueing.browse import Browsed
-from console.layout.times import UNKNOWN, in_zone
+from console.edges.times import UNKNOWN, ago, in_zone
 from dashboards.live.depths import QueueDepth
 
 register = template.Library()
+register.filter(ago)
 
 WORDS = {  # labels of states
     "ready": "ready",
@@ -107,15 +108,6 @@ def size(count: int | None) -> str:
 def duration(span: timedelta | float | None) -> str:
     """A time that something takes; an unknown one is a dash."""
     return UNKNOWN if span is None else write_duration(span)
-
-
-@register.filter
-def ago(at: datetime, now: datetime | None = None) -> str:
-    """The time since or until a moment, in whole seconds."""
-    span = int(((now or timezone.now()) - at).total_seconds())
-    if not span:
-        return "now"
-    return f"{write_duration(span)} ago" if span > 0 else f"in {write_duration(-span)}"
 
 
 @register.simple_tag

@@ -7,7 +7,7 @@ from django import template
 from broker.formats.quantities import write_count, write_duration
 from broker.models import AlertRule
 from broker.problems.conditions import table
-from console.alert_pages import places
+from console.alerts import places
 
 register = template.Library()
 register.filter("place_of", places.of_alert)

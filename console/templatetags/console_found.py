@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 from broker.formats.filters import Filter, equal
 from broker.formats.filters.parsing import NOWHERE
 from broker.monitoring.search import Count, Found
+from console.layout import search_links
 from console.messages import search_results
 from console.templatetags.console import chip
 from console.templatetags.console_hostile import printable
@@ -25,8 +26,8 @@ CHIPS = {"discarded": ("gone", "discarded")}
 def messages_url(*pairs: str) -> str:
     """The list of messages with these values; keys and values alternate."""
     values = iter(pairs)
-    return search_results.url_of(
-        search_results.filter_of(*zip(values, values, strict=True))
+    return search_links.url_of(
+        search_links.filter_of(*zip(values, values, strict=True))
     )
 
 
@@ -48,7 +49,7 @@ def find_all(key: str, value: str, what: str, *, name: str = "") -> SafeString |
     words = format_html('<span class="visually-hidden"> with this {}</span>', what)
     return format_html(
         ' <a class="beside" href="{}">Find all{}</a>',
-        search_results.url_of(wanted),
+        search_links.url_of(wanted),
         words,
     )
 

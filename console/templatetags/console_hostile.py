@@ -13,15 +13,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from broker.security.redaction import Veil
+from console.edges.glyphs import glyph, hidden
 
 register = template.Library()
-
-CONTROLS = [
-    *("NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL"),
-    *("BS", "TAB", "LF", "VT", "FF", "CR", "SO", "SI"),
-    *("DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB"),
-    *("CAN", "EM", "SUB", "ESC", "FS", "GS", "RS", "US"),
-]
 
 
 @register.filter
@@ -58,14 +52,3 @@ def marked(text: str) -> str:
             for is_hidden, part in groupby(text, hidden)
         ),
     )
-
-
-def hidden(character: str) -> bool:
-    """Whether a character is invisible or misleading."""
-    return not character.isprintable() and character not in "\n\t"
-
-
-def glyph(character: str) -> str:
-    """The name of a control character; the number of any other."""
-    code = ord(character)
-    return f"[{CONTROLS[code]}]" if code < len(CONTROLS) else f"[U+{code:04X}]"

@@ -10,8 +10,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from broker.formats.quantities import write_duration
+from console.edges.times import in_zone
 from console.layout.navigation import url_of
-from console.layout.times import in_zone
 from console.messages.detail import Story
 from console.templatetags.console import in_every_zone
 

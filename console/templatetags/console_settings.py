@@ -13,7 +13,7 @@ from django.db.models import Field, Model
 
 from broker.formats.quantities import write_duration
 from broker.settlement.redelivery_schedule import Span
-from console.queues import effective_settings
+from console.configuration import effective_settings
 
 register = template.Library()
 register.filter("ordinal", effective_settings.ordinal)

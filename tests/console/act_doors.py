@@ -17,8 +17,8 @@ from django.urls import reverse
 
 from broker.acts import ACTS, DeclaredAct
 from console import api
-from console.cli.groups import GROUPS
-from console.cli.objects import ACTS_ON_QUEUES
+from console.cli import GROUPS
+from console.configuration.cli.objects import ACTS_ON_QUEUES
 from tests.console.commanding import run
 
 API = "/api/v1"

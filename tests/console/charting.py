@@ -24,7 +24,7 @@ from broker.models import HistorySample, Queue
 from broker.monitoring.history import levels, packing, reading, sampling
 from broker.monitoring.history.packing import Counts
 from console.accounts import roles
-from console.queues.over_time import RANGES
+from console.edges.time_range import RANGES
 from tests.amqp.apart import own_database
 from tests.make import make_queue, make_user
 

@@ -19,10 +19,11 @@ from broker.monitoring import dead_letter_groups
 from broker.operations import queue_pause, rules
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import UnitOfWork
-from console import settings_site, urls  # noqa: F401  the URLs fill the site
+from console import urls  # noqa: F401  the URLs fill the site
 from console.accounts import roles
+from console.configuration import site as settings_site
 from console.messages import saved_views
-from console.views.queues.queue_pages import PLACES
+from console.queues.pages.queues import PLACES
 from tests.broker.bridges.carrying import bring, carry
 from tests.broker.handling import Seen, broken, handler, session
 from tests.broker.promising import promise

@@ -15,7 +15,7 @@ from broker.monitoring import counters
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import UnitOfWork
 from console import api
-from console.edges import problems
+from console.edges.rest import problems
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places
 from tests.console.recorded import deeds

@@ -19,7 +19,7 @@ from broker.models import (
     Link,
     LinkStatus,
 )
-from console.api.bridges.schemas import (
+from console.bridges.api.schemas import (
     BridgeDefinition,
     DeadQueueDefinition,
     DestinationDefinition,

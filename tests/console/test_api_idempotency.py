@@ -115,7 +115,7 @@ def test_what_was_done_before_a_refusal_is_undone(
     shop: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_queue("orders")
-    monkeypatch.setattr("console.api.messages.sending.Queue.objects", None)
+    monkeypatch.setattr("console.messages.api.sending.Queue.objects", None)
 
     with pytest.raises(AttributeError):
         post(shop, PUT, {"body": "x"}, "k")

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from console import api
-from console.api.reference import document
+from console.reference import document
 from tests.console.conftest import SignIn
 
 pytestmark = pytest.mark.django_db

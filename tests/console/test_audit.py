@@ -23,8 +23,8 @@ from pytest_django import DjangoAssertNumQueries
 from broker.models import Act, AuditCheck, AuditRecord
 from broker.security import audit
 from broker.security.audit import Thing
-from console.accounts import permissions
-from console.views import audit as view
+from console.audit import pages as view
+from console.edges import permissions
 from tests.broker.auditing import note
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places

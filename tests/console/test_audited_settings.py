@@ -14,9 +14,10 @@ from django.urls import reverse
 
 from broker.config import imports
 from broker.models import Act, AddressSetting, AuditRecord, Queue
-from console import settings_site, urls  # noqa: F401  the URLs fill the site
+from console import urls  # noqa: F401  the URLs fill the site
+from console.configuration import site as settings_site
+from console.configuration.site import AuditedAdmin
 from console.runtime import first_run
-from console.settings_site import AuditedAdmin
 from tests.broker.auditing import detail, last
 from tests.console.conftest import SignIn
 from tests.console.settings_forms import fields_of, page, send

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from broker.models import Act, Link, LinkState
 from broker.queueing.put import put_many
-from console.bridge_pages import words as link_words
+from console.bridges import words as link_words
 from tests.console.bridging import beat, fail, make_branch, make_link, stand
 from tests.console.conftest import SignIn
 from tests.console.test_messages import words

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from broker.models import DeadLetter, Link, Operation, Queue
 from broker.models.bridge_names import BUILT_IN_QUEUE
-from console.bridge_pages.letters import REASONS
+from console.messages.link_letters import REASONS
 from tests.console.bridging import (
     die_of_link,
     make_dead_queue,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from console.converters import QueueName
+from console.edges.web.converters import QueueName
 
 spelling = QueueName()
 names = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)

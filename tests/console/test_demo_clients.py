@@ -25,8 +25,8 @@ from broker.models import (
 )
 from broker.security import authorities, credentials
 from console.demo import logins, shop
+from console.layout.listeners import Door
 from console.management.commands.demo_clients import Traffic
-from console.queues.listeners import Door
 from tests.amqp.listening import HOST, Listening, listener
 
 

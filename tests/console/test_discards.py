@@ -15,7 +15,7 @@ from broker.errors.mq_codes import Report
 from broker.models import Act, Authority, Discarded, Message, Queue
 from broker.monitoring import fsck
 from broker.queueing.put import put_many
-from console.views.messages import discards
+from console.dead_letters.pages import discards
 from tests.broker.dying import on
 from tests.console.conftest import SignIn
 from tests.console.letters import attempt

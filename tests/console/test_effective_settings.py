@@ -11,13 +11,8 @@ from django.test import Client
 from broker.config.address_settings import ATTRIBUTES, DEFAULTS
 from broker.models import AddressSetting, Authority
 from broker.settlement.redelivery_schedule import staircase
-from console.queues.effective_settings import (
-    as_counted,
-    ending,
-    ordinal,
-    words,
-)
-from console.queues.redelivery_chart import draw
+from console.configuration.effective_settings import as_counted, ending, ordinal, words
+from console.configuration.redelivery_chart import draw
 from tests.console.conftest import SignIn
 from tests.console.test_messages import words as text_of
 from tests.make import make_queue, make_rule, make_setting, make_user

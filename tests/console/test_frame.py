@@ -14,8 +14,8 @@ from pytest_django import Settings
 
 from broker import errors
 from console.accounts import roles
-from console.layout import unavailable
-from console.layout.error_responses import STATUS, RefusalMiddleware
+from console.edges.web import unavailable
+from console.edges.web.error_responses import STATUS, RefusalMiddleware
 from tests.console.conftest import SignIn
 from tests.make import make_queue, make_user
 

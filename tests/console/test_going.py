@@ -7,8 +7,8 @@ from django.test import Client
 from django.urls import reverse
 
 from broker.acts import ACTS, DeclaredAct
+from console.home.pages import palette as go_to
 from console.layout.destinations import DESTINATIONS
-from console.views import go_to
 from tests.console.conftest import SignIn
 from tests.console.test_messages import EVIL, words
 from tests.make import make_queue, make_user

@@ -276,7 +276,7 @@ def test_what_somebody_named_a_queue_stays_text(sign_in: SignIn) -> None:
 def test_of_many_findings_the_first_are_shown(
     sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("console.views.health.MOST", 2)
+    monkeypatch.setattr("console.home.pages.health.MOST", 2)
     make_queue(DLQ)
     for number in range(5):
         make_queue(f"q{number}", backout_threshold=3)

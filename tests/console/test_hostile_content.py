@@ -37,7 +37,8 @@ from broker.models import (
     RecurringMessage,
     UnitOfWork,
 )
-from console import settings_site, urls  # noqa: F401  the URLs fill the site
+from console import urls  # noqa: F401  the URLs fill the site
+from console.configuration import site as settings_site
 from console.models import BrowserSession, SavedView
 from dashboards.live import depths
 from dashboards.models import ReportRun

@@ -13,7 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from broker.models import Message
-from console.cli import exchange
+from console.messages.cli import exchange
 from tests.console.commanding import refused, run
 from tests.make import make_queue
 

@@ -12,7 +12,7 @@ from broker.models import Operation, Place, Queue
 from broker.monitoring import dead_letters
 from broker.queueing.browse import browse
 from broker.queueing.put import put
-from console.operations import history
+from console.audit import history
 from console.operations.wording import WORDS
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, attempt, die, make_places
@@ -265,7 +265,7 @@ def test_plans_starts_and_stops_are_written_down(
 def test_a_large_plan_is_looked_at_when_that_is_asked_for(
     sign_in: SignIn, orders: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("console.views.operations.operations.LOOKED_AT", 1)
+    monkeypatch.setattr("console.operations.pages.operations.LOOKED_AT", 1)
     for _ in range(2):
         put("orders")
     client = sign_in("operator")

@@ -17,7 +17,7 @@ from broker.problems import conditions
 from broker.queueing.put import put, put_many
 from broker.transactions.prepared import PreparedUnitOfWork
 from broker.transactions.scope import UnitOfWork
-from console.views.needs import MOST
+from console.home.needs import MOST
 from tests.console.conftest import SignIn
 from tests.console.letters import attempt, die, make_places
 from tests.console.test_messages import EVIL, words

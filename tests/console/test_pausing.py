@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from broker.models import Queue
 from broker.sql import database_now
-from console.queues.pause_end import pause_end
+from console.edges.pause_end import pause_end
 from tests.console.api_acts import API
 from tests.console.commanding import refused, run, told
 from tests.console.conftest import SignIn

@@ -18,8 +18,8 @@ from pytest_django import Settings
 from broker.errors import UnsafeServer
 from broker.monitoring import disk
 from broker.security.authorities import NOTHING
+from console.home.pages import probes
 from console.layout import settings_problems
-from console.views import probes
 from dashboards.metrics import collector
 from tests.make import make_queue, make_user
 

@@ -32,8 +32,8 @@ from broker.queueing.put import put, put_many
 from broker.security import authorities
 from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
-from console.alert_pages.places import PAGES
-from console.views import needs
+from console.alerts.places import PAGES
+from console.home import needs
 from dashboards.live import depths, problems
 from dashboards.metrics import collector
 from tests.console.bridging import fail, make_branch, make_link

@@ -105,7 +105,7 @@ def test_what_is_late_says_so(sign_in: SignIn) -> None:
 def test_one_page_after_the_other_and_one_queue_of_many(
     sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("console.views.messages.scheduled.PAGE", 2)
+    monkeypatch.setattr("console.messages.pages.scheduled.PAGE", 2)
     make_queue()
     make_queue("bills")
     ids = [wait("orders" if n % 2 else "bills", after_s=60 + n) for n in range(5)]

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 from pytest_django import Settings
 
-from console.static_files import StaticFilesMiddleware
+from console.integration.static_files import StaticFilesMiddleware
 
 BODY = b"/* all */"
 

@@ -11,8 +11,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from broker.models import Queue
-from console.edges import throttle
-from console.edges.throttle import AWAY_S, RequestCounts
+from console.edges.rest import throttle
+from console.edges.rest.throttle import AWAY_S, RequestCounts
 from tests.console.conftest import SignIn
 
 ROOT = "/api/v1"

@@ -61,7 +61,7 @@ def test_the_list_says_who_holds_what(sign_in: SignIn) -> None:
 def test_one_page_after_the_other(
     sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("console.views.queues.units_of_work.PAGE", 2)
+    monkeypatch.setattr("console.consumers.pages.units_of_work.PAGE", 2)
     make_queue()
     put_many(make_messages(3))
     uows = [held() for _ in range(3)]

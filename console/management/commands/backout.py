@@ -16,12 +16,14 @@ from broker.config.documents import LARGEST_BYTES
 from broker.models import DeadLetter, Operation
 from broker.operations import EVERY_QUEUE, Order
 from broker.sql import database_now
-from console.cli import commands, exchange, groups
-from console.cli.objects import add_groups
-from console.cli.running import RunCommands
-from console.edges import actors, printing
-from console.edges.actors import NOTHING, REFUSED, USAGE
-from console.edges.options import (
+from console import cli as groups
+from console.configuration.cli import settings as settings_commands
+from console.configuration.cli.declarations import DeclarationCommands
+from console.configuration.cli.objects import add_groups
+from console.dead_letters.cli import letters as letter_commands
+from console.edges.commands import actors, printing
+from console.edges.commands.actors import NOTHING, REFUSED, USAGE
+from console.edges.commands.options import (
     EveryQueue,
     Filters,
     Json,
@@ -35,12 +37,17 @@ from console.edges.options import (
     contents,
     properties_of,
 )
+from console.home.cli import RunCommands
+from console.messages.cli import exchange
+from console.messages.cli import queues as queue_commands
+from console.operations.cli import ordering
+from console.queues import cli as queues_of
 
 NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]  # UsageError, not exported by typer
 Kind = Operation.Kind
 
 
-class Command(RunCommands):
+class Command(RunCommands, DeclarationCommands):
     help = "Put, get, browse and operate from a terminal."
     requires_system_checks = [BROKER]
 
@@ -93,7 +100,7 @@ class Command(RunCommands):
     @command()
     def queues(self, user: User = None, json: Json = False) -> None:  # noqa: FBT002
         """List queues and their depths."""
-        rows = commands.queues(actors.acting(user))
+        rows = queues_of.queues(actors.acting(user))
         self.tell_rows("queues", rows, as_json=json, empty="There is no queue.")
 
     @command()
@@ -124,7 +131,7 @@ class Command(RunCommands):
         """Put one message."""
         data, guessed = body_of(body, file)
         now = database_now()
-        told = commands.put(
+        told = queue_commands.put(
             actors.acting(user),
             address,
             data,
@@ -152,7 +159,9 @@ class Command(RunCommands):
         json: Json = False,  # noqa: FBT002
     ) -> None:
         """Get the next messages of a queue, and print them."""
-        rows = commands.get(actors.acting(user), queue, limit, does=yes, why=unmask)
+        rows = queue_commands.get(
+            actors.acting(user), queue, limit, does=yes, why=unmask
+        )
         if rows and not yes:
             self.stderr.write(
                 "These are next. Nothing was taken; use --yes to take them."
@@ -176,7 +185,7 @@ class Command(RunCommands):
         json: Json = False,
     ) -> None:
         """Print messages of a queue; nothing changes."""
-        rows = commands.browse(
+        rows = queue_commands.browse(
             actors.acting(user), queue, place, after, limit, whole=whole, why=unmask
         )
         empty = f"Nothing is {place} on {queue}."
@@ -191,7 +200,7 @@ class Command(RunCommands):
         json: Json = False,  # noqa: FBT002
     ) -> None:
         """Find messages by a filter, the newest first."""
-        rows = commands.find(actors.acting(user), filters, limit)
+        rows = queue_commands.find(actors.acting(user), filters, limit)
         self.tell_rows("messages", rows, as_json=json, empty="Nothing was found.")
 
     @command(name="dead-letters")
@@ -210,8 +219,12 @@ class Command(RunCommands):
     ) -> None:
         """List dead letters, in groups of one error or one by one."""
         person = actors.acting(user)
-        which = commands.selection(person, queue, origin, cause)
-        rows = commands.letters(which, limit) if letters else commands.groups(which)
+        which = letter_commands.selection(person, queue, origin, cause)
+        rows = (
+            letter_commands.letters(which, limit)
+            if letters
+            else letter_commands.groups(which)
+        )
         name = "letters" if letters else "groups"
         self.tell_rows(name, rows, as_json=json, empty="No dead letters.")
 
@@ -254,7 +267,7 @@ class Command(RunCommands):
         json: Json = False,  # noqa: FBT002
     ) -> None:
         """Remove messages from a queue; they go to the discard bin."""
-        chosen = [commands.on_queue(queue), *(filters or [])]
+        chosen = [queue_commands.on_queue(queue), *(filters or [])]
         order = Order(Kind.REMOVE)
         self.work(order, chosen, reason, user, does=yes, as_json=json)
 
@@ -270,8 +283,8 @@ class Command(RunCommands):
     ) -> None:
         """Plan an operation, or execute it."""
         person = actors.somebody(user)
-        told = commands.work(person, order, filters, reason, self.errors, does=does)
-        self.tell(told, commands.in_words(told), as_json=as_json)
+        told = ordering.work(person, order, filters, reason, self.errors, does=does)
+        self.tell(told, ordering.in_words(told), as_json=as_json)
         if does and not told["done"]:
             raise typer.Exit(REFUSED)
 
@@ -289,7 +302,7 @@ class Command(RunCommands):
     ) -> None:
         """Write all settings to standard output."""
         self.stdout.write(
-            commands.settings_document(actors.acting(user), form), ending=""
+            settings_commands.settings_document(actors.acting(user), form), ending=""
         )
 
     @settings.command(name="import")
@@ -306,8 +319,10 @@ class Command(RunCommands):
     ) -> None:
         """Show what a document would change; with --yes, make all changes or none."""
         raw = contents(file, LARGEST_BYTES)
-        told = commands.import_settings(actors.acting(user), raw, mode, does=yes)
-        self.tell(told, commands.changes_in_words(told), as_json=json)
+        told = settings_commands.import_settings(
+            actors.acting(user), raw, mode, does=yes
+        )
+        self.tell(told, settings_commands.changes_in_words(told), as_json=json)
         if not told["changes"]:
             raise typer.Exit(NOTHING)
 

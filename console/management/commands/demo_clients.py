@@ -16,8 +16,8 @@ from broker.checks import BROKER
 from console.demo import logins, shop
 from console.demo.caller import Caller, Program
 from console.demo.logins import Login
-from console.queues import listeners
-from console.queues.listeners import Door
+from console.layout import listeners
+from console.layout.listeners import Door
 
 AGAIN_AFTER_S = 3.0
 GOODBYE_S = 0.2  # seconds to send what was written last

@@ -11,7 +11,7 @@ from broker.errors.bridges import Hold
 from broker.errors.queues import PutInhibited, QueueFull
 from broker.models import Link, LinkState, Queue
 from broker.queueing.put import put
-from console.bridge_pages.words import chip_of
+from console.bridges.words import chip_of
 from tests.broker.bridges.linking import dead, make_queues, status, taken
 from tests.broker.bridges.running import until_sent, until_state
 from tests.broker.bridges.test_runner import new_link, running

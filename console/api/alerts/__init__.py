@@ -1,1 +1,0 @@
-"""Alerts, silences, rules and targets, over the API."""

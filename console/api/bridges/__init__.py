@@ -1,1 +1,0 @@
-"""Bridges, their links and parts, over the API."""

@@ -1,1 +1,0 @@
-"""Whoever holds messages: units of work, and ConnectionConsumers."""

@@ -1,1 +1,0 @@
-"""Messages over the API: find, read, browse, put, get, repair."""

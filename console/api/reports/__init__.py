@@ -1,1 +1,0 @@
-"""Reports: what they are, their rows and their runs."""

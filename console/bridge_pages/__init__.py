@@ -1,1 +1,0 @@
-"""Bridges for pages: links, their status, and the outcome of their messages."""

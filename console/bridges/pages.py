@@ -1,0 +1,220 @@
+"""Bridges: the list of links, one link, its commands and its dead messages."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.core.exceptions import BadRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+
+from broker import acts
+from broker.acts.bridges import (
+    commit_link_branch,
+    pause_link,
+    resume_link,
+    roll_back_link_branch,
+    start_link,
+    stop_link,
+)
+from broker.acts.objects import find_branch, find_link
+from broker.errors.bridges import BridgeError, CommandRefused
+from broker.errors.operations import NothingChosen
+from broker.models import AuditRecord, Branch, Link
+from broker.monitoring import links_as_consumers
+from broker.security import authorities
+from broker.security.authorities import EVERYTHING
+from console.bridges import live, rows, steps, words
+from console.bridges.resubmission import plan_through
+from console.edges import denials, permissions
+from console.edges.permissions import LINKS
+from console.edges.web.forms import ActForm, form_of
+from console.layout.navigation import url_of
+from console.messages import link_letters as letters
+from console.messages.dead_letter_query import PlanForm, names_for
+from console.queues import over_time
+
+RECORDS = 5
+BRANCHES = 50
+ALREADY = "is in that state already; nothing was done"
+WHY = {"reason": "Say why. Whoever compares both sides later will read it."}
+StartForm, PauseForm, ResumeForm, StopForm = (
+    form_of(one, "bridge", "link")
+    for one in (start_link, pause_link, resume_link, stop_link)
+)
+CommitForm, RollBackForm = (
+    form_of(one, "bridge", "link", "xid", shown=(BridgeError,), **WHY)
+    for one in (commit_link_branch, roll_back_link_branch)
+)
+
+
+@require_safe
+@permission_required(LINKS, raise_exception=True)
+def bridges(request: HttpRequest) -> HttpResponse:
+    """All links: those that have failed first, then by bridge."""
+    held = authorities.held_by(request.user)
+    listed = rows.listed(held, request.GET.get("page"))
+    every = held.everywhere("inquire")
+    context = {
+        "list": listed,
+        "is_running": links_as_consumers.is_anybody_at_work(),
+        "topic": f"links={live.EVERY}" if every and listed.page.object_list else "",
+        "add_url": settings_url(
+            request, "broker.add_link", "console_settings:broker_link_add"
+        ),
+    }
+    return render(request, "console/bridges/bridges.html", context)
+
+
+@require_safe
+@permission_required(LINKS, raise_exception=True)
+def link(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
+    """One link: its steps, settings, dead messages and transactions in doubt."""
+    one = find_link(authorities.held_by(request.user), bridge, link)
+    (row,) = rows.rows_of([one])
+    branches = list(Branch.objects.filter(link=one).order_by("began_at")[:BRANCHES])
+    context = {
+        "row": row,
+        "over_time": over_time.of_a_link(request, one),
+        "steps": list(steps.steps_of(one, row.status)),
+        "guarantee": words.guarantee_of(one),
+        "settings": list(words.settings_of(one)),
+        "settings_url": settings_url(
+            request, "broker.change_link", "console_settings:broker_link_change", one.pk
+        ),
+        "dead": letters.dead_of(one, names_for(request.user)),
+        "branches": branches,
+        "is_running": links_as_consumers.is_anybody_at_work(),
+        "records": records_of(request, one),
+        "topic": f"link={one.pk}",
+        "turn": live.turn_of(row.status, live.branches_of(one)),
+    }
+    return render(request, "console/bridges/link.html", context)
+
+
+def settings_url(request: HttpRequest, permission: str, view: str, *key: object) -> str:
+    """The page where the user can change the object; empty without the permission."""
+    may = request.user.is_staff and request.user.has_perm(permission)
+    return url_of(view, *key) if may else ""
+
+
+def records_of(request: HttpRequest, one: Link) -> list[AuditRecord] | None:
+    """The latest commands to a link; None for users who may not read the audit."""
+    if not request.user.has_perm("broker.view_auditrecord"):
+        return None
+    of_link = AuditRecord.objects.filter(object_kind="link", object_name=str(one))
+    done = of_link.exclude(outcome=AuditRecord.Outcome.REFUSED)
+    return list(done.order_by("-pk")[:RECORDS])
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def start(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
+    """Start a link."""
+    return ordered(request, StartForm, bridge=bridge, link=link)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def pause(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
+    """Pause a link."""
+    return ordered(request, PauseForm, bridge=bridge, link=link)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def resume(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
+    """Resume a paused link."""
+    return ordered(request, ResumeForm, bridge=bridge, link=link)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def stop(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
+    """Stop a link."""
+    return ordered(request, StopForm, bridge=bridge, link=link)
+
+
+def ordered(request: HttpRequest, kind: type[ActForm], **about: str) -> HttpResponse:
+    """On GET explain a command; on POST give it."""
+    acts.require(request.user, kind.declaration.request(**about))
+    found = find_link(EVERYTHING, **about)
+    what = kind.declaration.name.removesuffix("_link")
+    form = kind(request.POST if request.method == "POST" else None)
+    try:
+        answer = form.carry_out(request, **about) if form.is_valid() else None
+    except CommandRefused as error:
+        denials.note(request, error)
+        messages.error(request, str(error))
+    else:
+        if answer is None:
+            (row,) = rows.rows_of([found])
+            context = {"row": row, "command": what, "form": form}
+            status = 422 if form.errors else 200
+            page = "console/bridges/order.html"
+            return render(request, page, context, status=status)
+        said = f"is ordered to {what}" if answer.changed else ALREADY
+        messages.success(request, f"The link {found} {said}.")
+    to_list = request.POST.get("back") == "list"
+    return redirect("console:bridges") if to_list else redirect_to(found)
+
+
+def redirect_to(one: Link) -> HttpResponse:
+    return redirect("console:link", one.bridge.name, one.name)
+
+
+@require_POST
+@permission_required(permissions.CHANGE, raise_exception=True)
+@permission_required(LINKS, raise_exception=True)
+def resubmit_through(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
+    """Plan to resubmit dead messages of a link through it: one of them, those of one
+    group, or all."""
+    one = find_link(authorities.held_by(request.user), bridge, link)
+    form = PlanForm(request.POST)
+    if not form.is_valid():
+        raise BadRequest("This is no set of dead messages.")
+    said = form.cleaned_data
+    try:
+        plan = plan_through(
+            request.user,
+            one,
+            message_id=said["message"],
+            fingerprint=said["fingerprint"],
+        )
+    except NothingChosen as error:
+        messages.error(request, str(error))
+        return redirect_to(one)
+    return redirect("console:operation", plan.pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def commit_branch(
+    request: HttpRequest, bridge: str, link: str, xid: str
+) -> HttpResponse:
+    """Explain the commit, and do it when it is confirmed."""
+    return decided(request, CommitForm, bridge=bridge, link=link, xid=xid)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def roll_back_branch(
+    request: HttpRequest, bridge: str, link: str, xid: str
+) -> HttpResponse:
+    """Explain the rollback, and do it when it is confirmed."""
+    return decided(request, RollBackForm, bridge=bridge, link=link, xid=xid)
+
+
+def decided(request: HttpRequest, kind: type[ActForm], **about: str) -> HttpResponse:
+    """Confirm on GET; on POST end the branch."""
+    acts.require(request.user, kind.declaration.request(**about))
+    branch = find_branch(EVERYTHING, **about)
+    form = kind(request.POST if request.method == "POST" else None)
+    if form.is_valid() and (answer := form.carry_out(request, **about)):
+        word = "committed" if answer.committed else "rolled back"
+        messages.success(request, f"The transaction {branch.xid} is {word} there.")
+        return redirect_to(branch.link)
+    (row,) = rows.rows_of([branch.link])
+    commits = kind is CommitForm
+    context = {"row": row, "branch": branch, "commits": commits, "form": form}
+    status = 422 if form.errors else 200
+    return render(request, "console/bridges/decide.html", context, status=status)

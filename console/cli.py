@@ -1,0 +1,231 @@
+"""Groups of subcommands: what each is called, and the function that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature, signature
+from typing import Any
+
+from django_typer.management import TyperCommand
+
+from broker.acts import DeclaredAct
+from broker.acts.alerts import (
+    acknowledge_alert,
+    end_alert_silence,
+    send_test_notification,
+    silence_alerts,
+)
+from broker.acts.bridges import (
+    commit_link_branch,
+    pause_link,
+    resume_link,
+    roll_back_link_branch,
+    start_link,
+    stop_link,
+)
+from broker.acts.connections import close_connection, close_endpoint
+from broker.acts.credentials import create_credential, revoke_credential
+from broker.acts.discards import restore_messages
+from broker.acts.groups import (
+    acknowledge_group,
+    describe_group,
+    reopen_group,
+    snooze_group,
+)
+from broker.acts.operations.control import (
+    cancel_operation,
+    continue_operation,
+    pace_operation,
+    pause_operation,
+    start_operation,
+    undo_operation,
+)
+from broker.acts.operations.plans import (
+    approve_operation,
+    explain_operation,
+    narrow_operation,
+    plan_rest,
+    take_in_messages,
+)
+from broker.acts.queues import start_delivery
+from broker.acts.recurring import put_recurring_message
+from broker.acts.rules import save_rules, switch_rules
+from broker.acts.units_of_work import (
+    back_out_prepared_unit,
+    back_out_unit_of_work,
+    commit_prepared_unit,
+)
+from console.accounts import cli as credentials
+from console.alerts import cli as alerts
+from console.audit import cli as audit
+from console.bridges.cli import bridges
+from console.consumers.cli import connections
+from console.consumers.cli import consumers as consuming
+from console.consumers.cli import units_of_work as uow
+from console.dead_letters.cli import discards, rules
+from console.edges.commands.acts import subcommand
+from console.messages.cli import edits, scheduled, tasks
+from console.operations.cli import links, operations
+from console.queues import cli as history
+
+Run = Callable[..., None] | DeclaredAct
+GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcommands
+    "alert": (
+        "Alerts and silences.",
+        {
+            "list": alerts.list_all,
+            "show": alerts.show,
+            "acknowledge": acknowledge_alert,
+            "silence": silence_alerts,
+            "silences": alerts.silences,
+            "end-silence": end_alert_silence,
+            "test": send_test_notification,
+        },
+    ),
+    "audit": ("What people did.", {"list": audit.list_records}),
+    "bridge": (
+        "Bridges and their links.",
+        {
+            "list": bridges.list_links,
+            "start": bridges.order_of(
+                start_link,
+                "Start a link, or all enabled links of a bridge; paused links are"
+                " resumed.",
+            ),
+            "pause": bridges.order_of(
+                pause_link, "Pause a link, or all running links of a bridge."
+            ),
+            "resume": bridges.order_of(
+                resume_link, "Resume a link, or all paused links of a bridge."
+            ),
+            "stop": bridges.order_of(
+                stop_link, "Stop a link, or all started links of a bridge."
+            ),
+            "export": bridges.export_bridge,
+            "import": bridges.import_bridge,
+            "rekey": bridges.rekey,
+        },
+    ),
+    "connection": (
+        "Clients of the listener.",
+        {
+            "list": connections.list_all,
+            "close": close_connection,
+            "close-endpoint": close_endpoint,
+        },
+    ),
+    "consumer": (
+        "ConnectionConsumers, and delivery that has stopped.",
+        {"list": consuming.list_all, "start": start_delivery},
+    ),
+    "credential": (
+        "Credentials of applications.",
+        {
+            "list": credentials.list_all,
+            "create": create_credential,
+            "revoke": revoke_credential,
+        },
+    ),
+    "dead-letter-group": (
+        "Groups of dead letters with one error.",
+        {
+            "acknowledge": acknowledge_group,
+            "snooze": snooze_group,
+            "reopen": reopen_group,
+            "describe": describe_group,
+        },
+    ),
+    "discard": (
+        "The discard bin.",
+        {"list": discards.list_all, "restore": restore_messages},
+    ),
+    "history": (
+        "What queues did over time.",
+        {"queue": history.of_queue, "total": history.of_all},
+    ),
+    "link": (
+        "One link, and what it could not carry.",
+        {
+            "start": start_link,
+            "pause": pause_link,
+            "resume": resume_link,
+            "stop": stop_link,
+            "branches": links.branches,
+            "commit": commit_link_branch,
+            "roll-back": roll_back_link_branch,
+            "resubmit": links.resubmit,
+        },
+    ),
+    "message": ("One message.", {"edit": edits.edit}),
+    "operation": (
+        "Operations: plan, start, control, undo.",
+        {
+            "list": operations.list_all,
+            "show": operations.show,
+            "start": start_operation,
+            "approve": approve_operation,
+            "explain": explain_operation,
+            "cancel": cancel_operation,
+            "undo": undo_operation,
+            "pause": pause_operation,
+            "continue": continue_operation,
+            "pace": pace_operation,
+            "narrow": narrow_operation,
+            "take-in": take_in_messages,
+            "rest": plan_rest,
+        },
+    ),
+    "prepared": (
+        "Prepared units of work, decided in place of their coordinator.",
+        {
+            "list": uow.list_prepared,
+            "commit": commit_prepared_unit,
+            "back-out": back_out_prepared_unit,
+        },
+    ),
+    "recurring": (
+        "Recurring messages.",
+        {"list": scheduled.list_recurring, "put": put_recurring_message},
+    ),
+    "rules": (
+        "Rules for the dead letters of a queue.",
+        {
+            "list": rules.list_all,
+            "show": rules.show,
+            "preview": rules.preview,
+            "save": save_rules,
+            "switch": switch_rules,
+        },
+    ),
+    "scheduled": ("Delayed messages.", {"list": scheduled.list_delayed}),
+    "task": ("Tasks of Django and Celery.", {"list": tasks.list_tasks}),
+    "uow": (
+        "Open units of work.",
+        {"list": uow.list_all, "show": uow.show, "back-out": back_out_unit_of_work},
+    ),
+}
+
+
+def add_all(into: type[TyperCommand]) -> None:
+    """Add the groups to a command."""
+    for name, (words, runs) in GROUPS.items():
+
+        def start(self: Any) -> None:
+            pass
+
+        start.__name__ = f"group_{name}"
+        start.__annotations__ = {}  # self is no option
+        made = into.group(name=name, help=words)(start)
+        for word, run in runs.items():
+            made.command(name=word)(
+                subcommand(run) if isinstance(run, DeclaredAct) else as_method(run)
+            )
+
+
+def as_method(run: Callable[..., None]) -> Callable[..., None]:
+    """A function of a module as a subcommand: typer reads no annotation of ``self``."""
+    run.__annotations__.pop("self")
+    first, *rest = signature(run, eval_str=True).parameters.values()
+    parameters = (first.replace(annotation=Parameter.empty), *rest)
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return run

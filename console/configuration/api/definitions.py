@@ -1,0 +1,323 @@
+"""Definitions of queues, addresses, aliases, model queues, users and authorities.
+
+Each is read, defined (``PUT``), changed (``PATCH``) and deleted by its name. They are
+those of ``backout.toml`` and of the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from inspect import Parameter, Signature
+from typing import Any, Literal
+
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Path, Query, Router, Schema
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, create_model
+
+from broker.declarations import (
+    Attribute,
+    Declaration,
+    ObjectKind,
+    advise,
+    apply,
+    one_at_a_time,
+    plan,
+    read_value,
+    version,
+)
+from broker.declarations.kinds import ADDRESS, ALIAS, AUTHORITY, MODEL, QUEUE
+from broker.models import Queue
+from broker.security import authorities
+from console.accounts.declaring import USER, permission, require_rights
+from console.configuration.api import settings
+from console.edges.rest import warned
+from console.edges.rest.problems import REFUSED, require
+from console.edges.rest.requests import RequestBody
+from console.edges.rest.warned import Warned
+
+router = Router(tags=["definitions"])
+
+TYPES: Mapping[type, Any] = {
+    bool: StrictBool,
+    int: StrictInt,
+    float: StrictFloat | StrictInt,
+    str: StrictStr,
+    list: list[StrictStr],
+}
+Key = tuple[str, ...]
+
+
+class DefinitionsPage(Schema):
+    """Where the page begins, as ``next`` of the page before; and its size."""
+
+    after: str = Field(default="", max_length=600)
+    limit: int = Field(default=100, ge=1, le=1000)
+
+
+class Deletion(Schema):
+    """Whether messages on the queue go to the discard bin."""
+
+    purge: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A kind of object in the API."""
+
+    kind: ObjectKind
+    router: Router
+    path: str
+    parameters: tuple[str, ...]  # names in the path, one for each part of the key
+    read_at: str = ""  # added to the path where it is read
+
+    @property
+    def title(self) -> str:
+        return self.kind.name.capitalize()
+
+    def schema(self, name: str, doc: str, base: type, *, keys: bool) -> type:
+        """A schema with all attributes of the kind, each optional in a request."""
+        fields: dict[str, Any] = {}
+        for key in self.kind.keys if keys else ():
+            fields[key] = (str, ...)
+        for one in self.kind.attributes.values():
+            default = Field(default=... if keys else None, description=one.help)
+            fields[one.name] = (type_of(one, accepts_units=not keys), default)
+        return create_model(name, __base__=base, __doc__=doc, **fields)
+
+
+def type_of(one: Attribute, *, accepts_units: bool) -> Any:
+    kind = TYPES[one.type]
+    if one.choices and one.type is str:
+        kind = Literal[one.choices]
+    if one.suffix and accepts_units:
+        kind = kind | StrictStr
+    return kind | None
+
+
+def publish(one: Published) -> None:
+    """Add the operations of a kind to its router."""
+    stored = one.schema(
+        f"Stored{one.title}", f"The {one.kind.name}.", Schema, keys=True
+    )
+    said = one.schema(
+        f"New{one.title}",
+        f"The attributes of the {one.kind.name}; those that are missing or null have"
+        " their default. A time or a size may be a text with a unit.",
+        RequestBody,
+        keys=False,
+    )
+    changes = one.schema(
+        f"{one.title}Changes",
+        "The attributes to change; null is the default. Others stay.",
+        RequestBody,
+        keys=False,
+    )
+    saved = create_model(f"Saved{one.title}", __base__=(stored, Warned))
+    name, path = one.kind.name, one.path
+    suffix = "_definition" if one.read_at else ""
+    add(one, "GET", path + one.read_at, f"read_{name}{suffix}", read, stored)
+    add(one, "PUT", path, f"define_{name}", define, saved, said=said)
+    add(one, "PATCH", path, f"change_{name}", change, saved, said=changes)
+    query = Query[Deletion] if one.kind is QUEUE else None
+    add(one, "DELETE", path, f"delete_{name}", delete, saved, query=query)
+    if not one.read_at:
+        publish_list(one, stored)
+
+
+def publish_list(one: Published, stored: type) -> None:
+    plural = one.kind.plural
+    fields: dict[str, Any] = {plural: (list[stored], ...), "next": (str | None, ...)}  # type: ignore[valid-type]
+    words = "A page, ordered by name; the next one is after ``next``."
+    name = f"Listed{plural.capitalize()}"
+    listed = create_model(name, __base__=Schema, __doc__=words, **fields)
+    at = one.path.partition("/{")[0]
+    query = Query[DefinitionsPage]
+    add(one, "GET", at, f"list_{plural}", list_all, listed, query=query)
+
+
+def add(
+    one: Published,
+    method: str,
+    path: str,
+    name: str,
+    run: Callable[..., Any],
+    answer: type,
+    **more: Any,
+) -> None:
+    """Add an operation; its parameters are those in its path, a body, and a query."""
+    own = [part for part in one.parameters if f":{part}}}" in path]
+
+    def view(request: HttpRequest, **given: Any) -> Any:
+        key = tuple(given.pop(part) for part in own)
+        return run(one.kind, key, request, **given)
+
+    view.__name__ = name
+    view.__doc__ = run.__doc__
+    view.__signature__ = Signature(  # type: ignore[attr-defined]
+        [
+            argument("request", HttpRequest),
+            *(argument(part, Path[str]) for part in own),
+            *(argument(name, kind) for name, kind in more.items() if kind is not None),
+            argument("response", HttpResponse),
+        ]
+    )
+    summary = (
+        f"{SUMMARIES[run]} {one.kind.plural if run is list_all else one.kind.name}"
+    )
+    one.router.add_api_operation(
+        path, [method], view, response={200: answer, **REFUSED}, summary=summary
+    )
+
+
+def argument(name: str, annotation: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation)
+
+
+def read(
+    kind: ObjectKind, key: Key, request: HttpRequest, response: HttpResponse
+) -> dict[str, Any]:
+    """The definition, with the ``ETag`` for ``If-Match``."""
+    require(request, permission(kind, "view"))
+    return answered(kind, visible_object(kind, key, request), response)
+
+
+def list_all(
+    kind: ObjectKind,
+    _: Key,
+    request: HttpRequest,
+    query: DefinitionsPage,
+    response: HttpResponse,
+) -> dict[str, Any]:
+    """Their definitions, without temporary and auto-created objects."""
+    require(request, permission(kind, "view"))
+    by_name = {" ".join(kind.key_of(row)): row for row in kind.rows()}
+    names = sorted(name for name in by_name if name > query.after)
+    part = names[: query.limit]
+    return {
+        kind.plural: [object_document(kind, by_name[name]) for name in part],
+        "next": part[-1] if len(names) > query.limit else None,
+    }
+
+
+def define(
+    kind: ObjectKind, key: Key, request: HttpRequest, said: Any, response: HttpResponse
+) -> dict[str, Any]:
+    """Creates or replaces it; effective at once. With ``If-Match`` only if it is
+    unchanged since it was read; with ``If-None-Match: *`` only if it does not exist.
+    """
+    for deed in ("add", "change"):
+        require(request, permission(kind, deed))
+    if kind.named(key).exists():
+        visible_object(kind, key, request)
+    values = kind.defaults(key) | values_of(kind, key, said.dict(exclude_unset=True))
+    return made(Declaration(kind, key, values), request, response)
+
+
+def change(
+    kind: ObjectKind, key: Key, request: HttpRequest, said: Any, response: HttpResponse
+) -> dict[str, Any]:
+    """Changes some attributes of what exists; effective at once. ``If-Match`` as for a
+    definition.
+    """
+    require(request, permission(kind, "change"))
+    visible_object(kind, key, request)
+    values = values_of(kind, key, said.dict(exclude_unset=True))
+    return made(Declaration(kind, key, values), request, response)
+
+
+def delete(
+    kind: ObjectKind,
+    key: Key,
+    request: HttpRequest,
+    response: HttpResponse,
+    query: Deletion | None = None,
+) -> dict[str, Any]:
+    """Deletes it and returns its last definition. A queue that holds messages is only
+    deleted with ``purge``: they go to the discard bin. ``If-Match`` as for a
+    definition.
+    """
+    require(request, permission(kind, "delete"))
+    was = object_document(kind, visible_object(kind, key, request))
+    purge = query is not None and query.purge
+    warnings = carry_out(Declaration(kind, key, absent=True, purge=purge), request)
+    return was | {"warnings": warnings}
+
+
+SUMMARIES: Mapping[Any, str] = {
+    read: "The definition of a given",
+    list_all: "The",
+    define: "Define a given",
+    change: "Change a given",
+    delete: "Delete a given",
+}
+
+
+def made(
+    one: Declaration, request: HttpRequest, response: HttpResponse
+) -> dict[str, Any]:
+    """Apply a declaration, and return what is stored then."""
+    warnings = carry_out(one, request)
+    made = answered(one.kind, one.kind.named(one.key).get(), response)
+    return made | {"warnings": warnings}
+
+
+def carry_out(one: Declaration, request: HttpRequest) -> list[str]:
+    """Apply a declaration, and return the warnings.
+
+    Raises:
+        PermissionDenied, NotAuthorized: the caller may not do it.
+        ChangedSinceRead: it is not what the request requires.
+    """
+    actor = authorities.name_of(request.user)
+    with one_at_a_time():
+        wanted = plan([one])
+        require_rights(request.user, wanted.changes)  # type: ignore[arg-type]
+        warnings = warned.visible_warnings(request, advise(wanted))
+        apply(wanted, expected=settings.expected_by(request), actor=actor)
+    return warnings
+
+
+def values_of(kind: ObjectKind, key: Key, said: Mapping[str, Any]) -> dict[str, Any]:
+    defaults = kind.defaults(key)
+    return {
+        name: defaults[name]
+        if value is None
+        else read_value(kind.attributes[name], value, name=name, where=name)
+        for name, value in said.items()
+    }
+
+
+def visible_object(kind: ObjectKind, key: Key, request: HttpRequest) -> Any:
+    """The object of a key, if the caller may know that it exists."""
+    row = kind.named(key).first()
+    if row is None:
+        raise Http404(f"{kind.name} {key}")
+    if isinstance(row, Queue):
+        authorities.require(request.user, "inquire", row.name)
+    return row
+
+
+def answered(kind: ObjectKind, row: Any, response: HttpResponse) -> dict[str, Any]:
+    response.headers["ETag"] = f'"{version(kind, row)}"'
+    return object_document(kind, row)
+
+
+def object_document(kind: ObjectKind, row: Any) -> dict[str, Any]:
+    return dict(zip(kind.keys, kind.key_of(row), strict=True)) | kind.values_of(row)
+
+
+def published() -> Iterator[Published]:
+    queue = "/queues/{queue:name}"
+    yield Published(QUEUE, router, queue, ("name",), "/definition")
+    yield Published(ADDRESS, router, "/addresses/{queue:address}", ("address",))
+    yield Published(ALIAS, router, "/aliases/{queue:alias}", ("alias",))
+    yield Published(MODEL, router, "/models/{queue:model}", ("model",))
+    yield Published(USER, router, "/users/{queue:username}", ("username",))
+    parts = ("principal", "match")
+    path = "/authorities/{queue:principal}/{queue:match}"
+    yield Published(AUTHORITY, router, path, parts)
+
+
+for each in published():
+    publish(each)

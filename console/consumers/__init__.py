@@ -1,0 +1,1 @@
+"""Consumers: units of work, handlers and connections."""

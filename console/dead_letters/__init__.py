@@ -1,0 +1,1 @@
+"""Dead letters: groups, rules and the discard bin."""

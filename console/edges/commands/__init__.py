@@ -1,0 +1,1 @@
+"""The command line: acts as subcommands, options, output."""

@@ -1,0 +1,127 @@
+"""Acts as subcommands of ``manage.py backout``.
+
+What the act is about is an argument; the other fields are options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+from django.core.management.base import CommandError
+from typer import Argument, Option
+
+from broker.acts import ActField, DeclaredAct, act, require
+from broker.config.documents import LARGEST_BYTES
+from console.edges.answers import as_json
+from console.edges.commands import actors, printing
+from console.edges.commands.actors import NOTHING, USAGE
+from console.edges.commands.options import Json, User, Yes, contents
+from console.edges.reading import READERS
+
+SELF = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+NOT_DONE = "Nothing is done yet; --yes does it."
+
+
+def subcommand(one: DeclaredAct) -> Callable[..., None]:
+    """An act as a function, from whose signature typer makes a command."""
+
+    def command(self: Any, **given: Any) -> None:
+        person = actors.acting(given.pop("user"))
+        is_json = given.pop("json")
+        is_ordered = given.pop("yes", True)
+        request = one.request(**read_values(one, given))
+        if not is_ordered:
+            require(person, request)
+            self.tell({"done": False}, f"{one.sentence} {NOT_DONE}", as_json=is_json)
+            return
+        answer = act(person, request)
+        self.tell(as_json(one, answer), printing.lines(str(answer)), as_json=is_json)
+        if not getattr(answer, "changed", True):
+            raise typer.Exit(NOTHING)
+
+    options = [("user", User, None), ("json", Json, False)]
+    if one.is_confirmed:
+        options.append(("yes", Yes, False))
+    parameters = [
+        *map(parameter_of, one.fields),
+        *(
+            Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+            for name, kind, default in options
+        ),
+    ]
+    command.__name__ = one.name
+    command.__doc__ = f"{one.sentence}\n\n{one.details}".strip()
+    command.__signature__ = Signature([SELF, *parameters])  # type: ignore[attr-defined]
+    command.__annotations__ = {field.name: field.annotation for field in parameters}
+    return command
+
+
+def parameter_of(field: ActField) -> Parameter:
+    kind = type_of(field)
+    words = [field.holds.help or "Which."]
+    if field.holds.is_file:
+        words.append("A file.")
+    if field.choices:
+        words.append(f"One of {', '.join(field.choices)}.")
+    about: dict[str, Any] = {"help": " ".join(words)}
+    if field.is_required or field.holds.is_argument:
+        spelled: Any = Argument(**about)
+        return Parameter(
+            field.name,
+            Parameter.POSITIONAL_OR_KEYWORD,
+            annotation=Annotated[kind if field.is_required else kind | None, spelled],
+            default=Parameter.empty if field.is_required else None,
+        )
+    option = f"--{field.name.replace('_', '-')}"
+    if field.default is True:
+        option += f"/--no-{option[2:]}"
+    spelled = Option(option, **about)
+    return Parameter(
+        field.name,
+        Parameter.KEYWORD_ONLY,
+        annotation=Annotated[kind | None, spelled],
+        default=None,
+    )
+
+
+def type_of(field: ActField) -> Any:
+    if field.holds.is_file:
+        return Path
+    if field.has_many:
+        return list[int] if get_args(field.type)[0] is int else list[str]
+    return field.type if field.type in (bool, int) else str
+
+
+def check_choices(field: ActField, values: list[Any]) -> None:
+    for value in values:
+        if field.choices and value not in field.choices:
+            raise ValueError(f"{value!r} is none of {', '.join(field.choices)}.")
+
+
+def read_file(path: Path) -> str:
+    return contents(path, LARGEST_BYTES).decode(errors="replace")
+
+
+def read_values(one: DeclaredAct, given: dict[str, Any]) -> dict[str, Any]:
+    """The fields that were given, as their types."""
+    values = {}
+    for field in one.fields:
+        value = given.get(field.name)
+        if value is None or value == []:
+            continue
+        read: Callable[[Any], Any] | None = READERS.get(field.type)
+        if field.has_many:
+            read = tuple
+        elif field.holds.is_file:
+            read = read_file
+        try:
+            values[field.name] = read(value) if read else value
+            check_choices(field, value if field.has_many else [value])
+        except ValueError as error:
+            option = f"--{field.name.replace('_', '-')}"
+            raise CommandError(f"{option}: {error}", returncode=USAGE) from None
+    return values

@@ -1,0 +1,1 @@
+"""The REST interface: acts as operations, authentication, problem details."""

@@ -1,0 +1,130 @@
+"""Acts as operations of the REST interface.
+
+The path names some fields of the request; the others are the body. Texts, schemas and
+limits of the OpenAPI document are those of the declaration. Limits are checked by
+``act``, so that each door refuses alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING
+from datetime import datetime
+from inspect import Parameter, Signature
+from typing import Annotated, Any
+
+from django.http import HttpRequest, JsonResponse
+from ninja import Path, Router
+from pydantic import AwareDatetime, BeforeValidator, create_model
+from pydantic.fields import FieldInfo
+
+from broker.acts import ActField, DeclaredAct, act
+from console.edges.answers import as_json
+from console.edges.reading import read_instant
+from console.edges.rest.problems import REFUSED
+from console.edges.rest.requests import RequestBody
+
+BODY = "body"
+Instant = Annotated[AwareDatetime, BeforeValidator(read_instant)]
+LEAST = {str: "minLength", tuple: "minItems"}
+MOST = {str: "maxLength", tuple: "maxItems"}
+
+
+def serve(
+    router: Router,
+    method: str,
+    path: str,
+    one: DeclaredAct,
+    *,
+    after: Callable[[], None] | None = None,
+    **names: str,
+) -> None:
+    """Add an act to a router.
+
+    Args:
+        router: of the part of the interface.
+        method: of HTTP, as "POST".
+        path: a route of Django, whose parameters name fields of the request.
+        one: the act.
+        after: called when it is done, as to drop what pages keep.
+        names: fields of the request, by parameters of the path that differ from them.
+    """
+    in_path = {name: names.get(name, name) for name in parameters_of(path)}
+    rest = [one for one in one.fields if one.name not in in_path.values()]
+    body = body_of(one, rest)
+
+    def view(request: HttpRequest, **given: Any) -> Any:
+        said = given.pop(BODY)
+        values = {in_path[name]: value for name, value in given.items()}
+        values |= {field.name: getattr(said, field.name) for field in rest}
+        answer = act(request.user, one.request(**values))
+        if after is not None:
+            after()
+        return JsonResponse(as_json(one, answer))
+
+    types = {field.name: field.type for field in one.fields}
+    annotations: dict[str, Any] = {
+        name: Annotated[types[field], Path(...)] for name, field in in_path.items()
+    }
+    annotations[BODY] = body
+    view.__name__ = one.name
+    view.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter("request", Parameter.POSITIONAL_OR_KEYWORD)]
+        + [
+            Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind)
+            for name, kind in annotations.items()
+        ]
+    )
+    router.api_operation(
+        [method],
+        path,
+        response={200: one.answer, **REFUSED},
+        summary=one.sentence.removesuffix("."),
+        description=described(one),
+    )(view)
+
+
+def parameters_of(path: str) -> list[str]:
+    """The names in a route of Django, as "<converter:name>"."""
+    parts = (part.partition("}")[0] for part in path.split("{")[1:])
+    return [part.rpartition(":")[2] for part in parts]
+
+
+def described(one: DeclaredAct) -> str:
+    needs = [f"the permission `{name}`" for name in one.permissions]
+    needs += [
+        f"the authority `{name}` on the {field}"
+        for field, name in one.authorities.items()
+    ]
+    needs += [rule.words for rule in one.rules.values()]
+    if one.needs_reason:
+        needs.append("a reason")
+    return f"{one.sentence} {one.details}".strip() + f" Needs {', and '.join(needs)}."
+
+
+def body_of(one: DeclaredAct, fields: list[ActField]) -> type[RequestBody]:
+    """The schema of the fields that are not in the path."""
+    name = "".join(word.capitalize() for word in one.name.split("_"))
+    members: Any = {field.name: member_of(field) for field in fields}
+    return create_model(
+        name, __base__=RequestBody, __doc__=one.request.__doc__, **members
+    )
+
+
+def member_of(field: ActField) -> tuple[Any, FieldInfo]:
+    kind = Instant if field.type is datetime else field.type
+    schema: dict[str, Any] = {}
+    base = tuple if field.has_many else str if kind is str else None
+    for value, names, of_number in (
+        (field.holds.least, LEAST, "minimum"),
+        (field.holds.most, MOST, "maximum"),
+    ):
+        if value is not None:
+            schema[names.get(base, of_number) if base else of_number] = value
+    default = ... if field.default is MISSING else field.default
+    about = FieldInfo(
+        default=default,
+        description=field.holds.help or None,
+        json_schema_extra=schema or None,
+    )
+    return (Annotated[kind | None, about] if field.is_optional else kind), about

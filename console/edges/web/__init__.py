@@ -1,0 +1,1 @@
+"""Pages: forms, converters of URLs, responses to errors."""

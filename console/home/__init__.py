@@ -1,0 +1,1 @@
+"""Overview, health and preferences."""

@@ -1,0 +1,55 @@
+"""Health of the broker: configuration problems and prepared units of work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Router, Schema
+
+from broker.security import authorities
+from broker.transactions import prepared_units
+from console.edges.rest.problems import REFUSED, require
+from console.layout import settings_problems
+
+router = Router(tags=["health"])
+
+
+class Finding(Schema):
+    """A configuration problem."""
+
+    code: str  # stable, and safe to match on
+    queue: str  # the queue, the pattern of an address setting, or the group of users
+    sentence: str
+    remedy: str  # the recommended action
+
+
+class PreparedUnit(Schema):
+    """A prepared unit of work, waiting for its coordinator."""
+
+    xid: str
+    uow: int
+
+
+class Health(Schema):
+    """All findings on queues that the caller may inquire."""
+
+    findings: list[Finding]
+    prepared: list[PreparedUnit]
+
+
+@router.get("/health", response={200: Health, **REFUSED}, summary="Health")
+def read_health(request: HttpRequest) -> dict[str, Any]:
+    """Configuration problems, and prepared units of work that wait for a decision.
+    Liveness and readiness are under ``/healthz`` and ``/readyz``, without
+    authentication.
+    """
+    require(request, "broker.view_queue")
+    held = authorities.held_by(request.user)
+    return {
+        "findings": settings_problems.all_for(request.user, held),
+        "prepared": [
+            {"xid": one.work.xid, "uow": one.work.uow}
+            for one in prepared_units.waiting(held)
+        ],
+    }

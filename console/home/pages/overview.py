@@ -1,0 +1,55 @@
+"""The first page: the problems, with links to the pages where to act."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from broker.alerts import sight
+from broker.models import Alert
+from broker.security import authorities
+from console.home import needs
+from console.queues import over_time
+from console.queues.first_steps import first_steps
+from dashboards.live import depths
+
+FIRING = Alert.State.FIRING
+MOST = 10  # alerts that are named
+OF_THE_LIST = {"q", "sort", "page"}  # the state of the list of queues in its URL
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def overview(request: HttpRequest) -> HttpResponse:
+    """The problems that need attention now, those that can wait, and the rates.
+
+    The list of queues had this URL once: its filters lead there.
+    """
+    if OF_THE_LIST & request.GET.keys():
+        return redirect(f"{reverse('console:queues')}?{request.GET.urlencode()}")
+    held = authorities.held_by(request.user)
+    queues = depths.queues(user=request.user)
+    alerts = sight.visible(sight.standing()[: sight.MOST], request.user, held)
+    context = {
+        "standing": [(one, None) for one in alerts if one.state == FIRING][:MOST],
+        "found": needs.overview(queues, held, request.user, now=timezone.now()),
+        "steps": first_steps(queues, held, request.user),
+        "totals": depths.totals(queues),
+        "over_time": over_time.of_every_queue(
+            request,
+            frozenset(one.queue_id for one in queues if not one.takes_dead_letters),
+        ),
+        "arriving": rate([one.arriving for one in queues]),
+        "accepted": rate([one.accepted for one in queues]),
+    }
+    return render(request, "console/overview/overview.html", context)
+
+
+def rate(rates: list[float | None]) -> float | None:
+    """The sum of the known rates; None if none is known."""
+    known = [one for one in rates if one is not None]
+    return sum(known) if known else None

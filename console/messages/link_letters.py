@@ -1,0 +1,262 @@
+"""Dead messages of links: in groups for one link, and the facts of one message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from urllib.parse import urlencode
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
+
+from broker.bridges.configured import ENDS, ends_here
+from broker.bridges.providers.registry import HERE
+from broker.bridges.resubmit import origin_of
+from broker.models import BridgeDestination, DeadLetter, Link
+from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY
+from broker.monitoring.dead_letters import Selection
+from broker.security.authorities import held_by
+from broker.security.users import User
+from broker.sql import database_now
+from console.edges.permissions import LINKS
+from console.messages import dead_letter_groups
+from console.messages.dead_letter_query import fields_of, matches
+from console.messages.properties import PREFIX, moment_of
+from dashboards.live import attention
+from dashboards.live.link_status import sees
+
+MOST = 10  # groups on the page of a link
+Cause = DeadLetter.Cause
+
+REASONS: Mapping[str, tuple[str, str]] = {  # the error, and the recommended action
+    "MESSAGE_EXPIRED": (
+        "It had expired when the link received it, so it was not sent.",
+        "If it is no longer needed, remove it. Otherwise resubmit it through the link.",
+    ),
+    "TRANSFORMER_FAILURE": (
+        "The link’s transformer failed on it.",
+        "Fix the transformer or the message, then resubmit it through the link.",
+    ),
+    "SEND_FAILURE": (
+        "Its target did not accept it.",
+        "Fix what the target reports, or edit the message; then resubmit it through the"
+        " link.",
+    ),
+    "ACK_FAILURE": (
+        "It was sent, but could not be acknowledged at its source: the target has it,"
+        " and may get it again.",
+        "Look at the target. If it is there, remove this one: it is a notice.",
+    ),
+    "COMMIT_FAILURE": (
+        "Nobody knows whether it was committed: the target may have it or not.",
+        "Look at the source and the target first. If it is at neither, resubmit it.",
+    ),
+    "FIRST_TRANSFORMER_NOTRANSFER": (
+        "The link’s transformer decided not to send it. It was the first such message"
+        " since the link started; later ones are not kept.",
+        "Nothing failed: it is a notice. Remove it when you have read it.",
+    ),
+    "FIRST_TRANSFORMER_BRANCHTO": (
+        "The link’s transformer sent it to another destination. It was the first such"
+        " message since the link started; later ones are not kept.",
+        "Nothing failed: it is a notice. Remove it when you have read it.",
+    ),
+}
+REASONS = {**REASONS, "TRANSFORM_FAILURE": REASONS["TRANSFORMER_FAILURE"]}
+UNSAID = (
+    "A link of a bridge could not carry it.",
+    "Fix what the error says, then resubmit it through the link.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """Dead messages of one link in groups of one cause, the largest first."""
+
+    rows: Sequence[dead_letter_groups.DeadLetterGroupRow]
+    messages: int
+    as_of: datetime
+    fields: dict[str, object]  # the query that lists only these dead letters
+    # other links from the same queue; some of the messages may be theirs
+    sharing: Sequence[str]
+
+    @property
+    def first_rows(self) -> Sequence[dead_letter_groups.DeadLetterGroupRow]:
+        return self.rows[:MOST]
+
+    @property
+    def others(self) -> int:
+        return max(len(self.rows) - MOST, 0)
+
+    @property
+    def query(self) -> str:
+        return urlencode(self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """The facts in a dead message about the link that could not transfer it."""
+
+    link: Link | None  # the link, if it exists and the user may see it
+    reason: str  # the reason in Open MQ's words
+    says: str
+    what_to_do: str
+    exception: str
+    facts: Sequence[tuple[str, str]]
+    sent_at: datetime | None  # when the message was sent to the source
+    is_cut: bool  # whether the body was cut
+
+
+def selection_of(
+    link: Link, names: Mapping[int, str], fingerprint: str | None = None
+) -> Selection | None:
+    """The dead messages of a link; None if the user can see none.
+
+    Args:
+        link: the link.
+        names: queues that the user may inquire: names by id.
+        fingerprint: of one group, to select only that.
+    """
+    on = next((pk for pk, name in names.items() if name == BUILT_IN_QUEUE), None)
+    if on is None:
+        return None
+    return Selection(fingerprint, origin_of(link), Cause.LINK, on, tuple(names))
+
+
+def dead_of(link: Link, names: Mapping[int, str]) -> Dead | None:
+    """The dead messages of a link in groups. Eight queries at most."""
+    selection = selection_of(link, names)
+    if selection is None:
+        return None
+    seen = attention.newest()
+    every = [group for group in seen.every if group.queue_id in names]
+    chosen = [group for group in every if matches(group, selection)]
+    return Dead(
+        dead_letter_groups.rows_of(
+            chosen, every, names, seen.trends(names), database_now()
+        ),
+        sum(group.messages for group in chosen),
+        seen.at,
+        fields_of(replace(selection, within=None)),
+        sharing(link),
+    )
+
+
+def sharing(link: Link) -> list[str]:
+    """Other links with the same source queue here; their dead messages name the same
+    origin. One query; none if the source is elsewhere.
+    """
+    if origin_of(link) == str(link):
+        return []
+    others = from_queue(link.source.name).exclude(pk=link.pk)
+    return [str(one) for one in others.order_by("bridge__name", "name")]
+
+
+def own_only(link: Link) -> str:
+    """A selector for the dead messages of this link only; empty if no other link shares
+    its source queue.
+    """
+    quoted = str(link).replace("'", "''")
+    return f"{LINK_PROPERTY} = '{quoted}'" if sharing(link) else ""
+
+
+def from_queue(name: str) -> QuerySet[Link]:
+    """Links whose source is this queue of this broker."""
+    return Link.objects.select_related("status", *ENDS).filter(
+        source_factory__provider=HERE,
+        source__kind=BridgeDestination.Kind.QUEUE,
+        source__name=name,
+    )
+
+
+def carried(letter: DeadLetter, told: Mapping[str, str], link: Link | None) -> Carried:
+    """The facts in a dead message about its link.
+
+    Args:
+        letter: the stored dead letter.
+        told: its properties that the user may read.
+        link: the link, if the user may see it.
+    """
+    reason = told.get(f"{PREFIX}DMQ_REASON", "")
+    says, what_to_do = REASONS.get(reason, UNSAID)
+    return Carried(
+        link,
+        reason,
+        says,
+        what_to_do,
+        told.get(f"{PREFIX}DMQ_EXCEPTION", "") or letter.error,
+        list(facts_of(told, here_of(link))),
+        moment_of(told.get(f"{PREFIX}SOURCE_TIMESTAMP", "")),
+        told.get(f"{PREFIX}DMQ_BODY_TRUNCATED", "").lower() == "true",
+    )
+
+
+def here_of(link: Link | None) -> set[str]:
+    """Names of the link's connection factories that connect to this broker."""
+    if link is None:
+        return set()
+    both = (link.source_factory, link.target_factory)
+    return {one.name for one in both if one.provider == HERE}
+
+
+def facts_of(told: Mapping[str, str], here: set[str]) -> Iterator[tuple[str, str]]:
+    """The facts about both ends, as names and values.
+
+    Args:
+        told: the properties.
+        here: connection factories that connect to this broker.
+    """
+
+    def at(name: str) -> str:
+        return told.get(f"{PREFIX}{name}", "")
+
+    def place(destination: str, factory: str) -> str:
+        kind, colon, name = destination.partition(":")
+        known = colon and kind in BridgeDestination.Kind.values
+        words = f"{kind} {name}" if known else destination
+        where = "here" if factory in here else factory and f"at {factory}"
+        return " ".join(one for one in (words, where) if one)
+
+    target = at("TARGET_CURRENT_DESTINATION") or at("TARGET_DESTINATION")
+    pairs = (
+        ("Source", place(at("SOURCE_DESTINATION"), at("SOURCE_PROVIDER"))),
+        ("JMSMessageID at the source", at("SOURCE_MESSAGEID")),
+        ("JMSCorrelationID", at("SOURCE_CORRELATIONID")),
+        ("JMSType", at("SOURCE_JMSTYPE")),
+        ("Target", place(target, at("TARGET_PROVIDER"))),
+    )
+    for name, value in pairs:
+        if value:
+            yield name, value
+
+
+def link_for(
+    user: User | AnonymousUser, letter: DeadLetter | None, named: object
+) -> Link | None:
+    """The link that could not transfer a dead message, if the user may see it.
+
+    Args:
+        user: the reader.
+        letter: the stored dead letter, if it is one.
+        named: the link named in the message, if any.
+    """
+    if letter is None or letter.cause != Cause.LINK or not user.has_perm(LINKS):
+        return None
+    link = link_of(letter, named if isinstance(named, str) else "")
+    if link is None or not sees(held_by(user), ends_here(link)):
+        return None
+    return link
+
+
+def link_of(letter: DeadLetter, named: str) -> Link | None:
+    """The link that could not transfer a dead message; None if it is deleted or
+    ambiguous. Two queries at most.
+    """
+    every = Link.objects.select_related("status", *ENDS)
+    bridge, _, link = (named or letter.origin_queue).partition("/")
+    known = every.filter(bridge__name=bridge, name=link).first() if link else None
+    if known is not None:
+        return known
+    meant = list(from_queue(letter.origin_queue)[:2])
+    return meant[0] if len(meant) == 1 else None

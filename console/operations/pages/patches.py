@@ -1,0 +1,69 @@
+"""The patch of a plan: set, checked against all messages, removed."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import permission_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_POST
+
+from broker import operations
+from broker.acts import act
+from broker.acts.operations.plans import PlanRest, require_repair
+from broker.errors.operations import NotUndone
+from console.edges import permissions
+from console.operations.pages.operations import (
+    HtmxRequest,
+    render_operation,
+    visible_operation,
+)
+from console.operations.patch_changes import give
+from console.operations.patch_form import PatchForm
+
+
+@require_POST
+@permission_required(permissions.CHANGE, raise_exception=True)
+@permission_required("broker.browse_queue", raise_exception=True)
+@transaction.atomic
+def repair(request: HtmxRequest, operation_id: int) -> HttpResponse:
+    """Set or remove the patch of a plan."""
+    plan, _ = visible_operation(request, operation_id)
+    require_repair(request.user, plan)
+    if "drop" in request.POST:
+        operations.drop_patch(plan.pk)
+        return redirect("console:operation", operation_id)
+    form = PatchForm(request.POST)
+    if not form.is_valid():
+        return render_operation(request, operation_id, status=422, patch_form=form)
+    give(request.user, plan, form.cleaned_data["document"])
+    return redirect(reverse("console:operation", args=[operation_id]) + "#repair")
+
+
+@require_POST
+def rest(request: HtmxRequest, operation_id: int) -> HttpResponse:
+    """Stop an operation, and plan the rest of it; the form has its patch."""
+    plan = act(request.user, PlanRest(operation_id))
+    return redirect(page_with_patch(plan.id, operation_id))
+
+
+@require_POST
+@permission_required(permissions.CHANGE, raise_exception=True)
+@permission_required("broker.browse_queue", raise_exception=True)
+@transaction.atomic
+def again(request: HttpRequest, operation_id: int) -> HttpResponse:
+    """Plan again what was undone; the form has the patch of the undone operation."""
+    undo, _ = visible_operation(request, operation_id, "undoes")
+    if undo.undoes is None:
+        raise NotUndone(operation_id)
+    require_repair(request.user, undo.undoes)
+    plan = operations.plan_again(request.user, undo.undoes.pk)
+    return redirect(page_with_patch(plan.pk, undo.undoes.pk))
+
+
+def page_with_patch(plan_id: int, operation_id: int) -> str:
+    """The page of a plan, whose form has the patch of another operation."""
+    page = reverse("console:operation", args=[plan_id])
+    return f"{page}?{urlencode({'patch': operation_id})}"

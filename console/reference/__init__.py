@@ -1,0 +1,1 @@
+"""The description of the REST interface, as pages for people."""

@@ -1,1 +1,0 @@
-"""What the pages of Settings show beside Django's forms."""

@@ -1,1 +1,0 @@
-"""People's own pages: credentials, permissions, preferences, second factors."""

@@ -1,1 +1,0 @@
-"""Pages of dead letters: the list, groups, rules."""

@@ -1,1 +1,0 @@
-"""Pages of messages: one, search, edit, copies, scheduled, tasks, discards."""

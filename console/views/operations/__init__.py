@@ -1,1 +1,0 @@
-"""Pages of operations: choosing messages, the plan, progress, approval."""

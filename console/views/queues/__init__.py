@@ -1,1 +1,0 @@
-"""Pages of queues, their counters, consumers, connections and transactions."""
