@@ -67,6 +67,7 @@ from console.edges.commands.acts import subcommand
 from console.messages.cli import edits, scheduled, tasks
 from console.operations.cli import links, operations
 from console.queues import cli as history
+from dashboards.acts import cancel_run, run_report
 
 Run = Callable[..., None] | DeclaredAct
 GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcommands
@@ -187,6 +188,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
         "Recurring messages.",
         {"list": scheduled.list_recurring, "put": put_recurring_message},
     ),
+    "report": ("Runs of reports.", {"run": run_report, "cancel": cancel_run}),
     "rules": (
         "Rules for the dead letters of a queue.",
         {

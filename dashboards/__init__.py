@@ -8,6 +8,7 @@ The packages, from the top down; each imports only those below it:
 ``metrics``                      metrics for Prometheus
 ``pages``                        pages of reports
 ``live``                         live numbers, sent over sockets
+``acts``                         orders to run a report and to cancel a run
 ``pipeline``                     one run of a report: journal, bronze, silver, gold
 ``reports``                      one module a report, and what a report declares
 ``spark``                        the Spark session

@@ -104,6 +104,8 @@ def find_faults(one: DeclaredAct, request: Any) -> Iterator[tuple[str, str]]:
 
 def find_fault(field: ActField, value: Any) -> str:
     texts = value if isinstance(value, tuple) else (value,)
+    if isinstance(value, dict):
+        texts = (*value, *value.values())
     if any(isinstance(text, str) and "\0" in text for text in texts):
         return "It contains a NUL character, which cannot be stored."
     size, unit = value, ""

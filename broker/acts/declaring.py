@@ -76,6 +76,11 @@ class ActField:
         return get_origin(self.type) is tuple
 
     @property
+    def has_pairs(self) -> bool:
+        """Whether it holds values by name."""
+        return get_origin(self.type) is dict
+
+    @property
     def choices(self) -> tuple[str, ...]:
         """The texts of a ``Literal``; empty if any text will do."""
         kind = get_args(self.type)[0] if self.has_many else self.type
@@ -118,7 +123,8 @@ class DeclaredAct:
     @property
     def subject(self) -> str:
         """What it is about, as the module or package that declares it is called."""
-        return self.run.__module__.split(".")[2]
+        before, _, inside = self.run.__module__.partition(".acts")
+        return inside.split(".")[1] if inside else before.rpartition(".")[2]
 
 
 ACTS: dict[type, DeclaredAct] = {}  # by request

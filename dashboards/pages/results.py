@@ -27,6 +27,7 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 
 from broker.security import authorities, redaction
+from dashboards.acts import LARGEST
 from dashboards.models import ReportRow, ReportRun
 from dashboards.pages.by_minute import MINUTE, MinuteRows
 from dashboards.reports import Column, Report
@@ -36,7 +37,6 @@ BROWSE = "broker.browse_queue"  # the permission to read properties
 PERIODS = (1, 7, 30, 90)  # days
 USUAL = 30
 NUMBERS = {"message", "count", "number", "share", "seconds"}
-LARGEST = 2**63 - 1  # the largest number that the database can store
 
 Found = QuerySet[ReportRow]
 
@@ -233,21 +233,6 @@ def sums(rows: Found, report: Report) -> dict[str, int]:
     return {name.removeprefix("sum_"): int(one) for name, one in every.items()}
 
 
-def visible_runs(user: authorities.Principal, report: Report) -> QuerySet[ReportRun]:
-    """The runs of a report, the newest first, without those with a queue parameter that
-    the user may not inquire.
-    """
-    every = ReportRun.objects.filter(report=report.slug)
-    every = every.select_related("requested_by")
-    named = [one.name for one in report.parameters if one.name == "queue"]
-    held = authorities.held_by(user) if named else None
-    if held is None or held.everywhere("inquire"):
-        return every
-    said = every.order_by().values_list(KT("parameters__queue"), flat=True).distinct()
-    seen = [one for one in said if not one or held.on("inquire", one)]
-    return every.filter(Q(parameters__queue__in=seen) | Q(parameters__queue=None))
-
-
 def visible_checks(
     user: authorities.Principal, run: ReportRun | None
 ) -> list[CheckResult]:
@@ -257,15 +242,3 @@ def visible_checks(
         return []
     checks: list[CheckResult] = run.checks
     return checks
-
-
-def require_queue(
-    user: authorities.Principal, report: Report, said: Mapping[str, Any]
-) -> None:
-    """
-    Raises:
-        ValueError: the user may not inquire a queue among the parameters; a sentence.
-    """
-    queue = said.get("queue") if "queue" in {p.name for p in report.parameters} else ""
-    if queue and not authorities.held_by(user).on("inquire", str(queue)):
-        raise ValueError(f"There is no queue {queue}, or none that you may see.")

@@ -1,4 +1,4 @@
-"""Requests to run a report or to cancel a run, for pages and the API."""
+"""The parameters of a run, as a form."""
 
 from __future__ import annotations
 
@@ -6,15 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.db import transaction
 from django.http import QueryDict
 
-from broker.models import Act
-from broker.security import audit, authorities
-from broker.security.users import User
-from dashboards.models import ReportRun
-from dashboards.pages import results
-from dashboards.pipeline import runs
+from broker.security import authorities
+from dashboards.acts import require_queue
 from dashboards.reports import Parameter, Report
 
 FIELDS: Mapping[str, type[forms.Field]] = {
@@ -52,7 +47,7 @@ class ParametersForm(forms.Form):
                 except ValueError as error:
                     self.add_error(one.name, str(error))
         try:
-            results.require_queue(self.user, self.report, said)
+            require_queue(self.user, self.report, said)
         except ValueError as error:
             self.add_error("queue", str(error))
         return said
@@ -74,27 +69,3 @@ def field_of(one: Parameter) -> forms.Field:
     if one.type == "day":
         about["widget"] = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
     return FIELDS[one.type](**about)
-
-
-@transaction.atomic
-def ask(user: User, report: Report, said: Mapping[str, Any]) -> ReportRun:
-    """The waiting or running run with these parameters, or a new one, which is queued.
-
-    Raises:
-        ValueError: the parameters are not valid; a sentence for people.
-    """
-    results.require_queue(user, report, said)
-    run = runs.ask_for(report.slug, user, said)
-    runs.send(run)
-    return run
-
-
-@transaction.atomic
-def cancel(user: User, run: ReportRun) -> None:
-    """Request a cancel. No effect on a run that has ended."""
-    locked = ReportRun.objects.select_for_update().get(pk=run.pk)
-    if not locked.is_active or locked.cancelled_at:
-        return
-    runs.cancel(locked, user)
-    about = audit.Thing("report", locked.pk, locked.report)
-    audit.record(Act.CANCEL_REPORT, about, by=user)

@@ -14,7 +14,7 @@ from django.contrib.auth.decorators import permission_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import (
@@ -24,7 +24,8 @@ from django.views.decorators.http import (
 )
 from django_htmx.http import HttpResponseClientRefresh
 
-from broker.security.users import User
+from broker import acts
+from dashboards.acts import CancelRun, RunReport, visible_runs
 from dashboards.models import ReportRun
 from dashboards.pages import (
     cells,
@@ -46,7 +47,6 @@ FEW = 3  # with at most this many parameters, also those with default values are
 SAID = "said"  # attribute of a run: its parameters in words
 
 may_view = permission_required("dashboards.view_report", raise_exception=True)
-may_run = permission_required("dashboards.run_report", raise_exception=True)
 
 
 @require_safe
@@ -75,7 +75,7 @@ def render_report(
     request: HttpRequest, about: Report, form: run_requests.ParametersForm | None = None
 ) -> HttpResponse:
     wanted = requested_results(request, about)
-    seen = results.visible_runs(request.user, about)
+    seen = visible_runs(request.user, about)
     asked = None
     if wanted.run is not None and "run" in request.GET:
         asked = seen.filter(pk=wanted.run).first()
@@ -161,14 +161,17 @@ def in_words(about: Report, one: ReportRun) -> str:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@may_view
 def run(request: HttpRequest, slug: str) -> HttpResponse:
-    """GET: the progress of the present run; when it has ended, the page reloads."""
+    """The progress of the present run, or a new run."""
+    return (run_now if request.method == "POST" else progress)(request, slug)
+
+
+@may_view
+def progress(request: HttpRequest, slug: str) -> HttpResponse:
+    """The progress of the present run; when it has ended, the page reloads."""
     about = known(slug)
-    if request.method == "POST":
-        return run_now(request, about)
     asked = results.number(request.GET.get("run", ""))
-    seen = results.visible_runs(request.user, about)
+    seen = visible_runs(request.user, about)
     one = seen.filter(pk=asked).first() if asked else None
     context = status(about, request.user, one)
     if not context["run"] or not context["run"].is_active or context["has_died"]:
@@ -177,31 +180,22 @@ def run(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "dashboards/_run_again.html", context)
 
 
-@may_run
-def run_now(request: HttpRequest, about: Report) -> HttpResponse:
+def run_now(request: HttpRequest, slug: str) -> HttpResponse:
     """Request a run, or show the run that waits or is running already."""
+    acts.require(request.user, RunReport(slug))
+    about = known(slug)
     form = run_requests.ParametersForm(about, request.user, request.POST)
     if not form.is_valid():
         return render_report(request, about, form)
-    user = request.user
-    assert isinstance(user, User)
-    made = run_requests.ask(user, about, form.cleaned_data)
-    return redirect(page_of(about, None if about.is_by_day else made))
+    made = acts.act(request.user, RunReport(slug, form.cleaned_data))
+    return redirect(page_of(about, made.id))
 
 
 @require_POST
-@may_view
-@may_run
 def cancel(request: HttpRequest, slug: str, run_id: int) -> HttpResponse:
     """Request a cancel of a run."""
-    about = known(slug)
-    one = get_object_or_404(
-        results.visible_runs(request.user, about),
-        pk=min(run_id, results.LARGEST),
-    )
-    assert isinstance(request.user, User)
-    run_requests.cancel(request.user, one)
-    return redirect(page_of(about, None if about.is_by_day else one))
+    acts.act(request.user, CancelRun(slug, run_id))
+    return redirect(page_of(known(slug), run_id))
 
 
 @require_safe
@@ -212,14 +206,14 @@ def export(request: HttpRequest, slug: str) -> HttpResponseBase:
     wanted = requested_results(request, about)
     kind = request.GET.get("format", "csv")
     if kind not in exports.TYPES:
-        return redirect(page_of(about, None))
+        return redirect(page_of(about))
     done = exports.run_of(about, wanted)
     rows = results.found(request.user, wanted)
     headers = exports.headers(kind, about, timezone.now())
     try:
         content = exports.write(kind, rows, wanted, done)
     except FileLost:  # the page says so
-        return redirect(f"{page_of(about, None)}?{query_of(request)}")
+        return redirect(f"{page_of(about)}?{query_of(request)}")
     return streaming.streamed(request, content, headers)
 
 
@@ -231,15 +225,16 @@ def requested_results(request: HttpRequest, about: Report) -> ResultsQuery:
     if about.is_by_day:
         said.pop("run", None)
     elif not results.number(said.get("run", "")):
-        seen = results.visible_runs(request.user, about)
+        seen = visible_runs(request.user, about)
         last = seen.filter(state=ReportRun.State.DONE).first()
         said["run"] = str(last.pk) if last else ""
     return ResultsQuery.of(about, said)
 
 
-def page_of(about: Report, one: ReportRun | None) -> str:
+def page_of(about: Report, run_id: int | None = None) -> str:
+    """The page of a report; of one with parameters, with this run."""
     page = reverse("dashboards:report", kwargs={"slug": about.slug})
-    return f"{page}?run={one.pk}" if one else page
+    return f"{page}?run={run_id}" if run_id and not about.is_by_day else page
 
 
 def query_of(request: HttpRequest) -> str:
@@ -257,7 +252,7 @@ def known(slug: str) -> Report:
 
 def status(about: Report, user: Any, asked: ReportRun | None = None) -> dict[str, Any]:
     """A report, its last run, and the last run that succeeded."""
-    seen = results.visible_runs(user, about)
+    seen = visible_runs(user, about)
     last = asked or seen.first()
     done = last
     if last and last.state != ReportRun.State.DONE:

@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
-from broker.errors import StatedError
+from broker.errors import BrokerError, StatedError
+
+
+class NoSuchReport(BrokerError):
+    """No report has this name."""
+
+    code = "no-such-report"
+
+    report: str
+
+    sentence = "There is no report {report!r}."
+
+
+class NoSuchRun(BrokerError):
+    """A report does not have this run."""
+
+    code = "no-such-run"
+
+    report: str
+    run: int
+
+    sentence = "There is no run {run} of the report {report!r}."
 
 
 class ReportError(StatedError):

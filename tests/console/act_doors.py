@@ -116,6 +116,8 @@ def through_command(user: User, request: Any) -> str:
         if field.is_required or field.holds.is_argument
     ]
     for name, value in given(request, *first).items():
+        if isinstance(value, dict):
+            value = tuple(f"{key}={each}" for key, each in value.items())
         for each in value if isinstance(value, tuple) else (value,):
             options += [f"--{name.replace('_', '-')}", each]
     if one.is_confirmed:

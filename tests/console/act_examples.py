@@ -12,6 +12,7 @@ from tests.console import (
     acts_operations,
     acts_queues,
     acts_recurring,
+    acts_reports,
     acts_rules,
     acts_units_of_work,
 )
@@ -26,6 +27,7 @@ EXAMPLES = {  # by act
     **acts_operations.EXAMPLES,
     **acts_queues.EXAMPLES,
     **acts_recurring.EXAMPLES,
+    **acts_reports.EXAMPLES,
     **acts_rules.EXAMPLES,
     **acts_units_of_work.EXAMPLES,
 }

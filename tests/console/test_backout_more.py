@@ -10,6 +10,7 @@ from broker.models import Act, Branch, Credential, DeadLetterGroup, RuleTable
 from broker.queueing.put import put
 from broker.security import credentials
 from console.accounts import roles
+from dashboards.acts import run_report
 from tests.console.bridge_acts import branch, linked
 from tests.console.bridging import die_of_link
 from tests.console.commanding import refused, run, told
@@ -147,6 +148,20 @@ def test_dead_messages_are_planned_through_their_link() -> None:
     assert (plan["state"], plan["kind"], plan["planned"]) == ("planned", "move", 1)
     assert plan["ways"][0]["to"] == link.resubmit_queue
     assert refused("link", "resubmit", *LINK, "--group", "f" * 12, *OLGA)[0] == 3
+
+
+def test_a_report_is_run_with_parameters_by_name() -> None:
+    make_user("omar", permissions=run_report.permissions)
+    order = ("report", "run", "what-if", "--user", "omar", "--parameters")
+
+    run = told(*order, "days=3")
+
+    assert run["parameters"]["days"] == 3
+    assert told(*order, "days=3")["id"] == run["id"]
+    assert "NAME=VALUE" in refused(*order, "days")[1]
+    assert "There is no parameter x" in refused(*order, "x=1")[1]
+    assert told("report", "cancel", "what-if", run["id"], "--user", "omar")["ended_at"]
+    assert refused("report", "run", "what-if")[0] == 2  # who orders it is stored
 
 
 def test_counters_are_reset_and_their_values_told() -> None:

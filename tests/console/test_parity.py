@@ -117,8 +117,8 @@ ACTS: Mapping[str, Ways] = {
     "console:resubmit_through_link": Ways("resubmit_through_link", "link resubmit"),
     "console:commit_branch": Ways("commit_link_branch", "link commit"),
     "console:roll_back_branch": Ways("roll_back_link_branch", "link roll-back"),
-    "dashboards:run": Ways("run_report", "no: manage.py run_report runs it here"),
-    "dashboards:cancel": Ways("cancel_run", "no: Ctrl-C ends manage.py run_report"),
+    "dashboards:run": Ways("run_report", "report run"),
+    "dashboards:cancel": Ways("cancel_run", "report cancel"),
 }
 SHOWS: Mapping[str, Ways] = {
     **dict.fromkeys(

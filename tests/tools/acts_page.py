@@ -24,8 +24,9 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "acts.md"
 HEAD = """# Acts
 
 What a person or a program may order, and where. This page is made from the
-declarations in `broker/acts/` by `python -m tests.tools.acts_page`. Each act is
-declared once: its page, its operation of the [REST API](rest.md) and its
+declarations in `broker/acts/` and `dashboards/acts.py` by
+`python -m tests.tools.acts_page`. Each act is declared once: its page, its operation of
+the [REST API](rest.md) and its
 [command](command-line.md) read the same fields, limits and rules, and refuse alike.
 Users need the permission, and the authority on each queue that is named
 ([rights](rights.md)). Each act, and each attempt that is refused, is one record of the
@@ -65,9 +66,10 @@ def rows(acts: Iterator[DeclaredAct]) -> Iterator[str]:
 
 def path_of(one: DeclaredAct) -> str:
     """The path of its page, with its parameters in angle brackets."""
-    prefix, console = get_resolver().namespace_dict["console"]
-    known: Any = console.reverse_dict
-    text, names = known[EXAMPLES[one.name].page.partition(":")[2]][0][0]
+    space, _, name = EXAMPLES[one.name].page.partition(":")
+    prefix, pages = get_resolver().namespace_dict[space]
+    known: Any = pages.reverse_dict
+    text, names = known[name][0][0]
     return f"/{prefix}{text % {name: f'<{name}>' for name in names}}"
 
 

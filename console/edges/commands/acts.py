@@ -68,6 +68,8 @@ def parameter_of(field: ActField) -> Parameter:
     if field.choices:
         words.append(f"One of {', '.join(field.choices)}.")
     about: dict[str, Any] = {"help": " ".join(words)}
+    if field.has_pairs:
+        about["metavar"] = "NAME=VALUE"
     if field.is_required or field.holds.is_argument:
         spelled: Any = Argument(**about)
         return Parameter(
@@ -91,6 +93,8 @@ def parameter_of(field: ActField) -> Parameter:
 def type_of(field: ActField) -> Any:
     if field.holds.is_file:
         return Path
+    if field.has_pairs:
+        return list[str]
     if field.has_many:
         return list[int] if get_args(field.type)[0] is int else list[str]
     return field.type if field.type in (bool, int) else str
@@ -106,6 +110,21 @@ def read_file(path: Path) -> str:
     return contents(path, LARGEST_BYTES).decode(errors="replace")
 
 
+def read_pairs(texts: list[str]) -> dict[str, str]:
+    """Values by name.
+
+    Raises:
+        ValueError: a text is not as ``NAME=VALUE``.
+    """
+    pairs = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise ValueError(f"write NAME=VALUE, not {text}.")
+        pairs[name] = value
+    return pairs
+
+
 def read_values(one: DeclaredAct, given: dict[str, Any]) -> dict[str, Any]:
     """The fields that were given, as their types."""
     values = {}
@@ -116,6 +135,8 @@ def read_values(one: DeclaredAct, given: dict[str, Any]) -> dict[str, Any]:
         read: Callable[[Any], Any] | None = READERS.get(field.type)
         if field.has_many:
             read = tuple
+        elif field.has_pairs:
+            read = read_pairs
         elif field.holds.is_file:
             read = read_file
         try:

@@ -31,6 +31,7 @@ from broker.errors import (
 )
 from broker.errors import settings as of_settings
 from console.edges import denials, hidden
+from dashboards.reports import errors as of_reports
 
 STATUS: dict[type[errors.BrokerError], int] = {
     errors.NoSuchAddress: 404,
@@ -106,6 +107,8 @@ STATUS: dict[type[errors.BrokerError], int] = {
     queues.QueueFull: 409,
     queues.QueueNotEmpty: 409,
     queues.SubscriptionInUse: 409,
+    of_reports.NoSuchReport: 404,
+    of_reports.NoSuchRun: 404,
     redaction.MaskedMessage: 403,
     redaction.MaskedSearch: 403,
     redaction.UnmaskingNeedsReason: 400,

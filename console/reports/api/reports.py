@@ -2,47 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from django.http import Http404, HttpRequest
 from ninja import Path, Query, Router, Schema
-from ninja.errors import ValidationError
 from pydantic import Field
 
 from broker.monitoring.dead_letters import NEWEST
-from broker.security.users import User
+from console.edges.rest.acts import serve
 from console.edges.rest.problems import NO_NUL, REFUSED, require
-from console.edges.rest.requests import Nothing, RequestBody
 from console.reports.api import rows
+from dashboards.acts import (
+    VIEW,
+    RunState,
+    cancel_run,
+    find_report,
+    find_run,
+    read_state,
+    run_report,
+    visible_runs,
+)
 from dashboards.models import ReportRun
-from dashboards.pages import results, run_requests, schedules
+from dashboards.pages import results, schedules
 from dashboards.pages.results import ResultsQuery
 from dashboards.reports import Column, Parameter, Report, discover
 
 router = Router(tags=["reports"])
 
-VIEW, RUN = "dashboards.view_report", "dashboards.run_report"
-
-
-class RunState(Schema):
-    """One run of a report."""
-
-    id: int
-    report: str
-    state: Literal["waiting", "running", "done", "stopped", "cancelled"]
-    parameters: dict[str, Any]
-    requested_by: str | None  # null: the schedule
-    requested_at: datetime
-    started_at: datetime | None
-    cancelled_at: datetime | None  # when a cancel was requested
-    ended_at: datetime | None
-    stage: str
-    progress: float  # from 0 to 1
-    error: str
-    as_of: datetime | None  # all events before this are included
-    rows: int | None
-    duration_s: float | None
+PATH = "/reports/{slug:slug}/runs"
 
 
 class CheckOf(Schema):
@@ -54,6 +43,7 @@ class CheckOf(Schema):
     times: int
 
 
+@dataclass(frozen=True, slots=True)
 class RunDetail(RunState):
     """One run, with its checks if the caller may inquire all queues."""
 
@@ -129,12 +119,6 @@ class Rows(Schema):
     next: str | None
 
 
-class Wish(RequestBody):
-    """The parameters of a run; missing ones get their defaults."""
-
-    parameters: dict[str, Any] = Field(default_factory=dict, max_length=50)
-
-
 class RunsPage(Schema):
     """Where the page begins (a run's number, descending), and its size."""
 
@@ -164,7 +148,7 @@ def list_reports(request: HttpRequest) -> dict[str, Any]:
 def read_report(request: HttpRequest, slug: Path[str]) -> dict[str, Any]:
     """The question of a report, its columns and parameters."""
     require(request, VIEW)
-    one = known(slug)
+    one = find_report(slug)
     return summary(request, one, schedules.every()) | {
         "columns": [fields_of(column, ColumnOf) for column in one.columns],
         "parameters": [fields_of(each, ParameterOf) for each in one.parameters],
@@ -184,8 +168,8 @@ def list_rows(
     report by minute has rows of hours, and of minutes with ``by=minute``.
     """
     require(request, VIEW)
-    one = known(slug)
-    done = results.visible_runs(request.user, one).filter(state=ReportRun.State.DONE)
+    one = find_report(slug)
+    done = visible_runs(request.user, one).filter(state=ReportRun.State.DONE)
     run = done.filter(pk=page.run).first() if page.run else done.first()
     if page.run and run is None:
         raise Http404(f"run {page.run}")
@@ -195,26 +179,8 @@ def list_rows(
     return {"as_of": as_of, "rows": found, "next": following}
 
 
-@router.post(
-    "/reports/{slug:slug}/runs",
-    response={200: RunState, **REFUSED},
-    summary="Run a report",
-)
-def run_report(request: HttpRequest, slug: Path[str], wish: Wish) -> dict[str, Any]:
-    """Requests a run, or joins the waiting or running one with the same parameters."""
-    require(request, VIEW)
-    require(request, RUN)
-    one = known(slug)
-    try:
-        run = run_requests.ask(cast(User, request.user), one, wish.parameters)
-    except ValueError as error:
-        where = ("body", "parameters")
-        raise ValidationError([{"loc": where, "msg": str(error)}]) from error
-    return state_of(run)
-
-
 @router.get(
-    "/reports/{slug:slug}/runs",
+    PATH,
     response={200: Runs, **REFUSED},
     summary="The runs of a report",
 )
@@ -223,17 +189,17 @@ def list_runs(
 ) -> dict[str, Any]:
     """The newest first."""
     require(request, VIEW)
-    every = results.visible_runs(request.user, known(slug))
+    every = visible_runs(request.user, find_report(slug))
     found = list(every.filter(pk__lt=page.before)[: page.limit + 1])
     part = found[: page.limit]
     return {
-        "runs": [state_of(one) for one in part],
+        "runs": [read_state(one) for one in part],
         "next": part[-1].pk if len(found) > page.limit else None,
     }
 
 
 @router.get(
-    "/reports/{slug:slug}/runs/{int:run_id}",
+    f"{PATH}/{{int:run_id}}",
     response={200: RunDetail, **REFUSED},
     summary="A run of a report",
 )
@@ -242,48 +208,14 @@ def read_run(
 ) -> dict[str, Any]:
     """The progress or the result of a run."""
     require(request, VIEW)
-    one = run_of(request, slug, run_id)
-    return state_of(one) | {"checks": results.visible_checks(request.user, one)}
-
-
-@router.post(
-    "/reports/{slug:slug}/runs/{int:run_id}/cancel",
-    response={200: RunState, **REFUSED},
-    summary="Cancel a run of a report",
-)
-def cancel_run(
-    request: HttpRequest, slug: Path[str], run_id: Path[int], why: Nothing
-) -> dict[str, Any]:
-    """Requests a cancel; the run ends within seconds and changes nothing. No effect on
-    a finished run.
-    """
-    require(request, VIEW)
-    require(request, RUN)
-    one = run_of(request, slug, run_id)
-    run_requests.cancel(cast(User, request.user), one)
-    one.refresh_from_db()
-    return state_of(one)
-
-
-def known(slug: str) -> Report:
-    try:
-        return discover()[slug]
-    except KeyError:
-        raise Http404(f"report {slug}") from None
-
-
-def run_of(request: HttpRequest, slug: str, run_id: int) -> ReportRun:
-    seen = results.visible_runs(request.user, known(slug))
-    one = seen.filter(pk=min(run_id, results.LARGEST)).first()
-    if one is None:
-        raise Http404(f"run {run_id}")
-    return one
+    one = find_run(request.user, slug, run_id)
+    return read_state(one) | {"checks": results.visible_checks(request.user, one)}
 
 
 def summary(
     request: HttpRequest, one: Report, clock: list[schedules.Scheduled]
 ) -> dict[str, Any]:
-    last = results.visible_runs(request.user, one).first()
+    last = visible_runs(request.user, one).first()
     following = schedules.of(one, clock)
     return {
         "slug": one.slug,
@@ -291,7 +223,7 @@ def summary(
         "question": one.question,
         "by_day": one.is_by_day,
         "next_run_at": following[0].next_at if following else None,
-        "last_run": state_of(last) if last else None,
+        "last_run": read_state(last) if last else None,
     }
 
 
@@ -299,12 +231,12 @@ def fields_of(one: Column | Parameter, schema: type[Schema]) -> dict[str, Any]:
     return {name: getattr(one, name) for name in schema.model_fields}
 
 
-def state_of(run: ReportRun) -> dict[str, Any]:
-    by = run.requested_by
-    own = {"id", "requested_by", "duration_s"}
-    fields = {name: getattr(run, name) for name in RunState.model_fields.keys() - own}
-    return fields | {
-        "id": run.pk,
-        "requested_by": by.get_username() if by else None,
-        "duration_s": run.duration.total_seconds() if run.duration else None,
-    }
+serve(router, "POST", PATH, run_report, slug="report")
+serve(
+    router,
+    "POST",
+    f"{PATH}/{{int:run_id}}/cancel",
+    cancel_run,
+    slug="report",
+    run_id="run",
+)

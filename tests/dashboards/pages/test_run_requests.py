@@ -249,7 +249,8 @@ def test_who_may_only_read_cancels_nothing(client: Client) -> None:
     run = make_run(state="waiting")
     assert client.post(f"{PAGE}runs/{run.pk}/cancel/").status_code == 403
     assert "Cancel this run" not in text(client, run=run.pk)
-    assert not AuditRecord.objects.filter(act=Act.CANCEL_REPORT).exists()
+    (record,) = AuditRecord.objects.filter(act=Act.CANCEL_REPORT)
+    assert record.outcome == "refused"
 
 
 def test_a_run_of_another_report_is_not_found(omar: User, client: Client) -> None:

@@ -10,15 +10,15 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
+from broker.acts import act
 from broker.sql import database_now
 from console.runtime import project
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import Terminal
+from dashboards.acts import RunReport
 from dashboards.live import problems
 from dashboards.models import ReportRun
-from dashboards.pages import run_requests
 from dashboards.pipeline import locks, unattended
-from dashboards.reports import discover
 from tests.make import make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_names")]
@@ -43,9 +43,9 @@ def _without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def requested(user: User, *, ago: timedelta = timedelta()) -> ReportRun:
-    run = run_requests.ask(user, discover()["throughput"], {})
-    ReportRun.objects.filter(pk=run.pk).update(requested_at=database_now() - ago)
-    return run
+    run = act(user, RunReport("throughput"))
+    ReportRun.objects.filter(pk=run.id).update(requested_at=database_now() - ago)
+    return ReportRun.objects.get(pk=run.id)
 
 
 @pytest.mark.usefixtures("_without_spark")
