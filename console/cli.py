@@ -44,6 +44,7 @@ from broker.acts.operations.plans import (
     approve_operation,
     explain_operation,
     narrow_operation,
+    plan_again,
     plan_rest,
     take_in_messages,
 )
@@ -174,6 +175,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
             "narrow": narrow_operation,
             "take-in": take_in_messages,
             "rest": plan_rest,
+            "again": plan_again,
         },
     ),
     "prepared": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from broker.acts.operations.control import (
@@ -17,11 +18,13 @@ from broker.acts.operations.plans import (
     ApproveOperation,
     ExplainOperation,
     NarrowOperation,
+    PlanAgain,
     PlanRest,
     TakeInMessages,
 )
 from broker.models import Course, Operation, OperationItem
 from tests.console.act_doors import Example
+from tests.console.again_acts import undo_of_one
 from tests.console.letters import die, make_places
 from tests.make import make_user, plan_resubmit
 
@@ -44,6 +47,11 @@ def example(request: type, page: str, **fields: Any) -> Example:
     )
 
 
+def make_undo() -> Mapping[str, Any]:
+    make_user("omar")
+    return {"operation": undo_of_one().pk}
+
+
 EXAMPLES = {
     "start_operation": example(StartOperation, "start", reason="mended"),
     "cancel_operation": example(CancelOperation, "cancel"),
@@ -56,4 +64,5 @@ EXAMPLES = {
     "narrow_operation": example(NarrowOperation, "narrow", messages=1),
     "take_in_messages": example(TakeInMessages, "take_in", reason="mended"),
     "plan_rest": example(PlanRest, "rest"),
+    "plan_again": replace(example(PlanAgain, "again"), make=make_undo),
 }

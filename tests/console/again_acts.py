@@ -29,12 +29,16 @@ def rest(_: Client) -> Case:
     return at("console:rest", operation.pk), {}, Act.PLAN
 
 
-def again(_: Client) -> Case:
+def undo_of_one() -> Operation:
+    """The undo, done, of a resubmit of one of two letters."""
     operation = one_of_two()
     operations.cancel(operation.pk)
     undo = operations.plan_undo(planner(), operation.pk)
-    operations.start(undo.pk)
-    return at("console:again", undo.pk), {}, Act.PLAN
+    return operations.start(undo.pk)
+
+
+def again(_: Client) -> Case:
+    return at("console:again", undo_of_one().pk), {}, Act.PLAN
 
 
 AGAIN: dict[str, Callable[[Client], Case]] = {

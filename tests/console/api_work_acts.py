@@ -15,12 +15,12 @@ from broker.queueing.put import put_many
 from broker.transactions.scope import UnitOfWork
 from tests.broker.handling import stopped
 from tests.console.acts import WHY, letter, plan, prepared, waiting
+from tests.console.again_acts import one_of_two, undo_of_one
 from tests.console.bridge_acts import branch, linked
 from tests.console.bridging import die_of_link
-from tests.console.letters import die, make_places
-from tests.console.own_acts import Case, planner
+from tests.console.own_acts import Case
 from tests.console.test_discards import throw_away
-from tests.make import make_messages, make_queue, make_recurring, plan_resubmit
+from tests.make import make_messages, make_queue, make_recurring
 
 API = "/api/v1"
 LINK = f"{API}/bridges/shop/links/out"
@@ -74,14 +74,13 @@ def explain(_: Client) -> Case:
 
 
 def rest(_: Client) -> Case:
-    make_places()
-    die()
-    die()
-    operation = plan_resubmit(planner(), "all dead letters")
-    operations.arrange(operation.pk, pace=None, canary=1)
-    operations.start(operation.pk)
+    operation = one_of_two()
     operations.cancel(operation.pk)
     return f"{API}/operations/{operation.pk}/rest", {}, Act.PLAN
+
+
+def again(_: Client) -> Case:
+    return f"{API}/operations/{undo_of_one().pk}/again", {}, Act.PLAN
 
 
 def resubmit_through_link(_: Client) -> Case:
@@ -116,6 +115,7 @@ OPERATIONS: dict[str, Callable[[Client], Case]] = {
     "narrow_operation": narrow,
     "explain_operation": explain,
     "plan_rest": rest,
+    "plan_again": again,
     "resubmit_through_link": resubmit_through_link,
     "commit_link_branch": commit_link_branch,
     "roll_back_link_branch": roll_back_link_branch,

@@ -83,10 +83,7 @@ ACTS: Mapping[str, Ways] = {
         "set_patch, drop_patch", "no: its preview is on the page, and in the API"
     ),
     "console:rest": Ways("plan_rest", "operation rest"),
-    "console:again": Ways(
-        "no: plan_operation plans these messages again, and set_patch gives the patch",
-        "no: resubmit plans them again, by their filter",
-    ),
+    "console:again": Ways("plan_again", "operation again"),
     "console:back_out_unit": Ways("back_out_unit_of_work", "uow back-out"),
     "console:commit_prepared": Ways("commit_prepared_unit", "prepared commit"),
     "console:back_out_prepared": Ways("back_out_prepared_unit", "prepared back-out"),

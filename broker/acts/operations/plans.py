@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from broker import operations
@@ -16,7 +17,7 @@ from broker.acts.declaring import (
 from broker.acts.operations.control import LOOK, OPERATE, ordered
 from broker.acts.operations.rights import require_reading, require_ways
 from broker.acts.operations.states import OperationState, read_state
-from broker.errors.operations import ReasonMissing
+from broker.errors.operations import NotUndone, ReasonMissing
 from broker.models import Act, Operation
 from broker.operations import Only
 from broker.operations.approvals import MAY
@@ -24,6 +25,13 @@ from broker.security.authorities import Principal
 from broker.security.permissions import CHANGE
 
 BROWSE = "broker.browse_queue"
+repaired = partial(
+    declared,
+    permission=CHANGE,
+    also=(LOOK, BROWSE),
+    recorded_as=Act.PLAN,
+    needs_person=True,
+)
 
 
 def require_repair(actor: Principal, operation: Operation) -> None:
@@ -39,6 +47,24 @@ def require_repair(actor: Principal, operation: Operation) -> None:
 
 REPAIR = Rule(
     "the authorities of the operation on its queues, and `browse`", require_repair
+)
+
+
+def require_repair_of_undone(actor: Principal, undo: Operation) -> None:
+    """As ``require_repair``, for the operation that an undo undoes.
+
+    Raises:
+        NotUndone: it undoes none.
+        NotAuthorized: an authority is missing.
+    """
+    if undo.undoes is None:
+        raise NotUndone(undo.pk)
+    require_repair(actor, undo.undoes)
+
+
+REPAIR_OF_UNDONE = Rule(
+    "the authorities of the undone operation on its queues, and `browse`",
+    require_repair_of_undone,
 )
 
 
@@ -137,13 +163,7 @@ class PlanRest:
     operation: OperationNumber
 
 
-@declared(
-    permission=CHANGE,
-    also=(LOOK, BROWSE),
-    recorded_as=Act.PLAN,
-    rules={"operation": REPAIR},
-    needs_person=True,
-)
+@repaired(rules={"operation": REPAIR})
 def plan_rest(actor: Principal, request: PlanRest) -> OperationState:
     """Plan the rest of a stopped operation.
 
@@ -151,4 +171,23 @@ def plan_rest(actor: Principal, request: PlanRest) -> OperationState:
     Returns that plan.
     """
     plan = operations.plan_rest(actor, request.operation)
+    return read_state(actor, plan.pk)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAgain:
+    """The undo of the operation that is planned again."""
+
+    operation: Annotated[int, Holds("The number of the undo.", names="operation")]
+
+
+@repaired(rules={"operation": REPAIR_OF_UNDONE})
+def plan_again(actor: Principal, request: PlanAgain) -> OperationState:
+    """Plan an undone operation again.
+
+    Plans those of its messages that are where they were, to be patched anew. Returns
+    that plan, which has the old reason and no patch.
+    """
+    undone = Operation.objects.get(undone_by=request.operation)
+    plan = operations.plan_again(actor, undone.pk)
     return read_state(actor, plan.pk)

@@ -16,6 +16,7 @@ from broker.acts.operations.plans import (
     approve_operation,
     explain_operation,
     narrow_operation,
+    plan_again,
     plan_rest,
     take_in_messages,
 )
@@ -35,6 +36,7 @@ for word, one in {
     "narrow": narrow_operation,
     "ceiling": take_in_messages,
     "rest": plan_rest,
+    "again": plan_again,
 }.items():
     path = f"/operations/{{int:operation_id}}/{word}"
     serve(router, "POST", path, one, operation_id="operation")

@@ -12,8 +12,8 @@ from django.views.decorators.http import require_POST
 
 from broker import operations
 from broker.acts import act
-from broker.acts.operations.plans import PlanRest, require_repair
-from broker.errors.operations import NotUndone
+from broker.acts.operations.plans import PlanAgain, PlanRest, require_repair
+from broker.models import Operation
 from console.edges import permissions
 from console.operations.pages.operations import (
     HtmxRequest,
@@ -50,17 +50,11 @@ def rest(request: HtmxRequest, operation_id: int) -> HttpResponse:
 
 
 @require_POST
-@permission_required(permissions.CHANGE, raise_exception=True)
-@permission_required("broker.browse_queue", raise_exception=True)
-@transaction.atomic
 def again(request: HttpRequest, operation_id: int) -> HttpResponse:
     """Plan again what was undone; the form has the patch of the undone operation."""
-    undo, _ = visible_operation(request, operation_id, "undoes")
-    if undo.undoes is None:
-        raise NotUndone(operation_id)
-    require_repair(request.user, undo.undoes)
-    plan = operations.plan_again(request.user, undo.undoes.pk)
-    return redirect(page_with_patch(plan.pk, undo.undoes.pk))
+    plan = act(request.user, PlanAgain(operation_id))
+    undone = Operation.objects.get(undone_by=operation_id)
+    return redirect(page_with_patch(plan.id, undone.pk))
 
 
 def page_with_patch(plan_id: int, operation_id: int) -> str:
