@@ -31,7 +31,7 @@ def late(seen: Readings, bound: Bound) -> Iterator[Problem]:
         some = write_count(len(missing), "report")
         verb = "is" if len(missing) == 1 else "are"
         text = f"{some} of the night {verb} not done: {names}."
-        yield Problem("reports", text, len(missing), is_urgent=False)
+        yield Problem("reports", text, len(missing), is_urgent=False, name=some)
 
 
 def untaken(seen: Readings, bound: Bound) -> Iterator[Problem]:

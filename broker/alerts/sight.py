@@ -33,6 +33,11 @@ def standing() -> QuerySet[Alert]:
     return found.order_by("-state", "severity", "-fired_at", "-pk")
 
 
+def firing() -> QuerySet[Alert]:
+    """Those that nobody has acknowledged."""
+    return standing().filter(state=Alert.State.FIRING)[:MOST]
+
+
 def visible(
     alerts: Iterable[Alert], user: Principal, held: GrantedAuthorities
 ) -> list[Alert]:

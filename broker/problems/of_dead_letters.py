@@ -41,14 +41,16 @@ def new_causes(seen: Readings, bound: Bound) -> Iterator[Problem]:
 
 def of_group(group: dead_letters.Growing, seen: Readings, how: str) -> Problem:
     name, origin = seen.names.get(group.queue_id, ""), group.origin_queue
-    new, why = write_count(group.messages, "new dead letter"), group.pattern[:200]
+    new = write_count(group.messages, "new dead letter")
+    why = group.pattern[:200] or "no error was given"
     return Problem(
         subject=f"{origin} → {name} {group.fingerprint}",
-        text=f"{new} of {origin}{how}: {why or 'no error was given'}",
+        text=f"{new} of {origin}{how}: {why}",
         value=group.messages,
         queues=(name,),
         of=origin,
         since=group.last_died_at,
         key=(group.fingerprint, origin, group.queue_id),
         fingerprint=group.fingerprint,
+        name=why,
     )

@@ -26,18 +26,16 @@ def lost_units(seen: Readings, bound: Bound) -> Iterator[Problem]:
                 tuple(seen.names[one] for one in unit.queue_ids if one in seen.names),
                 since=unit.since,
                 key=(unit.id,),
+                name=f"Unit of work {unit.id}",
             )
 
 
 def undecided(seen: Readings, bound: Bound) -> Iterator[Problem]:
     if works := prepared():
-        many = len(works)
-        text = (
-            f"{write_count(many, 'unit')} of work"
-            f" wait{'s'[many != 1 :]} for a coordinator."
-        )
-        since = works[0].started_at
-        yield Problem("prepared", text, many, since=since, is_urgent=False)
+        many, since = len(works), works[0].started_at
+        name = f"{write_count(many, 'unit')} of work"
+        text = f"{name} wait{'s'[many != 1 :]} for a coordinator."
+        yield Problem("prepared", text, many, since=since, is_urgent=False, name=name)
 
 
 def approvals(seen: Readings, bound: Bound) -> Iterator[Problem]:
@@ -48,8 +46,9 @@ def approvals(seen: Readings, bound: Bound) -> Iterator[Problem]:
     )
     found = waiting.order_by("pk").values_list("pk", "asked_at")
     for pk, since in found[:MOST]:
-        text = f"Operation {pk} waits for the approval of a second person."
-        yield Problem(f"operation {pk}", text, since=since, key=(pk,))
+        name = f"Operation {pk}"
+        text = f"{name} waits for the approval of a second person."
+        yield Problem(f"operation {pk}", text, since=since, key=(pk,), name=name)
 
 
 def full_disk(seen: Readings, bound: Bound) -> Iterator[Problem]:

@@ -30,9 +30,20 @@ class Problem:
     is_urgent: bool = True  # it cannot wait until the morning
     key: tuple[str | int, ...] = ()  # of its object, for the page
     fingerprint: str = ""  # of dead letters
+    name: str = ""  # what its sentence calls the subject, if not so
     code: str = ""  # stable, for programs, where a condition has several
     remedy: str = ""  # what to do; filled in from the table
     condition: str = ""  # filled in from the table
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """The sentence around the name in it; all of it is the name if it has none."""
+        name = self.name or self.of or self.subject
+        if not name or name not in self.text:
+            return "", self.text, ""
+        if self.text.startswith(name):
+            return "", name, self.text.removeprefix(name)
+        return self.text.rpartition(name)
 
     def described(self) -> dict[str, str | int]:
         """It as a document."""

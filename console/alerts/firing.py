@@ -17,8 +17,7 @@ def count(user: Principal, held: GrantedAuthorities) -> int:
 
 
 def look() -> list[Alert]:
-    firing = sight.standing().filter(state=Alert.State.FIRING)
-    return list(firing[: sight.MOST])
+    return list(sight.firing())
 
 
 def forget() -> None:

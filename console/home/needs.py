@@ -5,7 +5,7 @@ The table of conditions finds them (``broker.problems``); here they get their UR
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -14,32 +14,40 @@ from zlib import crc32
 from django.urls import reverse
 
 from broker.alerts import sight
-from broker.models import Operation
+from broker.alerts.evaluation import LONGEST
+from broker.models import Alert, Operation
 from broker.monitoring import connections as clients
 from broker.monitoring import wait_times
 from broker.problems.conditions import table
 from broker.problems.of_links import RETRIES
 from broker.problems.problem import Problem
 from broker.security.authorities import GrantedAuthorities, Principal
-from console.alerts.places import PAGES, STATES
+from console.alerts.places import PAGES, STATES, of_alert
 from dashboards.live import problems
 from dashboards.live.depths import QueueDepth
 
 MOST = 5  # problems shown of one condition; more are only counted
+MOST_RINGING = 10  # alerts for which a problem is shown although there are more of them
 LOOKED_AT = 200  # queues, those with the most entries, whose oldest message is read
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A problem as the page shows it, or the rest of those of one condition."""
+    """A problem as the page shows it with the alerts that fire for it, or the rest of
+    those of one condition."""
 
     problem: Problem
     state: str  # of the chip
     chip: str
-    what: str  # the problem, in a sentence; may contain untrusted names
     url: str
-    link: str  # label of the link
+    parts: tuple[str, str, str]  # of the sentence; the name in it is the link
     since: datetime | None = None
+    alerts: Sequence[Alert] = ()
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether it cannot wait; if an alert fires, somebody has been called."""
+        return self.problem.is_urgent or bool(self.alerts)
 
     @property
     def key(self) -> str:
@@ -60,11 +68,11 @@ class Overview:
 
     @property
     def urgent(self) -> list[Need]:
-        return [one for one in self.needs if one.problem.is_urgent]
+        return [one for one in self.needs if one.is_urgent]
 
     @property
     def calm(self) -> list[Need]:
-        return [one for one in self.needs if not one.problem.is_urgent]
+        return [one for one in self.needs if not one.is_urgent]
 
 
 def overview(
@@ -84,50 +92,80 @@ def overview(
     """
     busiest = sorted(queues, key=lambda one: -one.total)[:LOOKED_AT]
     waits = wait_times.waiting([one.queue_id for one in busiest], now=now)
-    running = Operation.objects.filter(state=Operation.State.RUNNING).count()
     seen = sight.of_problems(problems.now(now), user, held)
+    alerts = sight.visible(sight.firing(), user, held)
     return Overview(
-        needs=list(listed(seen)),
+        needs=rows(seen, alerts),
         oldest=oldest_of(busiest, waits),
-        running=running,
+        running=Operation.objects.filter(state=Operation.State.RUNNING).count(),
         connections=clients.count(user),
     )
 
 
-def listed(found: Iterable[Problem]) -> Iterator[Need]:
-    """The first problems of each condition, and one entry for all others; of one thing
-    that has several, the most urgent."""
+def rows(found: Iterable[Problem], alerts: Sequence[Alert]) -> list[Need]:
+    """The first problems of each condition, and one row for all others. Of one thing
+    that has several, the most urgent; its alerts are in its row. An alert whose problem
+    is not found, as it has just gone, or by the bound of its rule alone, has a row too.
+    """
     first: dict[tuple[str, str], Problem] = {}
     for one in found:
-        first.setdefault((table()[one.condition].page, one.subject), one)
-    for name, group in groupby(first.values(), key=lambda one: one.condition):
-        every = list(group)
-        yield from map(need, every[:MOST])
-        if more := every[MOST:]:
-            yield rest(name, more)
+        first.setdefault(thing(one.condition, one.subject), one)
+    ringing: dict[tuple[str, str], list[Alert]] = {}
+    for number, alert in enumerate(alerts):
+        subject = thing(alert.condition, alert.subject)
+        if number < MOST_RINGING or subject in ringing:
+            ringing.setdefault(subject, []).append(alert)
+    every = list[Need]()
+    for name, group in groupby(first.items(), key=lambda one: one[1].condition):
+        needs = [need(one, ringing.pop(subject, ())) for subject, one in group]
+        needs.sort(key=lambda one: not one.alerts)
+        shown = max(MOST, sum(bool(one.alerts) for one in needs))
+        every += needs[:shown]
+        if more := needs[shown:]:
+            every.append(rest(name, [one.problem for one in more]))
+    every += map(gone, ringing.values())
+    order = {name: number for number, name in enumerate(table())}
+    return sorted(every, key=lambda one: order.get(one.problem.condition, len(order)))
 
 
-def need(one: Problem) -> Need:
+def thing(condition: str, subject: str) -> tuple[str, str]:
+    """What has a problem: the page where one acts on it, and its subject."""
+    row = table().get(condition)  # None: its application is gone
+    return row.page if row else "", subject[:LONGEST]
+
+
+def need(one: Problem, alerts: Sequence[Alert]) -> Need:
     row = table()[one.condition]
-    page = PAGES[row.page]
     state, chip = STATES.get(row.name, "untaken"), row.title
     if one.code == RETRIES:
         state, chip = "redelivery", "link tries again"
-    what = f"{one.text} {row.since}".strip() if one.since else one.text
-    return Need(one, state, chip, what, page.url(one.key), page.link, one.since)
+    before, name, after = one.parts
+    if one.since and row.since:
+        after = f"{after} {row.since}"
+    url = PAGES[row.page].url(one.key)
+    return Need(one, state, chip, url, (before, name, after), one.since, alerts)
+
+
+def gone(alerts: Sequence[Alert]) -> Need:
+    """A row for alerts of which no problem is found now."""
+    alert = alerts[0]
+    row = table().get(alert.condition)
+    one = Problem(alert.subject, alert.text, alert.value, condition=alert.condition)
+    state = STATES.get(row.name, "untaken") if row else "untaken"
+    title, (url, _) = row.title if row else "alert", of_alert(alert)
+    return Need(one, state, title, url, one.parts, alerts=alerts)
 
 
 def rest(name: str, more: Sequence[Problem]) -> Need:
     row = table()[name]
     words = row.others.format(s="" if len(more) == 1 else "s")
-    worst = max(more, key=lambda one: one.is_urgent)
+    is_urgent = any(one.is_urgent for one in more)
     return Need(
-        Problem("", "", is_urgent=worst.is_urgent, condition=name),
+        Problem("", "", is_urgent=is_urgent, condition=name),
         STATES.get(row.name, "untaken"),
         row.title,
-        f"{len(more)} more {words} like these.",
         reverse(PAGES[row.page].every),
-        "See them all",
+        ("", f"{len(more)} more {words} like these.", ""),
     )
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from broker.models import Operation, Queue
+from broker.alerts.evaluation import evaluate
+from broker.models import Alert, AlertRule, Operation, Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.problems import conditions
 from broker.queueing.put import put, put_many
@@ -98,6 +101,79 @@ def test_a_queue_that_nobody_consumes_says_since_when(sign_in: SignIn) -> None:
 
     assert "orders: 1 ready, and no consumer takes any. The oldest waits since" in said
     assert "42 min" in said
+
+
+def rows(client: Client) -> list[str]:
+    """The problems of the page, each as the HTML of its row, but for that of the
+    broker's dead letter queue, which is not there."""
+    found = re.findall(r'<li id="need-.*?</li>', overview(client), re.DOTALL)
+    own = settings.BROKER_DEAD_LETTER_QUEUE
+    return [f"<main>{one}</main>" for one in found if own not in one]
+
+
+def ring(name: str, **rule: object) -> None:
+    """Only the alerts of one rule."""
+    AlertRule.objects.exclude(name=name).delete()
+    AlertRule.objects.update_or_create(name=name, defaults=rule)
+    evaluate()
+
+
+def test_alerts_of_one_thing_are_in_its_row_whatever_their_conditions(
+    sign_in: SignIn,
+) -> None:
+    make_queue()
+    put("orders", now=timezone.now() - minutes(42))
+    ring("waits", condition="depth", threshold=1)
+    client = sign_in("operator")
+    AlertRule.objects.update(threshold=9)
+
+    said = [words(one) for one in rows(client)]
+
+    assert len(said) == 1
+    assert "no consumer takes any" in said[0]
+    assert said[0].count("rule waits") == 1
+
+
+def test_an_alert_whose_problem_has_just_gone_still_has_a_row(sign_in: SignIn) -> None:
+    make_queue(paused=True)
+    put("orders")
+    ring("pauses", condition="paused")
+    Queue.objects.update(paused=False)
+    client = sign_in("operator")
+
+    (row,) = rows(client)
+
+    assert "orders: 1 wait until somebody resumes it." in words(row)
+    assert "1 problem needs attention now" in words(overview(client))
+
+
+def test_what_somebody_acknowledged_rings_no_more(sign_in: SignIn) -> None:
+    make_places(attempts=1)
+    die(attempts=1, now=timezone.now() - timedelta(hours=5))
+    ring("dead", condition="dead_letters", threshold=1)
+    client = sign_in("operator")
+    (called,) = rows(client)
+    Alert.objects.update(state=Alert.State.ACKNOWLEDGED)
+
+    (row,) = rows(client)
+
+    assert "Acknowledge" in words(called)
+    assert "Acknowledge" not in words(row)
+    assert "Nothing needs attention now" in words(overview(client))
+
+
+def test_more_ring_than_are_named_otherwise(sign_in: SignIn) -> None:
+    for number in range(MOST + 3):
+        make_queue(f"q{number}", paused=True)
+        put(f"q{number}")
+    ring("pauses", condition="paused", queues=f"q{MOST + 2}")
+    client = sign_in("viewer")
+
+    said = [words(one) for one in rows(client)]
+
+    assert len(said) == MOST + 1
+    assert "rule pauses" in said[0]
+    assert "3 more paused queues like these." in said[-1]
 
 
 def test_what_is_late_asks_whether_a_worker_runs(sign_in: SignIn) -> None:

@@ -90,8 +90,9 @@ def in_alerts(name: Name, rule: Mapping[str, Any]) -> Found:
 
 
 def in_overview(name: Name, client: Client) -> Found:
-    """With the sentences on the page, and a page behind each. Of one thing it shows the
-    most urgent problem: that a group grows, not that its cause is new."""
+    """With the sentences on the page, each in one row with its alert, whose name leads
+    to a page. Of one thing it shows the most urgent problem: that a group grows, not
+    that its cause is new."""
     page = client.get("/")
     html = page.content.decode()
     shown = [
@@ -99,8 +100,17 @@ def in_overview(name: Name, client: Client) -> Found:
         for one in page.context["found"].needs
         if one.problem.condition == (Name.GROWTH if name == Name.NEW_CAUSE else name)
     ]
+    alerts = Alert.objects.filter(state=Alert.State.FIRING)
+    assert [one.pk for row in shown for one in row.alerts] == [one.pk for one in alerts]
+    for alert in alerts:  # it is on the page once
+        assert html.count(f"/alerts/{alert.pk}/acknowledge") == 1
     for one in shown:
-        assert escape(one.problem.text)[:60] in html
+        (row,) = re.findall(rf'<li id="need-{one.key}".*?</li>', html, re.DOTALL)
+        before, called, after = one.parts
+        assert (before + called + after).startswith(one.problem.text)
+        link = re.escape(f'<a href="{escape(one.url)}">')
+        assert re.findall(rf"{link}<bdi>(.*?)</bdi></a>", row) == [escape(called)]
+        assert one.is_urgent
         assert client.get(one.url).status_code == 200
     return {one.problem.subject: one.problem.value for one in shown}
 

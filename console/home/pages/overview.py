@@ -9,16 +9,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from broker.alerts import sight
-from broker.models import Alert
 from broker.security import authorities
 from console.home import needs
 from console.queues import over_time
 from console.queues.first_steps import first_steps
 from dashboards.live import depths
 
-FIRING = Alert.State.FIRING
-MOST = 10  # alerts that are named
 OF_THE_LIST = {"q", "sort", "page"}  # the state of the list of queues in its URL
 
 
@@ -33,9 +29,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         return redirect(f"{reverse('console:queues')}?{request.GET.urlencode()}")
     held = authorities.held_by(request.user)
     queues = depths.queues(user=request.user)
-    alerts = sight.visible(sight.standing()[: sight.MOST], request.user, held)
     context = {
-        "standing": [(one, None) for one in alerts if one.state == FIRING][:MOST],
         "found": needs.overview(queues, held, request.user, now=timezone.now()),
         "steps": first_steps(queues, held, request.user),
         "totals": depths.totals(queues),
