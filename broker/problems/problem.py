@@ -18,6 +18,19 @@ Name = AlertRule.Condition
 
 
 @dataclass(frozen=True, slots=True)
+class ProblemState:
+    """One problem that exists now; condition and subject identify it."""
+
+    condition: str
+    subject: str
+    count: int  # messages, letters, seconds or percent, as the condition counts
+    sentence: str
+    remedy: str  # what to do
+    urgent: bool  # it cannot wait until the morning
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """One problem of one subject. Condition and subject identify it everywhere."""
 
@@ -45,12 +58,12 @@ class Problem:
             return "", name, self.text.removeprefix(name)
         return self.text.rpartition(name)
 
-    def described(self) -> dict[str, str | int]:
-        """It as a document."""
-        return {
-            "condition": self.condition, "subject": self.subject, "count": self.value,
-            "sentence": self.text, "remedy": self.remedy,
-        }  # fmt: skip
+    @property
+    def state(self) -> ProblemState:
+        return ProblemState(
+            *(self.condition, self.subject, self.value, self.text, self.remedy),
+            *(self.is_urgent, self.since),
+        )
 
 
 @dataclass(frozen=True, slots=True)

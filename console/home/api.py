@@ -1,4 +1,5 @@
-"""Health of the broker: configuration problems and prepared units of work."""
+"""Health of the broker: what is wrong now, configuration problems and prepared units of
+work."""
 
 from __future__ import annotations
 
@@ -7,10 +8,12 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Router, Schema
 
+from broker.problems.problem import ProblemState
 from broker.security import authorities
 from broker.transactions import prepared_units
 from console.edges.rest.problems import REFUSED, require
 from console.layout import settings_problems
+from dashboards.live import problems
 
 router = Router(tags=["health"])
 
@@ -36,6 +39,22 @@ class Health(Schema):
 
     findings: list[Finding]
     prepared: list[PreparedUnit]
+
+
+class Problems(Schema):
+    """What is wrong now, on queues and links that the caller may inquire."""
+
+    problems: list[ProblemState]
+
+
+@router.get("/problems", response={200: Problems, **REFUSED}, summary="Problems")
+def list_problems(request: HttpRequest) -> dict[str, Any]:
+    """What is wrong now by all conditions, the most urgent first; `backout problems`
+    lists the same.
+    """
+    require(request, "broker.view_queue")
+    found = problems.visible(request.user, authorities.held_by(request.user))
+    return {"problems": [one.state for one in found]}
 
 
 @router.get("/health", response={200: Health, **REFUSED}, summary="Health")

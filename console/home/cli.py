@@ -11,11 +11,21 @@ from django_typer.management import TyperCommand, command
 from typer import Argument, Exit, Option
 
 from broker.management import init
-from console.edges.commands import printing
+from broker.security import authorities
+from broker.security.users import User
+from console.edges.commands import actors, printing
 from console.edges.commands.actors import NOTHING
 from console.edges.commands.options import Json
 from console.runtime import project, status
 from console.runtime.preflight import CannotStart
+from dashboards.live import problems
+
+
+def list_problems(user: User | None) -> list[dict[str, Any]]:
+    """What is wrong now, as far as a user may see it, the most urgent first."""
+    actors.require(user, "broker.view_queue")
+    found = problems.visible(user, authorities.held_by(user))
+    return [asdict(one.state) for one in found]
 
 
 class RunCommands(TyperCommand):
@@ -50,7 +60,7 @@ class RunCommands(TyperCommand):
             found = status.look()
         except (OperationalError, InterfaceError) as error:
             raise CommandError(status.AWAY, returncode=NOTHING) from error
-        wrong = [printing.in_words(one["sentence"]) for one in found.wrong]
+        wrong = [printing.in_words(one.sentence) for one in found.wrong]
         said = [str(found), f"Wrong now: {len(wrong)}.", *(f"- {one}" for one in wrong)]
         self.tell(asdict(found), "\n".join(said), as_json=json)
         if not found.is_running:

@@ -92,7 +92,7 @@ def overview(
     """
     busiest = sorted(queues, key=lambda one: -one.total)[:LOOKED_AT]
     waits = wait_times.waiting([one.queue_id for one in busiest], now=now)
-    seen = sight.of_problems(problems.now(now), user, held)
+    seen = problems.visible(user, held, now)
     alerts = sight.visible(sight.firing(), user, held)
     return Overview(
         needs=rows(seen, alerts),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from broker.models import Owner
-from broker.problems.problem import Name
+from broker.problems.problem import Name, ProblemState
 from console.runtime import supervisor
 from console.runtime.directories import VAR_DIR
 from dashboards.live import attention, problems
@@ -30,7 +30,7 @@ class Status:
     processes: Mapping[str, int]  # alive on all machines, by kind
     groups: int  # of dead letters that need attention
     problems: int  # on the page Health
-    wrong: Sequence[Mapping[str, str | int]]  # what is wrong now
+    wrong: Sequence[ProblemState]
 
     @property
     def is_running(self) -> bool:
@@ -52,7 +52,7 @@ class Status:
 
 
 def look() -> Status:
-    wrong = [one.described() for one in problems.now()]
+    wrong = [one.state for one in problems.now()]
     kinds = Owner.objects.exclude(kind=PROGRAMS).values_list("kind", flat=True)
     counts = dict(Counter(kinds))
     settings = len(problems.of(Name.SETTINGS.value))

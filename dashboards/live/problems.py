@@ -8,9 +8,11 @@ from __future__ import annotations
 from datetime import datetime
 from functools import partial
 
+from broker.alerts import sight
 from broker.problems import conditions
 from broker.problems.problem import Name, Problem
 from broker.problems.readings import Readings
+from broker.security.authorities import GrantedAuthorities, Principal
 from dashboards.live import cache
 
 KEPT_S = {
@@ -48,3 +50,10 @@ def now(at: datetime | None = None) -> list[Problem]:
         for name in conditions.table()
         for one in sorted(of(name, seen, newest=False), key=lambda one: -one.value)
     ]
+
+
+def visible(
+    user: Principal, held: GrantedAuthorities, at: datetime | None = None
+) -> list[Problem]:
+    """All problems that the user may know of."""
+    return sight.of_problems(now(at), user, held)

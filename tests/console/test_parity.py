@@ -135,7 +135,9 @@ SHOWS: Mapping[str, Ways] = {
         ("console:alive", "console:ready", "console:metrics"),
         Ways("no: it is for programs already", "no: it is for programs already"),
     ),
-    "console:overview": Ways("read_total_history, read_health", "history total"),
+    "console:overview": Ways(
+        "list_problems, read_total_history", "problems, history total"
+    ),
     "console:depths": Ways("list_queues", "queues"),
     "console:history": Ways(
         "read_history, read_total_history, read_link_history",
@@ -164,7 +166,7 @@ SHOWS: Mapping[str, Ways] = {
     "console:connection": Ways("read_connection", "connection list"),
     "console:credentials": Ways("list_credentials", "credential list"),
     "console:effective": Ways("read_settings", "setting list"),
-    "console:health": Ways("read_health", "prepared list"),
+    "console:health": Ways("read_health, list_problems", "problems, prepared list"),
     "console:operations": Ways("list_operations", "operation list"),
     "console:operation": Ways("read_operation, read_items", "operation show"),
     "console:audit": Ways("list_records", "audit list"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from console.home import needs
 from dashboards.live import depths, problems
 from dashboards.metrics import collector
 from tests.console.bridging import fail, make_branch, make_link
-from tests.console.commanding import run, told
+from tests.console.commanding import refused, run, told
 from tests.console.second_factors import give_app
 from tests.console.situations import SITUATIONS, Patch, ago, paused
 from tests.make import (
@@ -46,6 +47,7 @@ from tests.make import (
     make_messages,
     make_queue,
     make_setting,
+    make_user,
     minutes,
     seconds,
 )
@@ -148,6 +150,23 @@ def in_status(name: Name) -> Found:
     return {one["subject"]: one["count"] for one in every}
 
 
+def in_api(name: Name, client: Client) -> Found:
+    """The command line lists the same, field by field."""
+    every = client.get("/api/v1/problems").json()["problems"]
+    assert [in_one_form(one) for one in told("problems")["problems"]] == [
+        in_one_form(one) for one in every
+    ]
+    return {one["subject"]: one["count"] for one in every if one["condition"] == name}
+
+
+def in_one_form(document: Mapping[str, Any]) -> dict[str, Any]:
+    """REST writes milliseconds of a time, and the age of a message goes on."""
+    since, is_age = document["since"], document["condition"] == Name.AGE
+    at = since and datetime.fromisoformat(since).isoformat(timespec="milliseconds")
+    goes_on = {"count": 0, "sentence": ""} if is_age else {}
+    return {**document, "since": at, **goes_on}
+
+
 @pytest.mark.parametrize("name", SITUATIONS)
 @pytest.mark.usefixtures("transactional_db")
 def test_a_problem_is_the_same_at_every_door(
@@ -180,6 +199,7 @@ def test_a_problem_is_the_same_at_every_door(
         in_metrics(name, client),
         in_readiness(name, client),
         in_status(name),
+        in_api(name, client),
     ):
         close = name == Name.AGE  # seconds go on
         assert told_here.keys() == found.keys()
@@ -315,6 +335,33 @@ def test_the_questions_do_not_grow_with_the_queues(monkeypatch: Patch) -> None:
         assert len(found) >= 3 * many
 
     assert counts[0] == counts[1] <= 45
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_one_is_told_of_the_queues_that_one_may_inquire(client: Client) -> None:
+    for name in ("orders", "bills"):
+        make_queue(name, paused=True)
+        put(name)
+    vera = make_user("vera", permissions=("broker.view_queue",), pattern="bills")
+    make_user("nobody")
+    client.force_login(vera)
+
+    answer = client.get("/api/v1/problems")
+    every, listed = answer.json()["problems"], run("problems", "--user", "vera")
+
+    (found,) = (one for one in every if one["condition"] == "paused")
+    assert "orders" not in answer.content.decode() + listed
+    assert found == {
+        "condition": "paused",
+        "subject": "bills",
+        "count": 1,
+        "sentence": "bills: 1 wait until somebody resumes it.",
+        "remedy": "Resume the queue when its consumers may go on.",
+        "urgent": True,
+        "since": None,
+    }
+    assert "bills: 1 wait" in listed
+    assert refused("problems", "--user", "nobody")[0] == 1
 
 
 def test_without_a_token_readiness_names_nobody(

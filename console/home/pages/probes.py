@@ -8,6 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from functools import cache
 from hmac import compare_digest
 from typing import Any
@@ -60,11 +61,11 @@ def ready(request: HttpRequest) -> HttpResponse:
     return JsonResponse(answer, status=503 if missing else 200)
 
 
-def wrong() -> list[dict[str, str | int]]:
+def wrong() -> list[dict[str, Any]]:
     """What is wrong now; without a token, only how many problems of each condition."""
     found = problems.now()
     if settings.BACKOUT_METRICS_TOKEN:
-        return [one.described() for one in found]
+        return [asdict(one.state) for one in found]
     counts = Counter(one.condition for one in found)
     return [{"condition": name, "problems": many} for name, many in counts.items()]
 
