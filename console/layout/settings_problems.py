@@ -15,14 +15,11 @@ from broker.alerts import sight
 from broker.bridges import secrets
 from broker.config.advice import Advice
 from broker.models import AddressSetting, ConnectionFactory, ModelQueue, Queue
+from broker.problems.conditions import table
 from broker.problems.problem import Name
 from broker.security.authorities import GrantedAuthorities, Principal
 from dashboards.live import problems
 
-ON_HEALTH = (
-    *(Name.DISK, Name.SILENT, Name.UNATTENDED, Name.GROUP),
-    *(Name.PASSWORD, Name.SETTINGS),
-)
 About = Queue | ModelQueue | AddressSetting | ConnectionFactory
 OF_ALL = {  # problems of all queues; listed first
     "dead-letter-queue-fills",
@@ -96,14 +93,19 @@ def advice_for(held: GrantedAuthorities) -> list[Advice]:
 
 
 def all_for(user: Principal, held: GrantedAuthorities) -> list[Advice]:
-    """All problems: of the disk, processes, reports, groups and passwords, then of the
-    user's queues: those of all queues first."""
-    return found_for(user, held, ON_HEALTH)
+    """All problems that are put right on Health, those of one queue last."""
+    return found_for(user, held, on_health())
 
 
 def count(user: Principal, held: GrantedAuthorities) -> int:
     """The number of problems; up to some seconds old."""
-    return len(found_for(user, held, ON_HEALTH, newest=False))
+    return len(found_for(user, held, on_health(), newest=False))
+
+
+def on_health() -> list[Name]:
+    """The conditions of the page, but for prepared units of work: it lists each."""
+    rows = (one for one in table().values() if one.page == "health")
+    return [one.name for one in rows if one.name != Name.PREPARED]
 
 
 def found_for(
