@@ -210,8 +210,8 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
 }
 
 
-def add_all(into: type[TyperCommand]) -> None:
-    """Add the groups to a command."""
+def add_all(into: type[TyperCommand], kinds: Mapping[str, Any]) -> None:
+    """Add the groups to a command; those of kinds of objects get more subcommands."""
     for name, (words, runs) in GROUPS.items():
 
         def start(self: Any) -> None:
@@ -219,7 +219,7 @@ def add_all(into: type[TyperCommand]) -> None:
 
         start.__name__ = f"group_{name}"
         start.__annotations__ = {}  # self is no option
-        made = into.group(name=name, help=words)(start)
+        made = kinds.get(name) or into.group(name=name, help=words)(start)
         for word, run in runs.items():
             made.command(name=word)(
                 subcommand(run) if isinstance(run, DeclaredAct) else as_method(run)

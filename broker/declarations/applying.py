@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.db import IntegrityError, OperationalError, connection, transaction
-from django.db.models import ProtectedError
+from django.db.models import ProtectedError, RestrictedError
 from psycopg.errors import LockNotAvailable, UniqueViolation
 
 from broker import sql
@@ -103,14 +103,13 @@ def lock(wanted: ChangePlan) -> None:
     """Keep others from changing what the plan changes, until the transaction ends."""
     for change in wanted.changes:
         if change.verb != "delete":
-            rows = change.kind.named(change.key)
-            list(rows.select_for_update(of=("self",), no_key=True))
+            change.kind.lock(change.key, will_go=False)
     going = [one for one in wanted.changes if one.verb == "delete"]
     queues = [one.key[0] for one in going if one.kind.model is Queue]
     if queues:
         lock_out_puts(queues)
     for change in going:
-        list(change.kind.named(change.key).select_for_update(of=("self",)))
+        change.kind.lock(change.key, will_go=True)
 
 
 def lock_out_puts(queues: Sequence[str]) -> None:
@@ -167,10 +166,11 @@ def removed(kind: ObjectKind, row: Any, change: ObjectChange, actor: str) -> int
         return remove_queue(row, purge=change.purge, actor=actor)
     try:
         row.delete()
-    except ProtectedError as error:
-        others = ", ".join(sorted(map(str, error.protected_objects))[:5])
+    except (ProtectedError, RestrictedError) as error:
+        found = getattr(error, "protected_objects", error.args[-1])
+        others = ", ".join(sorted(map(str, found))[:5])
         why = f"These refer to it: {others}."
-        raise ObjectInUse(kind.name, " ".join(change.key), why) from None
+        raise ObjectInUse(kind.noun, " ".join(change.key), why) from None
     return 0
 
 

@@ -7,6 +7,7 @@ unit; the name of a time then needs no unit: ``redelivery_delay = "5 s"`` is
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,8 @@ TYPES: Mapping[type[models.Field], type] = {
     models.CharField: str,
     models.TextField: str,
     models.IntegerField: int,
+    models.JSONField: dict,
+    models.ForeignKey: str,  # a name
 }
 WORDS = {
     bool: "true or false",
@@ -34,6 +37,7 @@ WORDS = {
     float: "a number",
     str: "a text",
     list: "a list of texts",
+    dict: "a table of texts and numbers",
 }
 TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
 
@@ -43,10 +47,12 @@ class Attribute:
     """One attribute of a kind of object."""
 
     name: str
-    type: type  # bool, int, float, str, or list (of str)
+    type: type  # bool, int, float, str, list (of str), or dict (of str and numbers)
     default: Any = None  # None: not set
     choices: tuple[str, ...] = ()
     help: str = ""
+    # It is set, and never read: answers only tell whether it is there.
+    is_secret: bool = False
 
     @property
     def suffix(self) -> str:
@@ -118,6 +124,9 @@ def read_value(attribute: Attribute, value: Any, *, name: str, where: str) -> An
 def checked(attribute: Attribute, value: Any, where: str) -> Any:
     """A value of the right type, if it is one of the choices and can be stored."""
     texts = value if isinstance(value, list) else [value]
+    for part in value.values() if isinstance(value, dict) else ():
+        if not isinstance(part, str | int | float):
+            raise WrongSettings(where, f"It must be {WORDS[dict]}.")
     for text in texts if attribute.type in (str, list) else ():
         if not isinstance(text, str):
             raise WrongSettings(where, f"It must be {WORDS[attribute.type]}.")
@@ -143,6 +152,8 @@ def from_text(attribute: Attribute, text: str, *, name: str, where: str) -> Any:
             value = attribute.type(text)
         elif attribute.type is list:
             value = [one.strip() for one in text.split(",") if one.strip()]
+        elif attribute.type is dict:
+            value = json.loads(text)
     except (ValueError, KeyError):
         why = f"It must be {WORDS[attribute.type]}, not {text[:40]!r}."
         raise WrongSettings(where, why) from None

@@ -100,7 +100,7 @@ def unset(
         one = known(kind, name, f"{where}, unset")
         if one.name in values:
             raise WrongSettings(f"{where}, {name}", "It is set and unset. Choose one.")
-        values[one.name] = defaults[one.name]
+        values[one.name] = defaults.get(one.name, one.default)
 
 
 def values_of(
@@ -184,11 +184,14 @@ def quoted(name: str) -> str:
 
 
 def toml(value: Any) -> str:
-    """A truth value, number, text or list as TOML, which is nearly as JSON.
+    """A value of an attribute as TOML, which is nearly as JSON.
 
     Raises:
         WrongSettings: a text has a half of a pair of surrogates.
     """
+    if isinstance(value, dict):
+        pairs = (f"{quoted(name)} = {toml(each)}" for name, each in value.items())
+        return f"{{{', '.join(pairs)}}}"
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

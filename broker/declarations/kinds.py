@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from django.contrib.auth import get_user_model
@@ -25,6 +25,7 @@ from broker.models import (
     Queue,
     QueueAlias,
 )
+from broker.security import authorities
 from broker.security.authorities import ALL, FIELDS
 
 Key = tuple[str, ...]  # the name of an object, or the parts of it
@@ -47,9 +48,20 @@ class ObjectKind:
     rank: ClassVar[int]  # place in the order of creation; the opposite for deletion
     attributes: Mapping[str, Attribute]
     can_be_pruned = True
+    secrets: frozenset[str] = frozenset()  # names of attributes
 
     def __init__(self, *fields: str) -> None:
         self.attributes = {name: of_field(self.model, name) for name in fields}
+
+    @property
+    def noun(self) -> str:
+        """What people call one of them."""
+        return self.name.replace("_", " ")
+
+    @property
+    def word(self) -> str:
+        """The word of the command line."""
+        return self.name.replace("_", "-")
 
     def rows(self) -> QuerySet[Any]:
         """The objects that people declare: neither temporary nor auto-created ones."""
@@ -67,16 +79,47 @@ class ObjectKind:
         return self.model._default_manager.filter(**wanted)
 
     def defaults(self, key: Key) -> dict[str, Any]:
-        """All attributes of an object of which only the key is known."""
-        return {name: one.default for name, one in self.attributes.items()}
+        """All attributes but secrets of an object of which only the key is known."""
+        return {
+            name: one.default
+            for name, one in self.attributes.items()
+            if not one.is_secret
+        }
 
     def new(self, key: Key, where: str) -> Any:
         """A row that is not stored yet."""
         return self.model(**dict(zip(self.keys, key, strict=True)))
 
     def values_of(self, row: Any) -> dict[str, Any]:
-        """The attributes of a row, as documents have them."""
-        return {name: getattr(row, name) for name in self.attributes}
+        """The attributes of a row but secrets, as documents have them."""
+        return {name: getattr(row, name) for name in self.defaults(self.key_of(row))}
+
+    def secret_of(self, row: Any, name: str) -> str:
+        """What is stored of a secret, in clear; empty: nothing, or its key is lost."""
+        raise NotImplementedError
+
+    def describe(self, row: Any) -> dict[str, Any]:
+        """The key and the attributes of a row; of a secret, whether there is one."""
+        said = dict(zip(self.keys, self.key_of(row), strict=True)) | self.values_of(row)
+        return said | {f"has_{name}": bool(row.secret) for name in self.secrets}
+
+    def is_visible(self, user: authorities.Principal, row: Any) -> bool:
+        """Whether a principal may know of a row, as far as permissions do not tell.
+
+        Raises:
+            NotAuthorized: they may not, which is to be recorded.
+        """
+        return True
+
+    def visible_rows(self, user: authorities.Principal) -> Iterator[Any]:
+        """The objects that a principal may know of, as far as permissions do not
+        tell."""
+        yield from self.rows()
+
+    def lock(self, key: Key, *, will_go: bool) -> None:
+        """Keep others from changing an object, until the transaction ends."""
+        rows = self.named(key)
+        list(rows.select_for_update(of=("self",), no_key=not will_go))
 
     def fill(self, row: Any, values: Values) -> None:
         """Set attributes of a row; nothing is stored."""
@@ -183,6 +226,14 @@ class QueueKind(ObjectKind):
             index = words.index(plain["routing_type"])
             plain["routing_type"] = [one for one, _ in stored][index]
         super().fill(row, plain)
+
+    def is_visible(self, user: authorities.Principal, row: Queue) -> bool:
+        authorities.require(user, "inquire", row.name)
+        return True
+
+    def visible_rows(self, user: authorities.Principal) -> Iterator[Queue]:
+        held = authorities.held_by(user)
+        yield from (one for one in self.rows() if held.on("inquire", one.name))
 
     def check(self, row: Queue, where: str) -> None:
         super().check(row, where)

@@ -15,6 +15,7 @@ from broker.errors.settings import ObjectInUse, WrongSettings
 from broker.models import Address, Queue
 from broker.queueing import journal
 
+HIDDEN = "(secret)"
 Verb = Literal["create", "alter", "delete"]
 
 
@@ -175,6 +176,8 @@ def making(one: Declaration) -> ObjectChange | None:
     row = kind.named(one.key).first()
     is_new = row is None
     before = kind.defaults(one.key) if is_new else kind.values_of(row)
+    for name in kind.secrets & one.values.keys():
+        before[name] = "" if is_new else kind.secret_of(row, name)
     if is_new:
         refuse_key(one)
         row = kind.new(one.key, one.place)
@@ -182,7 +185,11 @@ def making(one: Declaration) -> ObjectChange | None:
     if is_new:
         values = before | {k: v for k, v in values.items() if v is not None}
     differences = [
-        Difference(name, None if is_new else before[name], value)
+        Difference(
+            name,
+            None if is_new else hidden(kind, name, before[name]),
+            hidden(kind, name, value),
+        )
         for name, value in values.items()
         if value != before[name] or (is_new and name == "address")
     ]
@@ -192,9 +199,14 @@ def making(one: Declaration) -> ObjectChange | None:
         return None
     kind.fill(row, values)
     kind.check(row, one.place)
-    changed = {part.field: part.after for part in differences}
+    changed = {part.field: values.get(part.field, part.after) for part in differences}
     verb: Verb = "create" if is_new else "alter"
     return ObjectChange(verb, kind, one.key, differences, values if is_new else changed)
+
+
+def hidden(kind: ObjectKind, name: str, value: Any) -> Any:
+    """A value to be shown: a secret is not."""
+    return HIDDEN if value and name in kind.secrets else value
 
 
 def refuse_key(one: Declaration) -> None:
@@ -217,7 +229,7 @@ def deletion(
         return None
     why = one.kind.obstacle(row, going)
     if why:
-        raise ObjectInUse(one.kind.name, " ".join(one.key), why)
+        raise ObjectInUse(one.kind.noun, " ".join(one.key), why)
     messages = depth(row).total if isinstance(row, Queue) else 0
     defaults = one.kind.defaults(one.key)
     differences = [
@@ -237,5 +249,8 @@ def depth(queue: Queue) -> journal.Depth:
 
 def version(kind: ObjectKind, row: Any) -> str:
     """A digest of an object's key and attributes."""
-    said = json.dumps([kind.key_of(row), kind.values_of(row)], ensure_ascii=False)
+    sealed = row.secret if kind.secrets else ""
+    said = json.dumps(
+        [kind.key_of(row), kind.values_of(row), sealed], ensure_ascii=False
+    )
     return hashlib.sha256(said.encode()).hexdigest()[:32]

@@ -13,10 +13,11 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 
+from broker.bridges.config import kinds as bridges
 from broker.declarations import KINDS as OF_THE_BROKER
 from broker.declarations import Attribute, ObjectChange, ObjectKind
 from broker.declarations.kinds import AUTHORITY, Key, Values
-from broker.errors.settings import ObjectInUse
+from broker.errors.settings import NoSuchObject, ObjectInUse
 from broker.models import Queue
 from broker.security import authorities, granting
 from broker.security.users import NAME, User, named
@@ -77,7 +78,12 @@ class UserKind(ObjectKind):
 
 
 USER = UserKind()
-KINDS: tuple[ObjectKind, ...] = (*OF_THE_BROKER[:-1], USER, AUTHORITY)
+KINDS: tuple[ObjectKind, ...] = (
+    *OF_THE_BROKER[:-1],
+    USER,
+    AUTHORITY,
+    *bridges.KINDS,
+)
 
 
 def permission(kind: ObjectKind, deed: str) -> str:
@@ -97,10 +103,11 @@ def require_rights(user: User | None, changes: Iterable[ObjectChange]) -> None:
         needed = permission(change.kind, DEEDS[change.verb])
         if not permissions.may(user, needed):
             raise PermissionDenied(f"The permission {needed} is missing.")
-        if change.kind.model is Queue and change.verb != "create":
-            authorities.require(user, "inquire", change.key[0])
-            if change.purge:
-                authorities.require(user, "get", change.key[0])
+        row = change.kind.named(change.key).first()
+        if row is not None and not change.kind.is_visible(user, row):
+            raise NoSuchObject(change.kind.noun, " ".join(change.key))
+        if change.kind.model is Queue and change.purge:
+            authorities.require(user, "get", change.key[0])
         if change.kind is USER:
             require_strength(user, change)
 

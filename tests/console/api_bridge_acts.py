@@ -39,24 +39,30 @@ def order(what: str, state: str, act: Act) -> Callable[[Client], Case]:
     return case
 
 
-def define(url: str, said: dict[str, Any]) -> Callable[[Client], Case]:
-    """Change what is there."""
+def of_part(deed: Act, url: str, said: dict[str, Any]) -> Callable[[Client], Case]:
+    """Change, or delete, what is there, and is not used."""
 
-    def case(_: Client) -> Case:
-        make_bridge("STOPPED")
-        return f"{AT}{url}", {"description": "new", **said}, Act.CHANGE
-
-    return case
-
-
-def delete(url: str) -> Callable[[Client], Case]:
     def case(_: Client) -> Case:
         link = make_bridge("STOPPED")
         kept(make_factory(link.bridge, "spare"))
         kept(make_destination(link.bridge, "spare"))
-        return f"{AT}{url}", {}, Act.DELETE
+        gone = deed == Act.DELETE
+        return f"{AT}{url}", {} if gone else {"description": "new", **said}, deed
 
     return case
+
+
+PARTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "bridge": ("", {}),
+    "connection_factory": ("/connection-factories/spare", {"provider": "this-broker"}),
+    "destination": ("/destinations/spare", {"name": "orders"}),
+    "dead_message_queue": (
+        "/dead-message-queues/dmq",
+        {"factory": "here", "destination": "dead"},
+    ),
+    "link": ("/links/out", LINK),
+}
+DEEDS = {"define": Act.CHANGE, "change": Act.CHANGE, "delete": Act.DELETE}
 
 
 def import_bridge(_: Client) -> Case:
@@ -69,17 +75,10 @@ OPERATIONS: dict[str, Callable[[Client], Case]] = {  # by id
     "pause_link": order("pause", "STARTED", Act.PAUSE_LINK),
     "resume_link": order("resume", "PAUSED", Act.RESUME_LINK),
     "stop_link": order("stop", "STARTED", Act.STOP_LINK),
-    "define_bridge": define("", {}),
-    "define_factory": define("/connection-factories/from", {"provider": "this-broker"}),
-    "define_destination": define("/destinations/orders", {"name": "orders"}),
-    "define_dead_queue": define(
-        "/dead-message-queues/dmq", {"factory": "here", "destination": "dead"}
-    ),
-    "define_link": define("/links/out", LINK),
-    "delete_bridge": delete(""),
-    "delete_factory": delete("/connection-factories/spare"),
-    "delete_destination": delete("/destinations/spare"),
-    "delete_dead_queue": delete("/dead-message-queues/dmq"),
-    "delete_link": delete("/links/out"),
+    **{
+        f"{verb}_{part}": of_part(deed, url, said)
+        for part, (url, said) in PARTS.items()
+        for verb, deed in DEEDS.items()
+    },
     "import_bridge": import_bridge,
 }

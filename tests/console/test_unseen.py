@@ -62,15 +62,16 @@ OF_NO_QUEUE = {
         "rules are there for all; it takes a permission to know of targets",
     ),
     **dict.fromkeys(
-        ("factory", "destination", "dead_queue"),
+        ("connection_factory", "destination", "dead_message_queue"),
         "it takes a permission to know of what bridges are made of",
     ),
 }
 SETTINGS = re.compile(  # as ``match`` is
-    r"(PUT|DELETE) /api/v1/bridges/"
+    r"PUT /api/v1/bridges/|(PATCH|DELETE) /api/v1/bridges/<queue:bridge>$"
     r"|(PUT|PATCH|DELETE) /api/v1/queues/<queue:name>$"
     r"|/api/v1/addresses/<queue:address>$"
     r"|/api/v1/bridges/<queue:bridge>/(definition|document)"
+    r"|/<queue:bridge>/(connection-factories|destinations|dead-message-queues)$"
 )
 OF_THE_CALLER = {"commit_branch", "back_out_branch"}  # its xids are nobody else's
 NAMED = [

@@ -55,9 +55,9 @@ SAID: dict[
 NAMES: Values = {
     "bridge": "bridge",
     "link": "out",
-    "factory": "from",
+    "connection_factory": "from",
     "destination": "orders",
-    "dead_queue": "dmq",
+    "dead_message_queue": "dmq",
     "name": "orders",
     "address": "orders",
     "match": "orders",

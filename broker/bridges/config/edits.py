@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from django.db import transaction
 
@@ -42,11 +42,7 @@ def save(part: Part, *, password: str | None = None) -> None:
     lock(part)
     if isinstance(part, ConnectionFactory) and password is not None:
         part.secret = secrets.encrypt(password)
-    found = [f"{noun(part)}: {one.sentence}" for one in faults_of(part)]
-    if not found:
-        found = [*taken(part), *consequences(part)]
-    if found:
-        raise WrongBridge(list(dict.fromkeys(found)))
+    require_valid(part)
     is_new = part._state.adding
     before = {} if is_new else audit.state_of(part)
     part.save()
@@ -54,6 +50,18 @@ def save(part: Part, *, password: str | None = None) -> None:
     if is_new or changed:
         act = Act.CREATE if is_new else Act.CHANGE
         audit.record(act, part, detail={"changed": changed})
+
+
+def require_valid(part: Part) -> None:
+    """
+    Raises:
+        WrongBridge: a part is invalid, or would make others so; with all faults.
+    """
+    found = [f"{noun(part)}: {one.sentence}" for one in faults_of(part)]
+    if not found:
+        found = [*taken(part), *consequences(part)]
+    if found:
+        raise WrongBridge(list(dict.fromkeys(found)))
 
 
 @transaction.atomic
@@ -144,16 +152,22 @@ def put_in(user: Link | DeadMessageQueue, names: tuple[str, ...], part: Part) ->
     return bool(uses)
 
 
-def reasons_to_keep(part: Part) -> Iterator[str]:
-    """The reasons that a part cannot be deleted now, and what to do."""
+def reasons_to_keep(part: Part, going: Collection[Part] = ()) -> Iterator[str]:
+    """The reasons that a part cannot be deleted now, and what to do.
+
+    Args:
+        part: the part.
+        going: parts that are deleted with it.
+    """
     if isinstance(part, Bridge):
         for link in part.links.select_related("status"):
             yield from (f"the link {link.name!r}: {one}" for one in of_running(link))
     elif isinstance(part, Link):
         yield from of_running(part)
     elif isinstance(part, ConnectionFactory | BridgeDestination):
-        for one in users(part):
-            yield f"the {one} uses it. Change or delete that first."
+        for one in (one for one in users(part) if one not in going):
+            kind = one._meta.verbose_name
+            yield f"the {kind} {one.name!r} uses it. Change or delete that first."
 
 
 def of_running(link: Link) -> Iterator[str]:
@@ -168,12 +182,13 @@ def of_running(link: Link) -> Iterator[str]:
         )
 
 
-def users(part: ConnectionFactory | BridgeDestination) -> Iterator[str]:
-    """The links and dead message queues that use a factory or destination, as texts."""
+def users(
+    part: ConnectionFactory | BridgeDestination,
+) -> list[Link | DeadMessageQueue]:
+    """The links and dead message queues that use a factory or destination."""
     links = {*part.source_of.all(), *part.target_of.all()}
-    yield from sorted(f"link {one.name!r}" for one in links)
-    for queue in part.dead_queue_of.all():
-        yield f"dead message queue {queue.name!r}"
+    by_name = sorted(links, key=lambda one: one.name)
+    return [*by_name, *part.dead_queue_of.all()]
 
 
 def state_of(link: Link) -> LinkState:

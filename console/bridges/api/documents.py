@@ -55,7 +55,7 @@ class OpenQuestion(Schema):
     what: str
 
 
-class BridgeChanges(Warned):
+class ImportedBridge(Warned):
     """The changes that a document makes, or made."""
 
     bridge: str
@@ -79,7 +79,7 @@ def export_bridge(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
 
 @router.post(
     "/bridge-document",
-    response={200: BridgeChanges, **REFUSED},
+    response={200: ImportedBridge, **REFUSED},
     summary="Import a bridge",
 )
 def import_bridge(request: HttpRequest, sent: BridgeDocument) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""Definitions of queues, addresses, aliases, model queues, users and authorities.
+"""Definitions of queues, addresses, aliases, model queues, users, authorities, and
+bridges with their parts.
 
 Each is read, defined (``PUT``), changed (``PATCH``) and deleted by its name. They are
 those of ``backout.toml`` and of the command line.
@@ -15,11 +16,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Path, Query, Router, Schema
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, create_model
 
+from broker.bridges.config.kinds import BRIDGE, DEAD_QUEUE, DESTINATION, FACTORY, LINK
 from broker.declarations import (
     Attribute,
     Declaration,
     ObjectKind,
-    advise,
     apply,
     one_at_a_time,
     plan,
@@ -27,9 +28,9 @@ from broker.declarations import (
     version,
 )
 from broker.declarations.kinds import ADDRESS, ALIAS, AUTHORITY, MODEL, QUEUE
-from broker.models import Queue
 from broker.security import authorities
 from console.accounts.declaring import USER, permission, require_rights
+from console.bridges.api import bridges
 from console.configuration.api import settings
 from console.edges.rest import warned
 from console.edges.rest.problems import REFUSED, require
@@ -44,6 +45,7 @@ TYPES: Mapping[type, Any] = {
     float: StrictFloat | StrictInt,
     str: StrictStr,
     list: list[StrictStr],
+    dict: dict[StrictStr, StrictStr | StrictInt | StrictFloat | StrictBool],
 }
 Key = tuple[str, ...]
 
@@ -70,20 +72,29 @@ class Published:
     path: str
     parameters: tuple[str, ...]  # names in the path, one for each part of the key
     read_at: str = ""  # added to the path where it is read
+    list_at: str = ""  # the path of the list; by default without the parameters
 
     @property
     def title(self) -> str:
-        return self.kind.name.capitalize()
+        return camel(self.kind.name)
 
     def schema(self, name: str, doc: str, base: type, *, keys: bool) -> type:
         """A schema with all attributes of the kind, each optional in a request."""
         fields: dict[str, Any] = {}
         for key in self.kind.keys if keys else ():
             fields[key] = (str, ...)
+        for name in self.kind.secrets if keys else ():
+            fields[f"has_{name}"] = (bool, ...)
         for one in self.kind.attributes.values():
+            if keys and one.is_secret:
+                continue
             default = Field(default=... if keys else None, description=one.help)
             fields[one.name] = (type_of(one, accepts_units=not keys), default)
         return create_model(name, __base__=base, __doc__=doc, **fields)
+
+
+def camel(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))
 
 
 def type_of(one: Attribute, *, accepts_units: bool) -> Any:
@@ -98,12 +109,12 @@ def type_of(one: Attribute, *, accepts_units: bool) -> Any:
 def publish(one: Published) -> None:
     """Add the operations of a kind to its router."""
     stored = one.schema(
-        f"Stored{one.title}", f"The {one.kind.name}.", Schema, keys=True
+        f"Stored{one.title}", f"The {one.kind.noun}.", Schema, keys=True
     )
     said = one.schema(
         f"New{one.title}",
-        f"The attributes of the {one.kind.name}; those that are missing or null have"
-        " their default. A time or a size may be a text with a unit.",
+        f"The attributes of the {one.kind.noun}; those that are missing or null have"
+        " their default; a secret stays. A time or a size may be a text with a unit.",
         RequestBody,
         keys=False,
     )
@@ -129,9 +140,9 @@ def publish_list(one: Published, stored: type) -> None:
     plural = one.kind.plural
     fields: dict[str, Any] = {plural: (list[stored], ...), "next": (str | None, ...)}  # type: ignore[valid-type]
     words = "A page, ordered by name; the next one is after ``next``."
-    name = f"Listed{plural.capitalize()}"
+    name = f"Listed{camel(plural)}"
     listed = create_model(name, __base__=Schema, __doc__=words, **fields)
-    at = one.path.partition("/{")[0]
+    at = one.list_at or one.path.partition("/{")[0]
     query = Query[DefinitionsPage]
     add(one, "GET", at, f"list_{plural}", list_all, listed, query=query)
 
@@ -162,9 +173,8 @@ def add(
             argument("response", HttpResponse),
         ]
     )
-    summary = (
-        f"{SUMMARIES[run]} {one.kind.plural if run is list_all else one.kind.name}"
-    )
+    plural = one.kind.plural.replace("_", " ")
+    summary = f"{SUMMARIES[run]} {plural if run is list_all else one.kind.noun}"
     one.router.add_api_operation(
         path, [method], view, response={200: answer, **REFUSED}, summary=summary
     )
@@ -184,18 +194,22 @@ def read(
 
 def list_all(
     kind: ObjectKind,
-    _: Key,
+    within: Key,
     request: HttpRequest,
     query: DefinitionsPage,
     response: HttpResponse,
 ) -> dict[str, Any]:
     """Their definitions, without temporary and auto-created objects."""
     require(request, permission(kind, "view"))
-    by_name = {" ".join(kind.key_of(row)): row for row in kind.rows()}
+    by_name = {
+        " ".join(kind.key_of(row)): row
+        for row in kind.visible_rows(request.user)
+        if kind.key_of(row)[: len(within)] == within
+    }
     names = sorted(name for name in by_name if name > query.after)
     part = names[: query.limit]
     return {
-        kind.plural: [object_document(kind, by_name[name]) for name in part],
+        kind.plural: [kind.describe(by_name[name]) for name in part],
         "next": part[-1] if len(names) > query.limit else None,
     }
 
@@ -238,7 +252,7 @@ def delete(
     definition.
     """
     require(request, permission(kind, "delete"))
-    was = object_document(kind, visible_object(kind, key, request))
+    was = kind.describe(visible_object(kind, key, request))
     purge = query is not None and query.purge
     warnings = carry_out(Declaration(kind, key, absent=True, purge=purge), request)
     return was | {"warnings": warnings}
@@ -273,8 +287,8 @@ def carry_out(one: Declaration, request: HttpRequest) -> list[str]:
     with one_at_a_time():
         wanted = plan([one])
         require_rights(request.user, wanted.changes)  # type: ignore[arg-type]
-        warnings = warned.visible_warnings(request, advise(wanted))
-        apply(wanted, expected=settings.expected_by(request), actor=actor)
+        with warned.warned(request) as warnings:
+            apply(wanted, expected=settings.expected_by(request), actor=actor)
     return warnings
 
 
@@ -285,26 +299,21 @@ def values_of(kind: ObjectKind, key: Key, said: Mapping[str, Any]) -> dict[str, 
         if value is None
         else read_value(kind.attributes[name], value, name=name, where=name)
         for name, value in said.items()
+        if value is not None or name in defaults
     }
 
 
 def visible_object(kind: ObjectKind, key: Key, request: HttpRequest) -> Any:
     """The object of a key, if the caller may know that it exists."""
     row = kind.named(key).first()
-    if row is None:
+    if row is None or not kind.is_visible(request.user, row):
         raise Http404(f"{kind.name} {key}")
-    if isinstance(row, Queue):
-        authorities.require(request.user, "inquire", row.name)
     return row
 
 
 def answered(kind: ObjectKind, row: Any, response: HttpResponse) -> dict[str, Any]:
     response.headers["ETag"] = f'"{version(kind, row)}"'
-    return object_document(kind, row)
-
-
-def object_document(kind: ObjectKind, row: Any) -> dict[str, Any]:
-    return dict(zip(kind.keys, kind.key_of(row), strict=True)) | kind.values_of(row)
+    return kind.describe(row)
 
 
 def published() -> Iterator[Published]:
@@ -317,6 +326,14 @@ def published() -> Iterator[Published]:
     parts = ("principal", "match")
     path = "/authorities/{queue:principal}/{queue:match}"
     yield Published(AUTHORITY, router, path, parts)
+    bridge = "/bridges/{queue:bridge}"
+    yield Published(BRIDGE, bridges.router, bridge, ("bridge",), "/definition")
+    link = f"{bridge}/links/{{queue:link}}"
+    yield Published(LINK, bridges.router, link, ("bridge", "link"), "/definition")
+    for kind in (FACTORY, DESTINATION, DEAD_QUEUE):
+        at = f"{bridge}/{kind.plural.replace('_', '-')}"
+        path = f"{at}/{{queue:{kind.name}}}"
+        yield Published(kind, router, path, ("bridge", kind.name), list_at=at)
 
 
 for each in published():

@@ -7,6 +7,7 @@ Source:
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from inspect import Parameter, Signature
 from typing import Annotated, Any
@@ -27,31 +28,29 @@ from broker.declarations import (
 from broker.declarations.attributes import from_text
 from broker.errors.settings import AlreadyDeclared, NoSuchObject
 from broker.models import Queue
-from broker.security import authorities
 from console.accounts.declaring import KINDS, permission, require_rights
 from console.configuration.cli.declarations import Purge, write_value
 from console.edges.commands import actors
 from console.edges.commands import acts as commands
 from console.edges.commands.actors import NOTHING
-from console.edges.commands.options import Json, User, Yes
+from console.edges.commands.options import Json, User, Yes, properties_of
 
 EXAMPLES = {"_ms": "5s", "_s": "5min", "_bytes": "5MB"}
 
 
-def add_groups(into: type[TyperCommand]) -> None:
-    """Add a group of subcommands for each kind of object to a command."""
-    for kind in KINDS:
-        add_group(into, kind)
+def add_groups(into: type[TyperCommand]) -> dict[str, Any]:
+    """Add a group of subcommands for each kind of object to a command; by name."""
+    return {kind.word: add_group(into, kind) for kind in KINDS}
 
 
-def add_group(into: type[TyperCommand], kind: ObjectKind) -> None:
+def add_group(into: type[TyperCommand], kind: ObjectKind) -> Any:
     def start(self: Any) -> None:
         pass
 
     start.__name__ = f"group_{kind.name}"
     start.__annotations__ = {}  # self is no option
-    words = kind.plural.capitalize()
-    made = into.group(name=kind.name, help=f"{words}: create, alter, delete, show.")(
+    words = kind.plural.replace("_", " ").capitalize()
+    made = into.group(name=kind.word, help=f"{words}: create, alter, delete, show.")(
         start
     )
     for name, options, run in (
@@ -63,10 +62,12 @@ def add_group(into: type[TyperCommand], kind: ObjectKind) -> None:
         parameters = (SELF, *of_key(kind), *options, USER, JSON)
         made.command(name=name)(subcommand(kind, name, parameters, run))
     parameters = (SELF, USER, JSON)
-    made.command(name="list")(subcommand(kind, "list", parameters, list_all))
+    if kind.word not in LISTED_OTHERWISE:
+        made.command(name="list")(subcommand(kind, "list", parameters, list_all))
     if kind.model is Queue:
         for name, act in ACTS_ON_QUEUES.items():
             made.command(name=name)(commands.subcommand(act))
+    return made
 
 
 def option(name: str, annotation: Any, *, default: Any = None) -> Parameter:
@@ -75,6 +76,7 @@ def option(name: str, annotation: Any, *, default: Any = None) -> Parameter:
     )
 
 
+LISTED_OTHERWISE = {"bridge"}  # with their state
 ACTS_ON_QUEUES = {
     "pause": pause_queue,
     "resume": resume_queue,
@@ -108,7 +110,8 @@ def of_attributes(kind: ObjectKind) -> Iterator[Parameter]:
 
 
 def type_of(one: Attribute) -> Any:
-    return {bool: bool | None, list: list[str] | None}.get(one.type, str | None)
+    many = list[str] | None
+    return {bool: bool | None, list: many, dict: many}.get(one.type, str | None)
 
 
 def spelled(one: Attribute) -> Any:
@@ -117,7 +120,9 @@ def spelled(one: Attribute) -> Any:
     choices = f" {', '.join(one.choices)}." if one.choices and one.type is str else ""
     flags = f"--{words}/--no-{words}" if one.type is bool else f"--{words}"
     unit = f" With a unit, as {EXAMPLES[one.suffix]}." if one.suffix else ""
-    return Option(flags, help=f"{one.help}{choices}{unit}")
+    form = " As name=text; repeatable." if one.type is dict else ""
+    hidden = " - reads it from standard input." if one.is_secret else ""
+    return Option(flags, help=f"{one.help}{choices}{unit}{form}{hidden}".strip())
 
 
 def subcommand(
@@ -131,7 +136,7 @@ def subcommand(
         run(self, kind, key, person, given)
 
     command.__name__ = f"{name}_{kind.name}"
-    what = kind.plural if name == "list" else f"one {kind.name}"
+    what = kind.plural.replace("_", " ") if name == "list" else f"one {kind.noun}"
     command.__doc__ = f"{name.capitalize()} {what}."
     command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters[1:]}
@@ -149,20 +154,24 @@ def values_of(kind: ObjectKind, key: Key, given: Given) -> dict[str, Any]:
         value = given.get(name)
         if value is None or value == []:
             continue
-        if isinstance(value, str) or one.type is list:
+        if one.is_secret and value == "-":
+            value = sys.stdin.readline().rstrip("\n")
+        if isinstance(value, list) and one.type is dict:
+            value = properties_of(value)
+        elif isinstance(value, str) or one.type is list:
             text = ",".join(value) if one.type is list else value
             value = from_text(one, text, name=one.short, where=f"--{one.short}")
         values[name] = value
     defaults = kind.defaults(key)
     for name in given.get("unset") or ():
         one = documents.known(kind, name, "--unset")
-        values[one.name] = defaults[one.name]
+        values[one.name] = defaults.get(one.name, one.default)
     return values
 
 
 def create(self: Any, kind: ObjectKind, key: Key, person: Any, given: Given) -> None:
     if kind.named(key).exists() and not given["replace"]:
-        raise AlreadyDeclared(kind.name, " ".join(key))
+        raise AlreadyDeclared(kind.noun, " ".join(key))
     do(self, Declaration(kind, key, values_of(kind, key, given)), person, given)
 
 
@@ -191,33 +200,33 @@ def do(self: Any, one: Declaration, person: Any, given: Given) -> None:
 def row_of(kind: ObjectKind, key: Key, person: Any) -> Any:
     """The object of a key, if the user may see it."""
     row = kind.named(key).first()
-    if row is None:
-        raise NoSuchObject(kind.name, " ".join(key))
-    if kind.model is Queue:
-        authorities.require(person, "inquire", key[0])
+    if row is None or not kind.is_visible(person, row):
+        raise NoSuchObject(kind.noun, " ".join(key))
     return row
 
 
 def show(self: Any, kind: ObjectKind, key: Key, person: Any, given: Given) -> None:
     actors.require(person, permission(kind, "view"))
     row = row_of(kind, key, person)
-    values = kind.values_of(row)
-    lines = [f"{name}: {write_value(value)}" for name, value in values.items()]
-    as_told = dict(zip(kind.keys, key, strict=True)) | values
-    self.tell(as_told, "\n".join(lines), as_json=given["json"])
+    answer = kind.describe(row)
+    lines = [
+        f"{name}: {write_value(value)}"
+        for name, value in answer.items()
+        if name not in kind.keys
+    ]
+    self.tell(answer, "\n".join(lines), as_json=given["json"])
 
 
 def list_all(self: Any, kind: ObjectKind, _: Key, person: Any, given: Given) -> None:
     actors.require(person, permission(kind, "view"))
-    held = authorities.held_by(person)
     rows = []
-    for row in kind.rows():
+    for row in kind.visible_rows(person):
         key = kind.key_of(row)
-        if kind.model is not Queue or held.on("inquire", key[0]):
-            defaults, values = kind.defaults(key), kind.values_of(row)
-            own = {k: v for k, v in values.items() if v != defaults[k]}
-            said = ", ".join(f"{k} {v}" for k, v in own.items())
-            named = dict(zip(kind.keys, key, strict=True))
-            rows.append(named | (values if given["json"] else {"attributes": said}))
-    empty = f"There is no {kind.name}."
+        defaults = kind.defaults(key)
+        own = {k: v for k, v in kind.values_of(row).items() if v != defaults[k]}
+        said = ", ".join(f"{k} {v}" for k, v in own.items())
+        named = dict(zip(kind.keys, key, strict=True))
+        told = kind.describe(row) if given["json"] else named | {"attributes": said}
+        rows.append(told)
+    empty = f"There is no {kind.noun}."
     self.tell_rows(kind.plural, rows, as_json=given["json"], empty=empty)

@@ -373,5 +373,4 @@ class Command(RunCommands, DeclarationCommands):
             raise typer.Exit(NOTHING)
 
 
-add_groups(Command)
-groups.add_all(Command)
+groups.add_all(Command, add_groups(Command))

@@ -33,6 +33,8 @@ def values_of(one: Attribute) -> st.SearchStrategy[Any]:
             if one.choices
             else names.filter(str.isprintable)
         ).map(lambda some: sorted(set(some)))
+    if one.type is dict:
+        return st.dictionaries(names, printable | st.integers() | st.booleans())
     found: dict[type, st.SearchStrategy[Any]] = {
         bool: st.booleans(),
         int: st.integers(-1) | st.integers(-(2**70), 2**70),
@@ -53,7 +55,9 @@ def declarations(draw: st.DrawFn, kind: ObjectKind) -> Declaration:
     for name in draw(st.sets(st.sampled_from(sorted(kind.attributes)))):
         can_be = name != "address" or "".join(key).isprintable()
         unset = can_be and draw(st.booleans())
-        said[name] = defaults[name] if unset else draw(values_of(kind.attributes[name]))
+        one = kind.attributes[name]
+        default = defaults.get(name, one.default)
+        said[name] = default if unset else draw(values_of(one))
     return Declaration(kind, key, said, purge=purge)
 
 
