@@ -130,6 +130,7 @@ api = Api(
     throttle=throttle.LIMIT,
     parser=requests.JsonParser(),
 )
+definitions.publish_all(queues=browsing.router, bridges=bridges.router)
 for part in PARTS:
     for path_view in part.router.path_operations.values():
         for one in path_view.operations:

@@ -13,8 +13,8 @@ from broker.bridges.config.bridge_import import BridgeImportPreview
 from broker.bridges.config.documents import stored
 from broker.bridges.config.jmsbridge_writing import write
 from console.bridges.documents import LOOK, TAKE_OVER, bridge_of, changes_document
-from console.configuration.api.settings import Difference
 from console.edges.rest import warned
+from console.edges.rest.differences import Difference
 from console.edges.rest.problems import NO_NUL, REFUSED, require
 from console.edges.rest.requests import RequestBody
 from console.edges.rest.warned import Warned

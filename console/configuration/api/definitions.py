@@ -30,7 +30,6 @@ from broker.declarations import (
 from broker.declarations.kinds import ADDRESS, ALIAS, AUTHORITY, MODEL, QUEUE
 from broker.security import authorities
 from console.accounts.declaring import USER, permission, require_rights
-from console.bridges.api import bridges
 from console.configuration.api import settings
 from console.edges.rest import warned
 from console.edges.rest.problems import REFUSED, require
@@ -316,9 +315,9 @@ def answered(kind: ObjectKind, row: Any, response: HttpResponse) -> dict[str, An
     return kind.describe(row)
 
 
-def published() -> Iterator[Published]:
+def published(queues: Router, bridges: Router) -> Iterator[Published]:
     queue = "/queues/{queue:name}"
-    yield Published(QUEUE, router, queue, ("name",), "/definition")
+    yield Published(QUEUE, queues, queue, ("name",), "/definition")
     yield Published(ADDRESS, router, "/addresses/{queue:address}", ("address",))
     yield Published(ALIAS, router, "/aliases/{queue:alias}", ("alias",))
     yield Published(MODEL, router, "/models/{queue:model}", ("model",))
@@ -327,14 +326,20 @@ def published() -> Iterator[Published]:
     path = "/authorities/{queue:principal}/{queue:match}"
     yield Published(AUTHORITY, router, path, parts)
     bridge = "/bridges/{queue:bridge}"
-    yield Published(BRIDGE, bridges.router, bridge, ("bridge",), "/definition")
+    yield Published(BRIDGE, bridges, bridge, ("bridge",), "/definition")
     link = f"{bridge}/links/{{queue:link}}"
-    yield Published(LINK, bridges.router, link, ("bridge", "link"), "/definition")
+    yield Published(LINK, bridges, link, ("bridge", "link"), "/definition")
     for kind in (FACTORY, DESTINATION, DEAD_QUEUE):
         at = f"{bridge}/{kind.plural.replace('_', '-')}"
         path = f"{at}/{{queue:{kind.name}}}"
         yield Published(kind, router, path, ("bridge", kind.name), list_at=at)
 
 
-for each in published():
-    publish(each)
+def publish_all(*, queues: Router, bridges: Router) -> None:
+    """Add the operations on all kinds.
+
+    Args:
+        queues, bridges: routers that have these paths for other methods already.
+    """
+    for each in published(queues, bridges):
+        publish(each)

@@ -15,6 +15,7 @@ from broker.config.documents import defined
 from broker.config.imports import FORMATS, ImportPreview
 from broker.models import AddressSetting
 from console.edges.rest import warned
+from console.edges.rest.differences import Difference
 from console.edges.rest.problems import NO_NUL, REFUSED, require
 from console.edges.rest.requests import RequestBody
 from console.edges.rest.warned import Warned
@@ -66,14 +67,6 @@ class ExportedSettings(Schema):
 
     format: Literal["json", "xml"]
     document: str
-
-
-class Difference(Schema):
-    """A field before and after; null if not defined."""
-
-    field: str
-    before: Any
-    after: Any
 
 
 class SettingChange(Schema):
