@@ -44,7 +44,7 @@ from console.edges.commands import options
 from console.edges.pause_end import pause_end
 from console.edges.rest.acts import Instant
 from console.edges.time_range import NoRange, Range, moment
-from console.queues import api as queues
+from console.queues import history_points
 from tests.broker.client.sample_tasks import add
 from tests.installed import TREE
 from tests.make import make_queue
@@ -117,7 +117,7 @@ def snoozed() -> datetime:
 
 
 def windowed() -> datetime | None:
-    return queues.Window.model_validate({"from": TEXT}).begin
+    return history_points.Window.model_validate({"from": TEXT}).begin
 
 
 def paused() -> datetime | None:
