@@ -1,1 +1,1 @@
-"""User accounts: roles, permissions, sessions, masking, time zones."""
+"""Accounts of users: roles, own permissions, sessions, signing in, time zones."""

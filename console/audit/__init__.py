@@ -1,1 +1,1 @@
-"""The audit, for its page, REST and commands."""
+"""The audit: what people did."""

@@ -1,1 +1,1 @@
-"""Settings of addresses, and declarations."""
+"""Addresses, their settings, and declarations in files."""

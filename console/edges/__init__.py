@@ -1,1 +1,1 @@
-"""The doors: REST, command line and forms, made from declarations of acts."""
+"""The doors: acts as operations of REST, as subcommands, as forms; errors in words."""

@@ -1,1 +1,1 @@
-"""Overview, health and preferences."""
+"""Overview, Health, preferences, the palette, and the frame of every page."""

@@ -1,1 +1,1 @@
-"""The frame of every page: navigation, pagination, error responses."""
+"""What pages share: navigation, pagination, links, problems of settings."""

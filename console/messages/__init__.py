@@ -1,1 +1,1 @@
-"""Messages: detail, timeline, search, export, repair."""
+"""Messages: search, browse, one message, send, edit, schedules, tasks."""

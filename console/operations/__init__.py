@@ -1,1 +1,1 @@
-"""Operations on many messages, for pages and the API."""
+"""Operations on many messages: plans, patches, approvals, results."""

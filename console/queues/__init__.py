@@ -1,1 +1,1 @@
-"""Queues for pages: list, effective settings, listeners."""
+"""Queues: the list, one queue, its history and counters."""

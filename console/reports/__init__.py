@@ -1,1 +1,1 @@
-"""Reports."""
+"""Reports and their runs over REST."""

@@ -13,7 +13,8 @@ from broker.security import authorities
 from console.consumers import consumer_list
 from console.consumers.consumer_list import Running, Stopped
 from console.edges import permissions
-from console.edges.numbers import Numbered, numbered
+from console.edges.numbers import numbered
+from console.edges.rest.numbers import Numbered
 from console.edges.rest.problems import REFUSED, require
 
 router = Router(tags=["consumers"])

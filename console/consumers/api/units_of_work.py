@@ -19,8 +19,9 @@ from broker.monitoring.backout_preview import rehearse
 from broker.security import authorities
 from broker.transactions.administration import HeldEntry, OpenUnit
 from console.consumers import units_of_work as units
-from console.edges.numbers import Numbered, numbered
+from console.edges.numbers import numbered
 from console.edges.rest.acts import serve
+from console.edges.rest.numbers import Numbered
 from console.edges.rest.problems import REFUSED, require
 from console.queues.backout_preview import forecast_of
 

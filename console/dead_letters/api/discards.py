@@ -16,8 +16,9 @@ from broker.security import authorities
 from broker.settlement import discards as bin_of
 from broker.settlement.discards import Binned
 from console.dead_letters import discard_bin
-from console.edges.numbers import Numbered, numbered
+from console.edges.numbers import numbered
 from console.edges.rest.acts import serve
+from console.edges.rest.numbers import Numbered
 from console.edges.rest.problems import NO_NUL, REFUSED, require
 from console.messages.dead_letter_query import LARGEST
 

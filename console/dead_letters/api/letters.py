@@ -12,7 +12,8 @@ from pydantic import Field
 from broker.monitoring import dead_letters
 from broker.monitoring.dead_letters import Letter
 from console.dead_letters.letter_filter import Which, selection_of
-from console.edges.numbers import Numbered, numbered
+from console.edges.numbers import numbered
+from console.edges.rest.numbers import Numbered
 from console.edges.rest.problems import REFUSED, require
 from console.messages.dead_letter_query import names_for
 

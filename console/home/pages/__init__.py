@@ -1,1 +1,1 @@
-"""Pages of home."""
+"""Pages: Overview, Health, preferences, the palette, signing in, probes."""

@@ -17,7 +17,8 @@ from broker.queueing import browse
 from broker.security import authorities
 from broker.security.redaction import Veil
 from console.edges import masking
-from console.edges.numbers import Numbered, numbered
+from console.edges.numbers import numbered
+from console.edges.rest.numbers import Numbered
 from console.edges.rest.problems import NO_NUL, REFUSED, require
 from console.messages.api.schemas import FullMessage
 from console.messages.detail import story_of

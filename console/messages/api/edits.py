@@ -13,7 +13,8 @@ from broker.formats.patches import Subject
 from broker.formats.patches.documents import read_patch
 from broker.operations import Edit
 from console.edges import permissions
-from console.edges.numbers import Numbered, numbered
+from console.edges.numbers import numbered
+from console.edges.rest.numbers import Numbered
 from console.edges.rest.problems import NO_NUL, REFUSED, require
 from console.edges.rest.requests import RequestBody, read_json
 from console.messages import single_edit

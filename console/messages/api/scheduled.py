@@ -14,8 +14,9 @@ from pydantic import Field
 from broker.acts.recurring import put_recurring_message
 from broker.models import RecurringMessage
 from broker.monitoring import delayed
-from console.edges.numbers import Numbered, numbered
+from console.edges.numbers import numbered
 from console.edges.rest.acts import serve
+from console.edges.rest.numbers import Numbered
 from console.edges.rest.problems import NO_NUL, REFUSED, require
 from console.messages import recurring_list, scheduled_list
 from console.messages.scheduled_list import ScheduledRow

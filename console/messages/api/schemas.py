@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-from console.edges.numbers import Numbered
+from console.edges.rest.numbers import Numbered
 
 
 class FullMessage(Numbered):

@@ -12,7 +12,8 @@ from broker.acts.operations.ledgers import Ledger, ledger_of
 from broker.acts.operations.rights import require_sight
 from broker.acts.operations.states import ABOUT, OperationState, state_of
 from broker.models import Operation, OperationItem
-from console.edges.numbers import Numbered, numbered
+from console.edges.numbers import numbered
+from console.edges.rest.numbers import Numbered
 from console.edges.rest.problems import REFUSED, require
 from console.operations import results
 
