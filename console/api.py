@@ -32,7 +32,6 @@ from ninja.operation import Operation
 
 from console.accounts.api import credentials, own_rights
 from console.alerts.api import alerts
-from console.alerts.api import rules as alert_rules
 from console.audit import api as audit
 from console.bridges.api import bridges, documents, in_doubt
 from console.configuration.api import addresses, definitions, settings
@@ -63,7 +62,7 @@ PARTS = (
     *(queues, browsing, letters),
     *(addresses, settings, definitions, operations, acting, controls, repairs),
     *(connections, credentials, audit, health, groups, rules, own_rights),
-    *(reports, views, bridges, documents, in_doubt, alerts, alert_rules),
+    *(reports, views, bridges, documents, in_doubt, alerts),
     *(discards, scheduled, tasks, units_of_work, consumers, edits),
 )
 SECRET = {"create_credential"}  # the response is not stored, so it is not repeated

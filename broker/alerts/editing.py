@@ -1,22 +1,18 @@
-"""Rules and targets as people write them: checked, stored and audited."""
+"""What is wrong with rules and targets as people write them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
-from django.db import transaction
 
 from broker.alerts.channels.mail import addresses
 from broker.alerts.channels.webhook import key_of
 from broker.alerts.outbound import checked
-from broker.bridges import secrets
 from broker.errors.alerts import AddressRefused, InvalidAlert, NoSuchAlert
-from broker.models import Act, AlertRule, AlertTarget
+from broker.models import AlertRule, AlertTarget
 from broker.problems.conditions import table
-from broker.security import audit
 
 Condition = AlertRule.Condition
 Kind = AlertTarget.Kind
@@ -95,78 +91,6 @@ def faults_of_secret(kind: Kind, secret: str) -> Iterator[Fault]:
         and not (secret.isascii() and secret.isalnum())
     ):
         yield "secret", "An integration key has letters and digits only."
-
-
-@transaction.atomic
-def save_rule(
-    name: str,
-    fields: Mapping[str, Any],
-    *,
-    targets: Iterable[str] = (),
-    escalate_to: Iterable[str] = (),
-) -> AlertRule:
-    """Create a rule of this name, or replace it.
-
-    Args:
-        name: its name.
-        fields: its other fields; those that are missing get their defaults.
-        targets, escalate_to: names of targets.
-
-    Raises:
-        InvalidAlert: a field is wrong.
-        NoSuchAlert: there is no such target.
-    """
-    old = AlertRule.objects.select_for_update().filter(name=name).first()
-    before = audit.state_of(old) if old else {}
-    rule = AlertRule(pk=old.pk if old else None, name=name, **fields)
-    check(rule)
-    require(faults_of_rule(rule))
-    rule.save()
-    rule.targets.set(map(target_named, targets))
-    rule.escalate_to.set(map(target_named, escalate_to))
-    note(rule, before)
-    return rule
-
-
-@transaction.atomic
-def save_target(
-    name: str, fields: Mapping[str, Any], *, secret: str = ""
-) -> AlertTarget:
-    """Create a target of this name, or replace it.
-
-    Args:
-        name: its name.
-        fields: its other fields; those that are missing get their defaults.
-        secret: the new secret; empty: the stored one stays.
-
-    Raises:
-        InvalidAlert: a field is wrong.
-    """
-    old = AlertTarget.objects.select_for_update().filter(name=name).first()
-    before = audit.state_of(old) if old else {}
-    kept = ("secret", "told_at", "error", "error_at") if old else ()
-    stored = {field: getattr(old, field) for field in kept}
-    target = AlertTarget(pk=old.pk if old else None, name=name, **fields, **stored)
-    check(target)
-    require(faults_of_target(target, secret))
-    if secret:
-        target.secret = secrets.encrypt(secret)
-    target.save()
-    note(target, before)
-    return target
-
-
-@transaction.atomic
-def delete(one: AlertRule | AlertTarget) -> None:
-    """Delete a rule or a target, with its audit record."""
-    changed = audit.changes(audit.state_of(one), {})
-    audit.record(Act.DELETE, one, detail={"changed": changed})
-    one.delete()
-
-
-def note(one: AlertRule | AlertTarget, before: Mapping[str, Any]) -> None:
-    changed = audit.changes(before, audit.state_of(one))
-    audit.record(Act.CHANGE if before else Act.CREATE, one, detail={"changed": changed})
 
 
 def target_named(name: str) -> AlertTarget:

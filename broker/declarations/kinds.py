@@ -49,6 +49,9 @@ class ObjectKind:
     attributes: Mapping[str, Attribute]
     can_be_pruned = True
     secrets: frozenset[str] = frozenset()  # names of attributes
+    # Facts of a row beside its attributes, with their types.
+    read_only: ClassVar[Mapping[str, Any]] = {}
+    view: ClassVar[str] = ""  # permission to see them; by default the model's own
 
     def __init__(self, *fields: str) -> None:
         self.attributes = {name: of_field(self.model, name) for name in fields}
@@ -101,7 +104,8 @@ class ObjectKind:
     def describe(self, row: Any) -> dict[str, Any]:
         """The key and the attributes of a row; of a secret, whether there is one."""
         said = dict(zip(self.keys, self.key_of(row), strict=True)) | self.values_of(row)
-        return said | {f"has_{name}": bool(row.secret) for name in self.secrets}
+        said |= {f"has_{name}": bool(row.secret) for name in self.secrets}
+        return said | {name: getattr(row, name) for name in self.read_only}
 
     def is_visible(self, user: authorities.Principal, row: Any) -> bool:
         """Whether a principal may know of a row, as far as permissions do not tell.

@@ -13,6 +13,7 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 
+from broker.alerts import kinds as alerts
 from broker.bridges.config import kinds as bridges
 from broker.declarations import KINDS as OF_THE_BROKER
 from broker.declarations import Attribute, ObjectChange, ObjectKind
@@ -83,11 +84,14 @@ KINDS: tuple[ObjectKind, ...] = (
     USER,
     AUTHORITY,
     *bridges.KINDS,
+    *alerts.KINDS,
 )
 
 
 def permission(kind: ObjectKind, deed: str) -> str:
     """Django's permission to view, add, change or delete objects of a kind."""
+    if deed == "view" and kind.view:
+        return kind.view
     return f"{kind.model._meta.app_label}.{deed}_{kind.model._meta.model_name}"
 
 

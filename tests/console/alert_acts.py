@@ -16,7 +16,7 @@ from tests.console.own_acts import Case, at
 
 API = "/api/v1"
 HOUR = timedelta(hours=1)
-RULE = {"condition": "depth", "threshold": 5, "held_for": "5 min", "targets": ["ops"]}
+RULE = {"condition": "depth", "threshold": 5, "for_s": "5 min", "targets": ["ops"]}
 TARGET = {"kind": "email", "address": "ops@example.org"}
 
 
@@ -107,6 +107,16 @@ def api_remove_target(_: Client) -> Case:
     return f"{API}/alert-targets/ops", {}, Act.DELETE
 
 
+def api_change_rule(_: Client) -> Case:
+    make_alert()
+    return f"{API}/alert-rules/deep", {"threshold": 5}, Act.CHANGE
+
+
+def api_change_target(_: Client) -> Case:
+    make_mail_target()
+    return f"{API}/alert-targets/ops", {"enabled": False}, Act.CHANGE
+
+
 def api_test_target(_: Client) -> Case:
     make_mail_target()
     return f"{API}/alert-targets/ops/test", {}, Act.TEST_TARGET
@@ -124,8 +134,10 @@ OPERATIONS: dict[str, Callable[[Client], Case]] = {
     "silence_alerts": api_silence,
     "end_alert_silence": api_end_silence,
     "define_alert_rule": api_define_rule,
-    "remove_alert_rule": api_remove_rule,
+    "delete_alert_rule": api_remove_rule,
     "define_alert_target": api_define_target,
-    "remove_alert_target": api_remove_target,
+    "change_alert_rule": api_change_rule,
+    "change_alert_target": api_change_target,
+    "delete_alert_target": api_remove_target,
     "send_test_notification": api_test_target,
 }

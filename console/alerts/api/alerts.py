@@ -15,6 +15,7 @@ from broker.acts.alerts import (
     acknowledge_alert,
     end_alert_silence,
     read_silence,
+    send_test_notification,
     silence_alerts,
     state_of,
     story_of,
@@ -84,6 +85,13 @@ def list_silences(request: HttpRequest) -> dict[str, Any]:
     return {"silences": [read_silence(one) for one in seen]}
 
 
+serve(
+    router,
+    "POST",
+    "/alert-targets/{queue:alert_target}/test",
+    send_test_notification,
+    alert_target="target",
+)
 serve(
     router,
     "POST",

@@ -16,6 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Path, Query, Router, Schema
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, create_model
 
+from broker.alerts.kinds import RULE, TARGET
 from broker.bridges.config.kinds import BRIDGE, DEAD_QUEUE, DESTINATION, FACTORY, LINK
 from broker.declarations import (
     Attribute,
@@ -84,6 +85,8 @@ class Published:
             fields[key] = (str, ...)
         for name in self.kind.secrets if keys else ():
             fields[f"has_{name}"] = (bool, ...)
+        for name, of in self.kind.read_only.items() if keys else ():
+            fields[name] = (of, ...)
         for one in self.kind.attributes.values():
             if keys and one.is_secret:
                 continue
@@ -325,6 +328,9 @@ def published(queues: Router, bridges: Router) -> Iterator[Published]:
     parts = ("principal", "match")
     path = "/authorities/{queue:principal}/{queue:match}"
     yield Published(AUTHORITY, router, path, parts)
+    for one in (RULE, TARGET):
+        path = f"/{one.word}s/{{queue:{one.name}}}"
+        yield Published(one, router, path, (one.name,))
     bridge = "/bridges/{queue:bridge}"
     yield Published(BRIDGE, bridges, bridge, ("bridge",), "/definition")
     link = f"{bridge}/links/{{queue:link}}"
