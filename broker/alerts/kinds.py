@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from broker.alerts import editing, sight
 from broker.bridges.config.kinds import SealedKind
 from broker.declarations.attributes import Attribute
-from broker.declarations.kinds import Key, ObjectKind, Values
+from broker.declarations.object_kind import Key, ObjectKind, Values
 from broker.models import AlertRule, AlertTarget
 
 LISTS = ("targets", "escalate_to")  # of a rule: names of targets

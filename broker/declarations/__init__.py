@@ -11,7 +11,8 @@ from broker.declarations.advising import advise
 from broker.declarations.applying import apply, declare, one_at_a_time
 from broker.declarations.attributes import Attribute, read_value
 from broker.declarations.documents import export, read
-from broker.declarations.kinds import KINDS, ObjectKind
+from broker.declarations.kinds import KINDS
+from broker.declarations.object_kind import ObjectKind
 from broker.declarations.planning import (
     ChangePlan,
     Declaration,

@@ -11,16 +11,8 @@ from broker.config.advice import Advice
 from broker.config.circles import of_circles
 from broker.config.configuration import Changes, QueueRow
 from broker.config.lint import advice
-from broker.declarations.kinds import (
-    ADDRESS,
-    ALIAS,
-    MODEL,
-    QUEUE,
-    SETTING,
-    Key,
-    ObjectKind,
-    Values,
-)
+from broker.declarations.kinds import ADDRESS, ALIAS, MODEL, QUEUE, SETTING
+from broker.declarations.object_kind import Key, ObjectKind, Values
 from broker.declarations.planning import ChangePlan, Declaration, ObjectChange
 
 NOTED = (ADDRESS, QUEUE, ALIAS, MODEL, SETTING)

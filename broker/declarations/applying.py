@@ -13,7 +13,7 @@ from psycopg.errors import LockNotAvailable, UniqueViolation
 
 from broker import sql
 from broker.declarations.advising import advise
-from broker.declarations.kinds import ObjectKind
+from broker.declarations.object_kind import ObjectKind
 from broker.declarations.planning import (
     ChangePlan,
     Declaration,

@@ -73,12 +73,13 @@ def of_field(model: type[models.Model], name: str) -> Attribute:
     choices = [value for value, _ in field.choices or ()]
     if choices and isinstance(choices[0], int):  # an enumeration: its names are shown
         named = tuple(str(label).partition(":")[0] for _, label in field.choices or ())
-        default = named[choices.index(field.default)]
-        return Attribute(name, str, default, named, str(field.help_text))
+        usual = named[choices.index(field.default)]
+        return Attribute(name, str, usual, named, str(field.help_text))
     kind = next(of for one, of in TYPES.items() if isinstance(field, one))
-    return Attribute(
-        name, kind, field.get_default(), tuple(choices), str(field.help_text)
-    )
+    default: Any = field.get_default()
+    if choices and default not in choices:
+        default = None  # it has to be given
+    return Attribute(name, kind, default, tuple(choices), str(field.help_text))
 
 
 def named(attributes: Iterable[Attribute], name: str) -> Attribute | None:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from broker.declarations.attributes import Attribute, named, read_value, write_attribute
-from broker.declarations.kinds import KINDS, Key, ObjectKind
+from broker.declarations.kinds import KINDS
+from broker.declarations.object_kind import Key, ObjectKind
 from broker.declarations.planning import Declaration
 from broker.errors.settings import WrongSettings
 from broker.formats.quantities import write_size

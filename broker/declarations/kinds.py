@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 
 from broker.config.address_settings import DEFAULTS
 from broker.config.documents import MAY_BE_EMPTY
-from broker.config.names import other_of_name
-from broker.declarations.attributes import Attribute, of_field
+from broker.declarations.attributes import Attribute
+from broker.declarations.object_kind import Key, ObjectKind, Values
 from broker.errors.messages import InvalidSelector
 from broker.errors.settings import ObjectInUse, WrongSettings
 from broker.formats.selectors.parsing import parse
@@ -28,148 +28,7 @@ from broker.models import (
 from broker.security import authorities
 from broker.security.authorities import ALL, FIELDS
 
-Key = tuple[str, ...]  # the name of an object, or the parts of it
-Values = Mapping[str, Any]  # by name of the attribute
 LIMITS = ("backout_threshold", "backout_queue", "max_depth", "max_message_bytes")
-
-
-class ObjectKind:
-    """A kind of object: how its rows are found, read and written.
-
-    The methods here serve a model with a unique name and plain fields.
-    """
-
-    name: ClassVar[str]
-    plural: ClassVar[str]
-    model: ClassVar[type[Model]]
-    keys: ClassVar[Key] = ("name",)
-    # The attribute that may stand alone in place of a table.
-    bare: ClassVar[str] = ""
-    rank: ClassVar[int]  # place in the order of creation; the opposite for deletion
-    attributes: Mapping[str, Attribute]
-    can_be_pruned = True
-    secrets: frozenset[str] = frozenset()  # names of attributes
-    # Facts of a row beside its attributes, with their types.
-    read_only: ClassVar[Mapping[str, Any]] = {}
-    view: ClassVar[str] = ""  # permission to see them; by default the model's own
-
-    def __init__(self, *fields: str) -> None:
-        self.attributes = {name: of_field(self.model, name) for name in fields}
-
-    @property
-    def noun(self) -> str:
-        """What people call one of them."""
-        return self.name.replace("_", " ")
-
-    @property
-    def word(self) -> str:
-        """The word of the command line."""
-        return self.name.replace("_", "-")
-
-    def rows(self) -> QuerySet[Any]:
-        """The objects that people declare: neither temporary nor auto-created ones."""
-        return self.model._default_manager.order_by(*self.order())
-
-    def order(self) -> Key:
-        return self.keys
-
-    def key_of(self, row: Any) -> Key:
-        return tuple(getattr(row, one) for one in self.keys)
-
-    def named(self, key: Key) -> QuerySet[Any]:
-        """The row of a key, of any origin."""
-        wanted = dict(zip(self.keys, key, strict=True))
-        return self.model._default_manager.filter(**wanted)
-
-    def defaults(self, key: Key) -> dict[str, Any]:
-        """All attributes but secrets of an object of which only the key is known."""
-        return {
-            name: one.default
-            for name, one in self.attributes.items()
-            if not one.is_secret
-        }
-
-    def new(self, key: Key, where: str) -> Any:
-        """A row that is not stored yet."""
-        return self.model(**dict(zip(self.keys, key, strict=True)))
-
-    def values_of(self, row: Any) -> dict[str, Any]:
-        """The attributes of a row but secrets, as documents have them."""
-        return {name: getattr(row, name) for name in self.defaults(self.key_of(row))}
-
-    def secret_of(self, row: Any, name: str) -> str:
-        """What is stored of a secret, in clear; empty: nothing, or its key is lost."""
-        raise NotImplementedError
-
-    def describe(self, row: Any) -> dict[str, Any]:
-        """The key and the attributes of a row; of a secret, whether there is one."""
-        said = dict(zip(self.keys, self.key_of(row), strict=True)) | self.values_of(row)
-        said |= {f"has_{name}": bool(row.secret) for name in self.secrets}
-        return said | {name: getattr(row, name) for name in self.read_only}
-
-    def is_visible(self, user: authorities.Principal, row: Any) -> bool:
-        """Whether a principal may know of a row, as far as permissions do not tell.
-
-        Raises:
-            NotAuthorized: they may not, which is to be recorded.
-        """
-        return True
-
-    def visible_rows(self, user: authorities.Principal) -> Iterator[Any]:
-        """The objects that a principal may know of, as far as permissions do not
-        tell."""
-        yield from self.rows()
-
-    def lock(self, key: Key, *, will_go: bool) -> None:
-        """Keep others from changing an object, until the transaction ends."""
-        rows = self.named(key)
-        list(rows.select_for_update(of=("self",), no_key=not will_go))
-
-    def fill(self, row: Any, values: Values) -> None:
-        """Set attributes of a row; nothing is stored."""
-        for name, value in values.items():
-            setattr(row, name, value)
-
-    def check(self, row: Any, where: str) -> None:
-        """Refuse a row that cannot be stored.
-
-        Raises:
-            WrongSettings: a value is out of its range, or the name is taken.
-        """
-        try:
-            row.clean_fields(exclude=self.references())
-            row.clean()
-        except ValidationError as error:
-            name, (first, *_) = next(iter(error.message_dict.items()))
-            raise WrongSettings(f"{where}, {name}", first) from None
-        other = other_of_name(row)
-        if other is not None:
-            raise WrongSettings(
-                where,
-                f"{row} is the name of another {other._meta.verbose_name} already."
-                " Choose another name.",
-            )
-
-    def references(self) -> set[str]:
-        """Fields that refer to objects, which the same plan may create."""
-        return {one.name for one in self.model._meta.fields if one.is_relation}
-
-    def save(self, row: Any, key: Key, values: Values) -> None:
-        """Store a row, with its references.
-
-        Raises:
-            ObjectInUse: what it refers to does not exist.
-        """
-        row.save()
-
-    def obstacle(self, row: Any, going: frozenset[tuple[str, Key]]) -> str:
-        """Why a row cannot be deleted, as a sentence; empty: it can be.
-
-        Args:
-            row: the row.
-            going: name of the kind, and key, of all that the plan deletes.
-        """
-        return ""
 
 
 class AddressKind(ObjectKind):

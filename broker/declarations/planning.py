@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from broker.config.imports import Difference
-from broker.declarations.kinds import ADDRESS, QUEUE, Key, ObjectKind, Values
+from broker.declarations.kinds import ADDRESS, QUEUE
+from broker.declarations.object_kind import Key, ObjectKind, Values
 from broker.errors.settings import ObjectInUse, WrongSettings
 from broker.models import Address, Queue
 from broker.queueing import journal

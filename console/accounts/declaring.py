@@ -17,7 +17,8 @@ from broker.alerts import kinds as alerts
 from broker.bridges.config import kinds as bridges
 from broker.declarations import KINDS as OF_THE_BROKER
 from broker.declarations import Attribute, ObjectChange, ObjectKind
-from broker.declarations.kinds import AUTHORITY, Key, Values
+from broker.declarations.kinds import AUTHORITY
+from broker.declarations.object_kind import Key, Values
 from broker.errors.settings import NoSuchObject, ObjectInUse
 from broker.models import Queue
 from broker.security import authorities, granting

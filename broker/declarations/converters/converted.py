@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from broker.declarations.documents import quoted, toml
-from broker.declarations.kinds import Key, ObjectKind
+from broker.declarations.object_kind import Key, ObjectKind
 from broker.declarations.planning import Declaration
 from broker.errors.messages import InvalidSelector
 from broker.formats.inventory import Inventory, Path

@@ -19,7 +19,8 @@ from broker.declarations.converters.mqsc.shipped import (
     says_nothing,
 )
 from broker.declarations.declaring import literal
-from broker.declarations.kinds import ALIAS, MODEL, QUEUE, SETTING, ObjectKind
+from broker.declarations.kinds import ALIAS, MODEL, QUEUE, SETTING
+from broker.declarations.object_kind import ObjectKind
 from broker.formats.inventory import Inventory, Path
 
 KINDS: Mapping[str, ObjectKind] = {"QLOCAL": QUEUE, "QMODEL": MODEL, "QALIAS": ALIAS}
