@@ -222,6 +222,7 @@ def test_init_shows_what_it_changes_and_changes_it_once(
 
 
 @pytest.mark.parametrize("name", ["broker", "console", "dashboards"])
+@pytest.mark.usefixtures("project")  # its database
 def test_init_refuses_a_project_with_a_package_of_that_name(
     python: Path, tmp_path: Path, name: str
 ) -> None:

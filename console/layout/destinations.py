@@ -203,6 +203,7 @@ DESTINATIONS = (
         "dashboards.view_report",
         key="r",
         views=("dashboards:report",),
+        subjects=("dashboards",),
     ),
     Destination(
         "Audit",
