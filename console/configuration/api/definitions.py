@@ -329,8 +329,7 @@ def published(queues: Router, bridges: Router) -> Iterator[Published]:
     path = "/authorities/{queue:principal}/{queue:match}"
     yield Published(AUTHORITY, router, path, parts)
     for one in (RULE, TARGET):
-        path = f"/{one.word}s/{{queue:{one.name}}}"
-        yield Published(one, router, path, (one.name,))
+        yield Published(one, router, f"/{one.word}s/{{queue:{one.name}}}", (one.name,))
     bridge = "/bridges/{queue:bridge}"
     yield Published(BRIDGE, bridges, bridge, ("bridge",), "/definition")
     link = f"{bridge}/links/{{queue:link}}"
