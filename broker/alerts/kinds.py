@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime, time
 from typing import Any, ClassVar
 
+from django.db.models import QuerySet
+
 from broker.alerts import editing, sight
 from broker.bridges.config.kinds import SealedKind
 from broker.declarations.attributes import Attribute
@@ -68,6 +70,9 @@ class RuleKind(ObjectKind):
             words = f"Names of targets. {getattr(field, 'help_text', '')}"
             one = Attribute(name, list, [], help=words)
             self.attributes = {**self.attributes, name: one}
+
+    def rows(self) -> QuerySet[Any]:
+        return super().rows().prefetch_related(*LISTS)
 
     def values_of(self, row: AlertRule) -> dict[str, Any]:
         return {

@@ -7,7 +7,6 @@ unit; the name of a time then needs no unit: ``redelivery_delay = "5 s"`` is
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -153,8 +152,6 @@ def from_text(attribute: Attribute, text: str, *, name: str, where: str) -> Any:
             value = attribute.type(text)
         elif attribute.type is list:
             value = [one.strip() for one in text.split(",") if one.strip()]
-        elif attribute.type is dict:
-            value = json.loads(text)
     except (ValueError, KeyError):
         why = f"It must be {WORDS[attribute.type]}, not {text[:40]!r}."
         raise WrongSettings(where, why) from None

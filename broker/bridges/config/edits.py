@@ -9,7 +9,7 @@ from django.db import transaction
 from broker.bridges import secrets
 from broker.bridges.config.faults import Part
 from broker.bridges.config.validation import faults_of, feeding, noun
-from broker.errors.bridges import StillNeeded, WrongBridge
+from broker.errors.bridges import WrongBridge
 from broker.formats.quantities import write_count
 from broker.models import (
     Act,
@@ -21,7 +21,6 @@ from broker.models import (
     LinkState,
 )
 from broker.security import audit
-from broker.security.audit import Thing
 
 ENDS = ("source_factory", "source", "target_factory", "target")
 AT_REST = (LinkState.UNINITIALIZED, LinkState.STOPPED)
@@ -62,21 +61,6 @@ def require_valid(part: Part) -> None:
         found = [*taken(part), *consequences(part)]
     if found:
         raise WrongBridge(list(dict.fromkeys(found)))
-
-
-@transaction.atomic
-def remove(part: Part) -> None:
-    """Delete a part of a bridge, or a bridge with all its parts.
-
-    Raises:
-        StillNeeded: another part uses this part, or a link is not stopped.
-    """
-    lock(part)
-    for why in reasons_to_keep(part):
-        raise StillNeeded(noun(part), why)
-    thing, state = Thing.of(part), audit.state_of(part)
-    audit.record(Act.DELETE, thing, detail={"changed": audit.changes(state, {})})
-    part.delete()
 
 
 def lock(part: Part) -> None:

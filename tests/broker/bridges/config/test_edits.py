@@ -11,7 +11,11 @@ from pytest_django import Settings
 
 from broker.bridges import secrets
 from broker.bridges.config import edits
-from broker.errors.bridges import SecretsLost, StillNeeded, WrongBridge
+from broker.bridges.config.faults import Part
+from broker.bridges.config.kinds import KINDS
+from broker.declarations import apply, documents, plan
+from broker.errors.bridges import SecretsLost, WrongBridge
+from broker.errors.settings import ObjectInUse
 from broker.models import (
     AuditRecord,
     Branch,
@@ -90,17 +94,22 @@ def test_dead_messages_do_not_come_to_go_round_by_a_change() -> None:
     assert refused(link).startswith("Dead message queue 'dmq': 'dead' is the source")
 
 
+def delete(part: Part) -> None:
+    (kind,) = (one for one in KINDS if one.model is type(part))
+    table = ".".join((kind.plural, *kind.key_of(part)))
+    found, _ = documents.read(f"[{table}]\nabsent = true\n", KINDS)
+    apply(plan(found))
+
+
 def test_what_is_used_is_not_deleted_and_a_whole_bridge_is() -> None:
     link = stored_link()
     stored_queue()
 
-    with pytest.raises(StillNeeded) as refusal:
-        edits.remove(link.source_factory)
-    assert str(refusal.value) == (
-        "Connection factory 'from' cannot be deleted: the link 'out' uses it. Change"
-        " or delete that first."
-    )
-    edits.remove(link.bridge)
+    with pytest.raises(
+        ObjectInUse, match=r"The link 'out' uses it\. Change or delete that first\."
+    ):
+        delete(link.source_factory)
+    delete(link.bridge)
     assert not ConnectionFactory.objects.exists()
     assert AuditRecord.objects.get().act == "settings.delete"
 
@@ -113,11 +122,11 @@ def test_a_link_that_is_not_at_rest_is_not_deleted(state: str) -> None:
     LinkStatus.objects.create(link=link, state=state)
 
     for part in (link, link.bridge):
-        with pytest.raises(StillNeeded, match="Stop it first"):
-            edits.remove(part)
+        with pytest.raises(ObjectInUse, match="Stop it first"):
+            delete(part)
 
     LinkStatus.objects.update(state="STOPPED")
-    edits.remove(Link.objects.get())
+    delete(Link.objects.get())
 
 
 @pytest.mark.spec("BRIDGE-21")
@@ -128,8 +137,8 @@ def test_a_link_with_transactions_in_doubt_is_not_deleted() -> None:
         xid="x", link=link, kind="prepared", messages=1, began_at=began
     )
 
-    with pytest.raises(StillNeeded, match="1 transaction whose end is not known"):
-        edits.remove(link)
+    with pytest.raises(ObjectInUse, match="1 transaction whose end is not known"):
+        delete(link)
 
 
 def test_keys_are_changed_by_encrypting_anew(settings: Settings) -> None:
