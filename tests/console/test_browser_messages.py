@@ -68,7 +68,9 @@ def test_the_keyboard_alone_finds_messages(page: Page) -> None:
     page.keyboard.type("body:17")
     press("Enter")
     page.wait_for_url("**/messages/?f=queue%3Abilling&f=body%3A17")
-    expect(page.locator(".subline")).to_contain_text("1 matches")
+    # on a slow machine the count stops before its end: "1 or more match"
+    expect(page.locator(".subline")).to_contain_text(re.compile("^\\s*1 .*match"))
+    expect(page.locator("tbody input")).to_have_count(1)
 
 
 def test_the_keyboard_alone_ticks_and_moves(page: Page) -> None:

@@ -8,9 +8,10 @@ from pytest_django import DjangoAssertNumQueries
 from selectolax.lexbor import LexborHTMLParser
 
 from broker.models import Message
-from broker.monitoring.search import pages, walking
+from broker.monitoring.search import Effort, pages, walking
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import UnitOfWork
+from console.messages import search_results
 from tests.broker.dying import make_dead_letters
 from tests.broker.found import make_scene
 from tests.console.conftest import SignIn
@@ -102,7 +103,11 @@ def test_a_value_takes_the_place_of_another_of_its_key(sign_in: SignIn) -> None:
     assert filters_of(link) == ["queue:orders"]
 
 
-def test_counts_are_exact_or_say_that_there_are_more(sign_in: SignIn) -> None:
+def test_counts_are_exact_or_say_that_there_are_more(
+    sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_results, "SEARCH", Effort(seconds=60))
+    monkeypatch.setattr(search_results, "TOGETHER_S", 60)
     make_queue("orders")
     put_many(make_messages(60))
     client = sign_in("operator")
