@@ -7,8 +7,8 @@ from django.db import connection, transaction
 from broker.amqp.clients import registry_rows
 from broker.models import ClientEndpoint
 from tests.broker.elsewhere import Background, Elsewhere
+from tests.console.edges.wire import make_client, make_endpoint
 from tests.console.until import until
-from tests.console.wire import make_client, make_endpoint
 
 WAITING = """
 SELECT true FROM pg_stat_activity

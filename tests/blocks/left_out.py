@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Pages of which another test runs all blocks.
 PAGES = {
-    "docs/queues-as-code.md": "console/queues_as_code::"
+    "docs/queues-as-code.md": "console/configuration/queues_as_code::"
     "each_block_does_what_the_page_says",
     "docs/tutorial.md": "tutorial::"
     "from_an_empty_directory_to_a_resubmitted_dead_letter",
@@ -21,7 +21,9 @@ BLOCKS = {
         "from proton": "amqp/page::the_program_for_proton_runs",
     },
     "docs/audit.md": {
-        "import hashlib": "console/audit::somebody_else_can_verify_what_is_exported",
+        "import hashlib": (
+            "console/audit/audit::somebody_else_can_verify_what_is_exported"
+        ),
     },
     "docs/install.md": dict.fromkeys(
         (

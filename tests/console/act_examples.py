@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from tests.console import (
-    acts_alerts,
-    acts_bridges,
-    acts_connections,
-    acts_credentials,
-    acts_discards,
-    acts_groups,
-    acts_operations,
-    acts_queues,
-    acts_recurring,
-    acts_reports,
-    acts_rules,
-    acts_units_of_work,
-)
+from tests.console.accounts import acts_credentials
+from tests.console.alerts import acts_alerts
+from tests.console.bridges import acts_bridges
+from tests.console.consumers import acts_connections, acts_units_of_work
+from tests.console.dead_letters import acts_discards, acts_groups, acts_rules
+from tests.console.messages import acts_recurring
+from tests.console.operations import acts_operations
+from tests.console.queues import acts_queues
+from tests.console.reports import acts_reports
 
 EXAMPLES = {  # by act
     **acts_alerts.EXAMPLES,

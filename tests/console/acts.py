@@ -18,13 +18,13 @@ from broker.transactions.scope import UnitOfWork
 from dashboards.models import ReportRun
 from tests.broker.handling import stopped
 from tests.broker.promising import promise
-from tests.console.again_acts import AGAIN
-from tests.console.alert_acts import PAGES as ALERTS
-from tests.console.bridge_acts import BRIDGES
+from tests.console.alerts.alert_acts import PAGES as ALERTS
+from tests.console.bridges.bridge_acts import BRIDGES
+from tests.console.dead_letters.test_discards import item, throw_away
+from tests.console.edges.wire import make_client, make_credential, make_endpoint
 from tests.console.letters import die, make_places
+from tests.console.operations.again_acts import AGAIN
 from tests.console.own_acts import OWN, Case, at, planner
-from tests.console.test_discards import item, throw_away
-from tests.console.wire import make_client, make_credential, make_endpoint
 from tests.make import (
     make_messages,
     make_queue,

@@ -23,13 +23,13 @@ from tests.console.acts import (
     running,
     waiting,
 )
-from tests.console.alert_acts import OPERATIONS as OF_ALERTS
-from tests.console.api_bridge_acts import OPERATIONS as OF_BRIDGES
-from tests.console.api_definition_acts import OPERATIONS as OF_DEFINITIONS
-from tests.console.api_work_acts import OPERATIONS as OF_WORK
+from tests.console.alerts.alert_acts import OPERATIONS as OF_ALERTS
+from tests.console.bridges.api_bridge_acts import OPERATIONS as OF_BRIDGES
+from tests.console.configuration.api_definition_acts import OPERATIONS as OF_DEFINITIONS
+from tests.console.consumers.api_work_acts import OPERATIONS as OF_WORK
+from tests.console.edges.wire import make_client, make_credential, make_endpoint
 from tests.console.letters import make_places
 from tests.console.own_acts import Case, planner, view
-from tests.console.wire import make_client, make_credential, make_endpoint
 from tests.make import make_queue, make_setting
 
 API = "/api/v1"

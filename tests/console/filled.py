@@ -27,20 +27,20 @@ from console.queues.pages.queues import PLACES
 from tests.broker.bridges.carrying import bring, carry
 from tests.broker.handling import Seen, broken, handler, session
 from tests.broker.promising import promise
-from tests.console.alert_acts import make_alerts
-from tests.console.filled_links import make_links
-from tests.console.filled_operations import make_operations
-from tests.console.filled_reports import make_reports
-from tests.console.filled_tasks import make_tasks
-from tests.console.letters import attempt, die, make_places
-from tests.console.poison import DEAD_LETTERS, make_payments, poison, remove, rfh2, usr
-from tests.console.test_discards import item, throw_away
-from tests.console.wire import (
+from tests.console.alerts.alert_acts import make_alerts
+from tests.console.bridges.filled_links import make_links
+from tests.console.dead_letters.test_discards import item, throw_away
+from tests.console.edges.wire import (
     make_client,
     make_credential,
     make_endpoint,
     make_listener,
 )
+from tests.console.letters import attempt, die, make_places
+from tests.console.messages.filled_tasks import make_tasks
+from tests.console.operations.filled_operations import make_operations
+from tests.console.poison import DEAD_LETTERS, make_payments, poison, remove, rfh2, usr
+from tests.console.reports.filled_reports import make_reports
 from tests.make import (
     make_messages,
     make_queue,

@@ -44,13 +44,13 @@ from console.models import SavedView
 from dashboards.models import ReportRow, ReportRun
 from tests.broker.bridges.carrying import bring
 from tests.broker.promising import promise
+from tests.console.alerts.hostile_alerts import make_alerts, make_recurring
+from tests.console.bridges.hostile_links import make_links
+from tests.console.edges.wire import make_client, make_credential, make_endpoint
 from tests.console.hostile import EVIL, HEADS, TEXTS, WHOLE, bodies
-from tests.console.hostile_alerts import make_alerts, make_recurring
-from tests.console.hostile_links import make_links
 from tests.console.letters import make_places
 from tests.console.poison import rfh2, usr
-from tests.console.second_factors import give_key
-from tests.console.wire import make_client, make_credential, make_endpoint
+from tests.console.second_factors.factors import give_key
 from tests.make import make_queue, make_redaction, make_setting
 
 NOW = timezone.now()

@@ -13,7 +13,7 @@ from django.urls import reverse
 from broker.formats import filters
 from broker.models import Act
 from console.messages import saved_views
-from tests.console import second_factors as factors
+from tests.console.second_factors import factors
 
 PASSWORD = "correct horse"
 Case = tuple[str, dict[str, Any], Act]  # where to, what is sent, and what is recorded

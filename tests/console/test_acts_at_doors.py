@@ -19,7 +19,6 @@ from broker.acts.queues import PauseQueue
 from broker.models import AuditRecord, QueueAlias
 from broker.security import authorities
 from broker.security.authorities import Authority
-from tests.console import acts_operations, acts_queues
 from tests.console.act_doors import (
     COMMANDS,
     DECLARED,
@@ -31,6 +30,8 @@ from tests.console.act_doors import (
 )
 from tests.console.act_examples import EXAMPLES
 from tests.console.conftest import SignIn
+from tests.console.operations import acts_operations
+from tests.console.queues import acts_queues
 from tests.make import make_queue, make_user
 
 pytestmark = pytest.mark.django_db

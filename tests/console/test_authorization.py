@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from tests.console.endpoints import (
+from tests.console.consumers.endpoints import (
     Endpoint,
     operations,
     pages,

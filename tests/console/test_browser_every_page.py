@@ -13,9 +13,9 @@ from playwright.sync_api import Page, sync_playwright
 from tests.console import looking
 from tests.console.browsing import launched, sign_in
 from tests.console.filled import Paths, empty, fill, omar, settings_paths
-from tests.console.filled_reports import running
 from tests.console.looking import HEAVIEST, Screen
 from tests.console.refused import BROKEN, Refusals, refusals, serve
+from tests.console.reports.filled_reports import running
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 

@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
 
+from tests.console.audit.test_audited import named, value_for
 from tests.console.filled import fill, omar, settings_paths
-from tests.console.test_audited import named, value_for
 
 pytestmark = pytest.mark.django_db
 

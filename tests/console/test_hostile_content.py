@@ -43,6 +43,7 @@ from console.models import BrowserSession, SavedView
 from dashboards.live import depths
 from dashboards.models import ReportRun
 from tests.console.acts import PAGES
+from tests.console.audit.test_audited import named
 from tests.console.conftest import SignIn
 from tests.console.hostile import (
     AS_THEY_ARE,
@@ -54,10 +55,9 @@ from tests.console.hostile import (
     strange,
     words_in,
 )
-from tests.console.hostile_fields import EXCUSED_FIELDS
 from tests.console.hostile_world import make_world
-from tests.console.second_factors import give_password_again
-from tests.console.test_audited import named
+from tests.console.messages.hostile_fields import EXCUSED_FIELDS
+from tests.console.second_factors.factors import give_password_again
 
 pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
 

@@ -16,7 +16,7 @@ from django.core.management import load_command_class
 from django.urls import get_resolver
 
 from tests.console.acts import PAGES
-from tests.console.test_audited import EXCUSED, METHODS, named
+from tests.console.audit.test_audited import EXCUSED, METHODS, named
 
 OWN = "it is about the account of whoever is signed in"
 PLAN = "plan_operation, start_operation"

@@ -25,11 +25,11 @@ from broker.queueing.put import put
 from broker.security import authorities
 from console.accounts import roles
 from dashboards.models import ReportRow
-from tests.console.endpoints import Endpoint, at, some
+from tests.console.consumers.endpoints import Endpoint, at, some
+from tests.console.dead_letters.test_discards import item, throw_away
+from tests.console.edges.wire import make_client, make_endpoint
 from tests.console.principals import Principal, signed_in
 from tests.console.test_authorization import LINES
-from tests.console.test_discards import item, throw_away
-from tests.console.wire import make_client, make_endpoint
 from tests.console.world import Values, act, ask, is_an_act, make_world, question
 from tests.make import NOON, make_queue, minutes
 

@@ -17,13 +17,13 @@ from console.messages import saved_views
 from dashboards.models import ReportRun
 from tests.broker.promising import promise
 from tests.console.acts import PAGES, RULES
-from tests.console.alert_acts import make_alerts
+from tests.console.alerts.alert_acts import make_alerts
 from tests.console.api_acts import OPERATIONS
-from tests.console.api_bridge_acts import make_bridge
+from tests.console.bridges.api_bridge_acts import make_bridge
 from tests.console.bridging import make_branch
-from tests.console.endpoints import Endpoint, at
+from tests.console.consumers.endpoints import Endpoint, at
+from tests.console.edges.wire import make_client, make_credential, make_endpoint
 from tests.console.letters import die, make_places
-from tests.console.wire import make_client, make_credential, make_endpoint
 from tests.make import (
     make_messages,
     make_queue,

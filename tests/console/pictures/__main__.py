@@ -16,8 +16,8 @@ from tests.bench import ground
 from tests.console import looking
 from tests.console.browsing import launched, running_console, sign_in
 from tests.console.filled import LONG, empty, fill, omar, settings_paths
-from tests.console.filled_reports import make_the_others, running
 from tests.console.refused import Refusals, refusals, serve
+from tests.console.reports.filled_reports import make_the_others, running
 
 
 def main(folder: Path) -> int:

@@ -22,7 +22,7 @@ from broker.queueing.put import put
 from broker.security import authorities
 from console.models import BrowserSession
 from dashboards.live import consumers, depths, publisher, rates
-from tests.console.second_factors import give_app, give_password
+from tests.console.second_factors.factors import give_app, give_password
 from tests.dashboards.live.sockets import page_of
 from tests.make import make_queue, make_user
 

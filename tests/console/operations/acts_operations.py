@@ -1,0 +1,68 @@
+"""Orders to operations, for all doors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from broker.acts.operations.control import (
+    CancelOperation,
+    ContinueOperation,
+    PaceOperation,
+    PauseOperation,
+    StartOperation,
+    UndoOperation,
+)
+from broker.acts.operations.plans import (
+    ApproveOperation,
+    ExplainOperation,
+    NarrowOperation,
+    PlanAgain,
+    PlanRest,
+    TakeInMessages,
+)
+from broker.models import Course, Operation, OperationItem
+from tests.console.act_doors import Example
+from tests.console.letters import die, make_places
+from tests.console.operations.again_acts import undo_of_one
+from tests.make import make_user, plan_resubmit
+
+
+def example(request: type, page: str, **fields: Any) -> Example:
+    def make() -> Mapping[str, Any]:
+        make_places()
+        die()
+        return {"operation": plan_resubmit(make_user("omar"), "all").pk} | fields
+
+    return Example(
+        request,
+        f"console:{page}",
+        about=("operation",),
+        make=make,
+        absent={"operation": 987_654} | fields,
+        missing="There is no operation",
+        changes=(Operation, OperationItem, Course),
+        lacking="get",
+    )
+
+
+def make_undo() -> Mapping[str, Any]:
+    make_user("omar")
+    return {"operation": undo_of_one().pk}
+
+
+EXAMPLES = {
+    "start_operation": example(StartOperation, "start", reason="mended"),
+    "cancel_operation": example(CancelOperation, "cancel"),
+    "undo_operation": example(UndoOperation, "undo"),
+    "pause_operation": example(PauseOperation, "pause_operation"),
+    "continue_operation": example(ContinueOperation, "carry_on"),
+    "pace_operation": example(PaceOperation, "pace", pace=7),
+    "approve_operation": example(ApproveOperation, "approve", seal="x"),
+    "explain_operation": example(ExplainOperation, "explain", reason="mended"),
+    "narrow_operation": example(NarrowOperation, "narrow", messages=1),
+    "take_in_messages": example(TakeInMessages, "take_in", reason="mended"),
+    "plan_rest": example(PlanRest, "rest"),
+    "plan_again": replace(example(PlanAgain, "again"), make=make_undo),
+}
