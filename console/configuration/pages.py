@@ -41,7 +41,7 @@ def settings(request: HttpRequest) -> HttpResponse:
             raise authorities.refusal(request.user, "inquire", address)
         context |= of_address(address, seen)
         context["is_known"] = bool(queues) or exists(address)
-    return render(request, "console/settings/effective.html", context)
+    return render(request, "console/configuration/effective.html", context)
 
 
 def of_address(address: str, queues: list[Queue]) -> dict[str, Any]:

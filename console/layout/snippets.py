@@ -27,7 +27,7 @@ class Snippet:
 
     @property
     def template(self) -> str:
-        return f"console/connect/_{self.slug}.txt"
+        return f"console/layout/connect/_{self.slug}.txt"
 
 
 SNIPPETS = (

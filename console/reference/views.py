@@ -22,7 +22,7 @@ def parts(request: HttpRequest) -> HttpResponse:
         "wanted": wanted,
         "count": sum(len(operations) for _, operations in found),
     }
-    return render(request, "console/api/parts.html", context)
+    return render(request, "console/reference/parts.html", context)
 
 
 @require_safe
@@ -31,7 +31,7 @@ def part(request: HttpRequest, slug: str) -> HttpResponse:
     found = document.parts().get(slug)
     if found is None:
         raise Http404(f"The API has no part {slug!r}.")
-    return render(request, "console/api/part.html", {"part": found})
+    return render(request, "console/reference/part.html", {"part": found})
 
 
 def has(operation: document.Operation, words: str) -> bool:

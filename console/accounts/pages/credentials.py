@@ -82,7 +82,7 @@ def credentials(request: HttpRequest) -> HttpResponse:
     }
     if not found and text:
         context["others"] = Credential.objects.count()
-    return render(request, "console/credentials/credentials.html", context)
+    return render(request, "console/accounts/credentials/credentials.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -99,7 +99,7 @@ def create(request: HttpRequest) -> HttpResponse:
             "target": snippets.target_of(request, credential),
             "row": CredentialRow(credential, 0, timezone.now()),
         }
-        return render(request, "console/credentials/created.html", context)
+        return render(request, "console/accounts/credentials/created.html", context)
     return ask(request, form)
 
 
@@ -107,7 +107,7 @@ def create(request: HttpRequest) -> HttpResponse:
 def ask(request: HttpRequest, form: CredentialForm) -> HttpResponse:
     """Show the form, with what was wrong with it."""
     status = 422 if form.is_bound else 200
-    page = "console/credentials/create.html"
+    page = "console/accounts/credentials/create.html"
     return render(request, page, {"form": form}, status=status)
 
 
@@ -133,5 +133,5 @@ def revoke(request: HttpRequest, credential: str) -> HttpResponse:
         "form": form,
     }
     status = 422 if form.is_bound else 200
-    page = "console/credentials/revoke.html"
+    page = "console/accounts/credentials/revoke.html"
     return render(request, page, context, status=status)

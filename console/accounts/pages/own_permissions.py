@@ -32,4 +32,4 @@ def rights(request: HttpRequest) -> HttpResponse:
         "rows": own_permissions.on_queues(grants, [wanted] * bool(wanted) + shown),
         "more": len([name for name in names if name != wanted]) - len(shown),
     }
-    return render(request, "console/rights/rights.html", context)
+    return render(request, "console/accounts/rights/rights.html", context)

@@ -49,7 +49,7 @@ def connections(request: HttpRequest) -> HttpResponse:
     }
     if not rows:
         context |= emptiness(request, text)
-    return render(request, "console/connections/connections.html", context)
+    return render(request, "console/consumers/connections/connections.html", context)
 
 
 def emptiness(request: HttpRequest, text: str) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def connection(request: HttpRequest, connection_id: int) -> HttpResponse:
         "next": page.then(str(endpoints[-1].pk)) if has_more else None,
         "may_close": request.user.has_perm(CLOSE),
     }
-    return render(request, "console/connections/connection.html", context)
+    return render(request, "console/consumers/connections/connection.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -121,7 +121,9 @@ def confirm(
         return redirect("console:connection", connection_id=connection_id)
     context = {"row": row, "endpoint": endpoint, "form": form}
     status = 422 if form.is_bound else 200
-    return render(request, "console/connections/close.html", context, status=status)
+    return render(
+        request, "console/consumers/connections/close.html", context, status=status
+    )
 
 
 def closing(request: HttpRequest, connection_id: int) -> HttpResponse:
@@ -133,4 +135,6 @@ def ended(request: HttpRequest, connection_id: int) -> HttpResponse:
     """Show that a client has disconnected; without an error for automatic refreshes."""
     status = 200 if "HX-Request" in request.headers else 404
     context = {"connection_id": connection_id}
-    return render(request, "console/connections/ended.html", context, status=status)
+    return render(
+        request, "console/consumers/connections/ended.html", context, status=status
+    )

@@ -55,4 +55,4 @@ def decide(request: HttpRequest, uow: int, one: DeclaredAct) -> HttpResponse:
     commits = one is commit_prepared_unit
     context = {"one": found, "commits": commits, "form": form}
     status = 422 if form.is_bound else 200
-    return render(request, "console/health/decide.html", context, status=status)
+    return render(request, "console/home/health/decide.html", context, status=status)

@@ -53,7 +53,7 @@ def units(request: HttpRequest) -> HttpResponse:
         "sees_all": held.everywhere("inquire"),
         "next": page.then(str(shown[-1].id)) if len(found) > PAGE else None,
     }
-    return render(request, "console/units/units.html", context)
+    return render(request, "console/consumers/units_of_work/units.html", context)
 
 
 @require_safe
@@ -65,7 +65,12 @@ def unit(request: HttpRequest, uow: int) -> HttpResponse:
     try:
         found = find_unit(held, uow)
     except NoSuchUnitOfWork:
-        return render(request, "console/units/ended.html", {"uow": uow}, status=404)
+        return render(
+            request,
+            "console/consumers/units_of_work/ended.html",
+            {"uow": uow},
+            status=404,
+        )
     visible, hidden = shared.visible_entries(held, uow, names)
     offered = ENDINGS[found.nature]
     said = request.GET.get("if", "")
@@ -85,7 +90,7 @@ def unit(request: HttpRequest, uow: int) -> HttpResponse:
         "can_force": can_force(found),
         "may_force": acts.may(request.user, BackOutUnitOfWork(uow)) is None,
     }
-    return render(request, "console/units/unit.html", context)
+    return render(request, "console/consumers/units_of_work/unit.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -111,4 +116,6 @@ def back_out(request: HttpRequest, uow: int) -> HttpResponse:
     queues = queues_of(found, visible_queues(held))
     context = {"unit": found, "queues": queues, "form": form}
     status = 422 if form.is_bound else 200
-    return render(request, "console/units/back_out.html", context, status=status)
+    return render(
+        request, "console/consumers/units_of_work/back_out.html", context, status=status
+    )

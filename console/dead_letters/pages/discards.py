@@ -103,7 +103,7 @@ def discards(request: HttpRequest) -> HttpResponse:
         "page": page,
         "next": page.then(cursor_of(found[PAGE - 1])) if len(found) > PAGE else None,
     }
-    return render(request, "console/discards/discards.html", context)
+    return render(request, "console/dead_letters/discards/discards.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -127,7 +127,7 @@ def restore(request: HttpRequest) -> HttpResponse:
             "group": group,
             "most": AT_ONCE,
         }
-        return render(request, "console/discards/restore.html", context)
+        return render(request, "console/dead_letters/discards/restore.html", context)
     report(request, restore_all(request, found), missing_from(entries, found))
     return redirect("console:discards")
 

@@ -83,7 +83,7 @@ def rules(request: HttpRequest) -> HttpResponse:
         "others": others.order_by("name"),
         "may_change": request.user.has_perm(CHANGE),
     }
-    return render(request, "console/rules/rules.html", context)
+    return render(request, "console/dead_letters/rules/rules.html", context)
 
 
 def count(row: RuleTable) -> int:
@@ -189,7 +189,9 @@ def render_rules(
         and authorities.may(request.user, "set", queue.name),
         **passes_of(request, kept),
     }
-    return render(request, "console/rules/table.html", context, status=status)
+    return render(
+        request, "console/dead_letters/rules/table.html", context, status=status
+    )
 
 
 def passes_of(request: HttpRequest, kept: RuleTable | None) -> dict[str, Any]:

@@ -38,4 +38,4 @@ def health(request: HttpRequest) -> HttpResponse:
         "checked": audit.last_check(),
         "sees_all": held.everywhere("inquire"),
     }
-    return render(request, "console/health/health.html", context)
+    return render(request, "console/home/health/health.html", context)

@@ -40,7 +40,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "arriving": rate([one.arriving for one in queues]),
         "accepted": rate([one.accepted for one in queues]),
     }
-    return render(request, "console/overview/overview.html", context)
+    return render(request, "console/home/overview/overview.html", context)
 
 
 def rate(rates: list[float | None]) -> float | None:

@@ -67,7 +67,9 @@ def go(request: HttpRequest) -> HttpResponse:
     exact = [way for way in ways if way.name.casefold() == wanted.casefold()]
     if not is_part and (len(exact) == 1 or len(ways) == 1):
         return redirect((exact or ways)[0].url)
-    template = "console/going/_ways.html" if is_part else "console/going/go.html"
+    template = (
+        "console/home/palette/_ways.html" if is_part else "console/home/palette/go.html"
+    )
     return render(request, template, {"wanted": wanted, "ways": ways})
 
 

@@ -40,7 +40,7 @@ def preferences(request: HttpRequest) -> HttpResponse:
             for one in sessions.sessions_of(request.user)
         ],
     }
-    return render(request, "console/preferences/preferences.html", context)
+    return render(request, "console/home/preferences/preferences.html", context)
 
 
 @require_POST

@@ -184,7 +184,7 @@ def page(
     view: type[View], template: str, **how: Any
 ) -> Callable[..., HttpResponseBase]:
     """A view that is never cached, and runs in one transaction."""
-    made = view.as_view(template_name=f"console/second_factor/{template}.html", **how)
+    made = view.as_view(template_name=f"console/second_factors/{template}.html", **how)
     return METHODS(never_cache(transaction.atomic(made)))
 
 

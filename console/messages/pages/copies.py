@@ -33,7 +33,9 @@ def by_client_id(request: HttpRequest, client_message_id: str) -> HttpResponse:
         "found": found,
     }
     status = 200 if stories or found.goes_on else 404
-    return render(request, "console/found/incarnations.html", context, status=status)
+    return render(
+        request, "console/messages/found/incarnations.html", context, status=status
+    )
 
 
 def visible_stories(request: HttpRequest, found: Incarnations) -> list[Story]:

@@ -59,7 +59,7 @@ def edit(request: HttpRequest, message_id: int) -> HttpResponse:
     authorities.require(request.user, "browse", here.road.queue)
     page["why"] = said.get("why", "").strip()
     if is_veiled(request, message_id, page["why"]):
-        return render(request, "console/repairs/masked.html", page)
+        return render(request, "console/messages/repairs/masked.html", page)
     page["through"] = single_edit.link_through(request.user, here, subject)
     sheet = repair_form.sheet_of(subject)
     form = EditForm(request.POST if request.method == "POST" else None, sheet=sheet)
@@ -122,4 +122,4 @@ def render_edit(
     story: Story = page["story"]
     if story.letter is not None:
         navigation.counts_as(request, "console:dead_letters")
-    return render(request, "console/repairs/edit.html", page, status=status)
+    return render(request, "console/messages/repairs/edit.html", page, status=status)

@@ -29,7 +29,7 @@ def recurring(request: HttpRequest) -> HttpResponse:
         "rows": [(one, may_put and held.on("put", one.address)) for one in found],
         "numbers": public_numbers(last),
     }
-    return render(request, "console/scheduled/recurring.html", context)
+    return render(request, "console/messages/scheduled/recurring.html", context)
 
 
 @require_POST

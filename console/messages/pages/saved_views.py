@@ -71,7 +71,7 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("console:view", slug)
     context = {"view": own, "form": form, "texts": saved_views.texts_of(own)}
     status = 422 if form.errors else 200
-    return render(request, "console/found/view.html", context, status=status)
+    return render(request, "console/messages/found/view.html", context, status=status)
 
 
 @require_POST

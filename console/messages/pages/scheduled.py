@@ -37,4 +37,4 @@ def scheduled(request: HttpRequest) -> HttpResponse:
         "next": page.then(shown[-1].cursor) if len(found) > PAGE else None,
         "may_act": request.user.has_perm(permissions.CHANGE),
     }
-    return render(request, "console/scheduled/scheduled.html", context)
+    return render(request, "console/messages/scheduled/scheduled.html", context)

@@ -80,7 +80,7 @@ def messages(request: HttpRequest) -> HttpResponse:
         "looks_again": took_s < QUICK_S and not page.is_limited,
         "may_act": request.user.has_perm(permissions.CHANGE) and any_at_hand(rows),
     }
-    return render(request, "console/found/messages.html", context)
+    return render(request, "console/messages/found/messages.html", context)
 
 
 def any_at_hand(rows: list[search_results.SearchResultRow]) -> bool:
@@ -97,7 +97,9 @@ def stopped(
     context = context_of(request, wanted) | {"error": error, "rows": []} | more
     context["is_forbidden"] = isinstance(error, PermissionDenied)
     status = 403 if isinstance(error, PermissionDenied) else status_of(error)
-    return render(request, "console/found/messages.html", context, status=status)
+    return render(
+        request, "console/messages/found/messages.html", context, status=status
+    )
 
 
 def context_of(request: HttpRequest, wanted: Filter) -> dict[str, Any]:

@@ -127,4 +127,4 @@ def render_send(
     request: HttpRequest, context: dict[str, Any], form: SendForm, *, status: int = 200
 ) -> HttpResponse:
     page = context | {"form": form}
-    return render(request, "console/send/send.html", page, status=status)
+    return render(request, "console/messages/send/send.html", page, status=status)

@@ -15,4 +15,4 @@ from console.messages import task_list
 def tasks(request: HttpRequest) -> HttpResponse:
     """The tasks on all queues that the user may see."""
     context = {"rows": task_list.rows_for(request.user)}
-    return render(request, "console/tasks/tasks.html", context)
+    return render(request, "console/messages/tasks/tasks.html", context)

@@ -24,4 +24,4 @@ def connect(request: HttpRequest, name: str) -> HttpResponse:
         "is_listening": listeners.is_open(),
         "none": snippets.NO_CREDENTIAL,
     }
-    return render(request, "console/connect/connect.html", context)
+    return render(request, "console/layout/connect/connect.html", context)
