@@ -24,7 +24,7 @@ from django.middleware.http import ConditionalGetMiddleware
 from django.urls import URLPattern, URLResolver, path
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.views.decorators.http import require_safe
-from ninja import NinjaAPI
+from ninja import NinjaAPI, Router
 from ninja.decorators import decorate_view
 from ninja.errors import AuthenticationError
 from ninja.openapi.schema import OpenAPISchema
@@ -65,6 +65,7 @@ PARTS = (
     *(reports, views, bridges, documents, in_doubt, alerts),
     *(discards, scheduled, tasks, units_of_work, consumers, edits),
 )
+ROUTERS = [part if isinstance(part, Router) else part.router for part in PARTS]
 SECRET = {"create_credential"}  # the response is not stored, so it is not repeated
 KEY = {
     "in": "header",
@@ -130,15 +131,15 @@ api = Api(
     parser=requests.JsonParser(),
 )
 definitions.publish_all(queues=browsing.router, bridges=bridges.router)
-for part in PARTS:
-    for path_view in part.router.path_operations.values():
+for router in ROUTERS:
+    for path_view in router.path_operations.values():
         for one in path_view.operations:
             requests.refuse_unknown_parameters(one)
             if "GET" in one.methods:
                 decorate_view(conditional)(one.view_func)
             elif one.methods == ["POST"] and one.view_func.__name__ not in SECRET:
                 decorate_view(idempotency.once)(one.view_func)
-    api.add_router("", part.router)
+    api.add_router("", router)
 problems.register(api)
 
 

@@ -60,17 +60,17 @@ from console.accounts import cli as credentials
 from console.alerts import cli as alerts
 from console.audit import cli as audit
 from console.bridges.cli import bridges
-from console.consumers.cli import connections
-from console.consumers.cli import consumers as consuming
-from console.consumers.cli import units_of_work as uow
+from console.consumers.queries import connections, consumers, units_of_work
 from console.dead_letters.cli import discards, rules
 from console.edges.commands.acts import subcommand
+from console.edges.commands.queries import query_command
+from console.edges.queries import DeclaredQuery
 from console.messages.cli import edits, scheduled, tasks
 from console.operations.cli import links, operations
 from console.queues import cli as history
 from dashboards.acts import cancel_run, run_report
 
-Run = Callable[..., None] | DeclaredAct
+Run = Callable[..., None] | DeclaredAct | DeclaredQuery
 GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcommands
     "alert": (
         "Alerts and silences.",
@@ -111,14 +111,15 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     "connection": (
         "Clients of the listener.",
         {
-            "list": connections.list_all,
+            "list": connections.list_connections,
+            "show": connections.read_connection,
             "close": close_connection,
             "close-endpoint": close_endpoint,
         },
     ),
     "consumer": (
         "ConnectionConsumers, and delivery that has stopped.",
-        {"list": consuming.list_all, "start": start_delivery},
+        {"list": consumers.list_consumers, "start": start_delivery},
     ),
     "credential": (
         "Credentials of applications.",
@@ -181,7 +182,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     "prepared": (
         "Prepared units of work, decided in place of their coordinator.",
         {
-            "list": uow.list_prepared,
+            "list": units_of_work.list_prepared_units,
             "commit": commit_prepared_unit,
             "back-out": back_out_prepared_unit,
         },
@@ -205,7 +206,11 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     "task": ("Tasks of Django and Celery.", {"list": tasks.list_tasks}),
     "uow": (
         "Open units of work.",
-        {"list": uow.list_all, "show": uow.show, "back-out": back_out_unit_of_work},
+        {
+            "list": units_of_work.list_units_of_work,
+            "show": units_of_work.read_unit_of_work,
+            "back-out": back_out_unit_of_work,
+        },
     ),
 }
 
@@ -221,9 +226,14 @@ def add_all(into: type[TyperCommand], kinds: Mapping[str, Any]) -> None:
         start.__annotations__ = {}  # self is no option
         made = kinds.get(name) or into.group(name=name, help=words)(start)
         for word, run in runs.items():
-            made.command(name=word)(
-                subcommand(run) if isinstance(run, DeclaredAct) else as_method(run)
-            )
+            made.command(name=word)(method_of(run))
+
+
+def method_of(run: Run) -> Callable[..., None]:
+    """A subcommand as a method of the command."""
+    if isinstance(run, DeclaredAct):
+        return subcommand(run)
+    return query_command(run) if isinstance(run, DeclaredQuery) else as_method(run)
 
 
 def as_method(run: Callable[..., None]) -> Callable[..., None]:

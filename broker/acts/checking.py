@@ -7,7 +7,7 @@ that the actor may not see is a missing one), the authorities on queues, the rea
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sized
+from collections.abc import Iterable, Iterator, Sized
 from typing import Any
 
 from django.db import transaction
@@ -80,7 +80,7 @@ def check(one: DeclaredAct, actor: Principal, request: Any) -> None:
         raise NoPerson
     for permission in one.permissions:
         permissions.require(actor, permission)
-    if faults := list(find_faults(one, request)):
+    if faults := list(find_faults(one.fields, request)):
         raise InvalidRequest(tuple(faults))
     held = authorities.held_by(actor)
     for field in one.fields:
@@ -94,9 +94,9 @@ def check(one: DeclaredAct, actor: Principal, request: Any) -> None:
             authorities.require_on_all(actor, authority, *queues_of(found))
 
 
-def find_faults(one: DeclaredAct, request: Any) -> Iterator[tuple[str, str]]:
+def find_faults(fields: Iterable[ActField], request: Any) -> Iterator[tuple[str, str]]:
     """The fields that are beyond their limits, with a sentence of each."""
-    for field in one.fields:
+    for field in fields:
         value = getattr(request, field.name)
         if value is not None and (why := find_fault(field, value)):
             yield field.name, why

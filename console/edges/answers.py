@@ -1,4 +1,4 @@
-"""Answers of acts as JSON: the same facts, written alike, at each door."""
+"""Answers of acts and queries as JSON: the same facts, written alike, at each door."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from broker.acts import DeclaredAct
+from console.edges.queries import DeclaredQuery
 
 
-def as_json(one: DeclaredAct, answer: Any) -> Any:
+def as_json(one: DeclaredAct | DeclaredQuery, answer: Any) -> Any:
     """An answer as JSON has it: times are of UTC, in ISO 8601."""
     return adapter_of(one.answer).dump_python(answer, mode="json")
 

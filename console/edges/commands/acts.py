@@ -5,7 +5,7 @@ What the act is about is an argument; the other fields are options.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -33,7 +33,7 @@ def subcommand(one: DeclaredAct) -> Callable[..., None]:
         person = actors.acting(given.pop("user"))
         is_json = given.pop("json")
         is_ordered = given.pop("yes", True)
-        request = one.request(**read_values(one, given))
+        request = one.request(**read_values(one.fields, given))
         if not is_ordered:
             require(person, request)
             self.tell({"done": False}, f"{one.sentence} {NOT_DONE}", as_json=is_json)
@@ -125,10 +125,10 @@ def read_pairs(texts: list[str]) -> dict[str, str]:
     return pairs
 
 
-def read_values(one: DeclaredAct, given: dict[str, Any]) -> dict[str, Any]:
+def read_values(fields: Iterable[ActField], given: dict[str, Any]) -> dict[str, Any]:
     """The fields that were given, as their types."""
     values = {}
-    for field in one.fields:
+    for field in fields:
         value = given.get(field.name)
         if value is None or value == []:
             continue

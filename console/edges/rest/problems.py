@@ -78,15 +78,16 @@ def refused(request: HttpRequest, error: BrokerError) -> HttpResponse:
         detail=str(error),
         reason=int(error.reason),
         completion=int(error.completion),
-        **faults_of(error),
+        **faults_of(error, "query" if request.method in denials.LOOKING else "body"),
     )
 
 
-def faults_of(error: BrokerError) -> dict[str, Any]:
-    """Positions of the errors in a text, such as a selector or a rule table."""
+def faults_of(error: BrokerError, part: str) -> dict[str, Any]:
+    """Positions of the errors in a part of the request, or in a text, such as a
+    selector or a rule table."""
     if isinstance(error, InvalidRequest):
         wrong = [
-            {"where": ["body", name] if name else ["body"], "what": why}
+            {"where": [part, name] if name else [part], "what": why}
             for name, why in error.faults
         ]
         return {"errors": wrong}

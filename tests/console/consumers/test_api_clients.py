@@ -83,7 +83,7 @@ def test_a_list_has_the_first_endpoints_of_each_and_one_connection_has_all(
     assert (len(listed["endpoints"]), listed["more_endpoints"]) == (50, 3)
     assert (len(told["endpoints"]), told["more_endpoints"]) == (53, 0)
     gone = client.get(f"{ROOT}/connections/{'9' * 30}")
-    assert problem(gone, 404)["code"] == "not-found"
+    assert problem(gone, 404)["code"] == "no-such-connection"
 
 
 def test_what_one_may_not_inquire_is_not_told(client: Client) -> None:
@@ -99,7 +99,7 @@ def test_what_one_may_not_inquire_is_not_told(client: Client) -> None:
     assert [endpoint["node"] for endpoint in told["endpoints"]] == ["orders"]
     assert told["hidden_endpoints"] == 1
     refused = problem(client.get(f"{ROOT}/connections/{foreign.pk}"), 404)
-    assert refused["code"] == "not-found"
+    assert refused["code"] == "no-such-connection"
 
 
 def test_the_list_asks_as_much_for_many_as_for_one(sign_in: SignIn) -> None:

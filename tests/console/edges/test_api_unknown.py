@@ -153,8 +153,8 @@ def test_a_body_that_is_no_object_is_refused(ada: Client) -> None:
 def operations() -> list[Any]:
     return [
         operation
-        for part in api.PARTS
-        for view in part.router.path_operations.values()
+        for router in api.ROUTERS
+        for view in router.path_operations.values()
         for operation in view.operations
     ]
 

@@ -1,0 +1,1 @@
+"""What clients do, for REST and commands."""

@@ -1,0 +1,67 @@
+"""Queries as subcommands of ``manage.py backout``: tables, or JSON.
+
+An answer that has a sentence, ``__str__``, begins with it. Each field that holds rows
+is a table; a class of rows names in ``columns`` those that people need, if not all. An
+answer that names in ``empty`` what to say without rows then exits with 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from inspect import Parameter, Signature
+from typing import Any
+
+import typer
+
+from console.edges.answers import as_json
+from console.edges.commands import actors, printing
+from console.edges.commands.actors import NOTHING
+from console.edges.commands.acts import SELF, parameter_of, read_values
+from console.edges.commands.options import Json, User
+from console.edges.queries import DeclaredQuery
+
+
+def query_command(one: DeclaredQuery) -> Callable[..., None]:
+    """A query as a function, from whose signature typer makes a command."""
+
+    def command(self: Any, **given: Any) -> None:
+        person, is_json = actors.acting(given.pop("user")), given.pop("json")
+        answer = one(person, one.request(**read_values(one.fields, given)))
+        tables = list(tables_of(answer))
+        if is_json:
+            printing.as_json(self.out, as_json(one, answer))
+        else:
+            if vars(type(answer)).get("__str__"):
+                self.stdout.write(printing.lines(str(answer)))
+            for rows in tables:
+                printing.as_table(self.out, rows)
+        empty = getattr(answer, "empty", "")
+        if empty and not tables:
+            if not is_json:
+                self.stderr.write(empty)
+            raise typer.Exit(NOTHING)
+
+    parameters = [
+        *map(parameter_of, one.fields),
+        Parameter("user", Parameter.KEYWORD_ONLY, annotation=User, default=None),
+        Parameter("json", Parameter.KEYWORD_ONLY, annotation=Json, default=False),
+    ]
+    command.__name__ = one.name
+    command.__doc__ = f"{one.sentence}\n\n{one.details}".strip()
+    command.__signature__ = Signature([SELF, *parameters])  # type: ignore[attr-defined]
+    command.__annotations__ = {field.name: field.annotation for field in parameters}
+    return command
+
+
+def tables_of(answer: Any) -> Iterator[list[dict[str, Any]]]:
+    """The rows of each field that has some."""
+    for field in fields(answer):
+        rows = getattr(answer, field.name)
+        if isinstance(rows, list) and rows and is_dataclass(rows[0]):
+            yield [cells_of(row) for row in rows]
+
+
+def cells_of(row: Any) -> dict[str, Any]:
+    names = getattr(row, "columns", None) or [field.name for field in fields(row)]
+    return {name: getattr(row, name) for name in names}

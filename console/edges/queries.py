@@ -1,0 +1,95 @@
+"""Queries: what a person or a program may read, declared once for REST and commands.
+
+    @declared_query("broker.view_queue")
+    def list_consumers(actor: Principal, request: ListConsumers) -> Consumers:
+        \"\"\"Stopped queues, and ConnectionConsumers that run.\"\"\"
+
+They are to reading what acts are to orders: a request whose fields are checked alike at
+each door, and an answer that is the JSON of both. A query changes nothing. Pages call
+what queries call, as they show more.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, TypeVar, cast, get_type_hints
+
+from django.core.exceptions import PermissionDenied
+
+from broker.acts.checking import find_faults
+from broker.acts.declaring import ActField, Holds, fields_of
+from broker.errors.acts import InvalidRequest
+from broker.security.authorities import Principal
+from console.edges import permissions
+
+Answer = TypeVar("Answer")
+
+LARGEST = 2**63 - 1  # number of an object
+Number = Annotated[int, Holds("Its number.", least=0)]
+After = Annotated[
+    int, Holds("The number after which the page begins.", least=0, most=LARGEST - 1)
+]
+Limit = Annotated[int, Holds("Rows at most.", least=1, most=200)]
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """The request of a query without fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredQuery:
+    """A query."""
+
+    name: str  # of the function, as "list_consumers"
+    sentence: str
+    details: str  # further sentences, or empty
+    request: type
+    answer: type
+    run: Callable[[Principal, Any], Any]
+    permission: str
+    fields: tuple[ActField, ...]
+
+    def __call__(self, actor: Principal, request: Any) -> Any:
+        """Read what an actor may see.
+
+        Raises:
+            PermissionDenied: the permission is missing.
+            InvalidRequest: a field is beyond its limits.
+            BrokerError: an object is missing, or hidden from the actor.
+        """
+        if not permissions.may(actor, self.permission):
+            raise PermissionDenied(f"The permission {self.permission} is missing.")
+        if faults := list(find_faults(self.fields, request)):
+            raise InvalidRequest(tuple(faults))
+        return self.run(actor, request)
+
+
+def declared_query(
+    permission: str,
+) -> Callable[[Callable[[Principal, Any], Any]], DeclaredQuery]:
+    """Declare a query by the function that runs it, which is replaced."""
+
+    def declare(run: Callable[[Principal, Any], Any]) -> DeclaredQuery:
+        hints = get_type_hints(run)
+        sentence, _, details = inspect.cleandoc(run.__doc__ or "").partition("\n\n")
+        return DeclaredQuery(
+            name=run.__name__,
+            sentence=" ".join(sentence.split()),
+            details=" ".join(details.split()),
+            request=hints["request"],
+            answer=hints["return"],
+            run=run,
+            permission=permission,
+            fields=fields_of(hints["request"]),
+        )
+
+    return declare
+
+
+def build_answer(kind: type[Answer], source: object, **others: Any) -> Answer:
+    """An answer from the fields that are given, and the attributes of an object."""
+    names = {one.name for one in fields(cast(Any, kind))} - others.keys()
+    return kind(**others, **{name: getattr(source, name) for name in names})
