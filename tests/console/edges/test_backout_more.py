@@ -43,7 +43,7 @@ def test_clients_are_listed_and_asked_to_leave() -> None:
     (row,) = told("connection", "list")["connections"]
 
     assert row["id"] == one.pk
-    assert row["endpoints"][0]["queue"] == "orders"
+    assert row["endpoints"][0]["node"] == "orders"
     assert refused("connection", "close", one.pk, *VERA)[0] == 1
     assert refused("connection", "close-endpoint", one.pk, end + 1, *WHY)[0] == 1
     told("connection", "close-endpoint", one.pk, end, *WHY, *OLGA)
