@@ -65,6 +65,7 @@ from console.dead_letters.cli import discards, rules
 from console.edges.commands.acts import subcommand
 from console.edges.commands.queries import query_command
 from console.edges.queries import DeclaredQuery
+from console.messages.acts import change_view, delete_view, save_view
 from console.messages.cli import edits, scheduled, tasks
 from console.operations.cli import links, operations
 from console.queues import cli as history
@@ -204,6 +205,10 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     ),
     "scheduled": ("Delayed messages.", {"list": scheduled.list_delayed}),
     "task": ("Tasks of Django and Celery.", {"list": tasks.list_tasks}),
+    "view": (
+        "Saved views of one's own.",
+        {"save": save_view, "change": change_view, "delete": delete_view},
+    ),
     "uow": (
         "Open units of work.",
         {

@@ -46,6 +46,7 @@ class Example:
     gone: int = 404  # the status of the page where that is missing
     typed: tuple[str, ...] = ()  # what the page has in its URL, and asks for, too
     lacking: str = "set"  # the authority that is missing where one may only inquire
+    give: Callable[[User], None] = lambda _: None  # makes what was made somebody's own
 
 
 @dataclass(frozen=True)

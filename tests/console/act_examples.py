@@ -7,7 +7,7 @@ from tests.console.alerts import acts_alerts
 from tests.console.bridges import acts_bridges
 from tests.console.consumers import acts_connections, acts_units_of_work
 from tests.console.dead_letters import acts_discards, acts_groups, acts_rules
-from tests.console.messages import acts_recurring
+from tests.console.messages import acts_recurring, acts_saved_views
 from tests.console.operations import acts_operations
 from tests.console.queues import acts_queues
 from tests.console.reports import acts_reports
@@ -24,5 +24,6 @@ EXAMPLES = {  # by act
     **acts_recurring.EXAMPLES,
     **acts_reports.EXAMPLES,
     **acts_rules.EXAMPLES,
+    **acts_saved_views.EXAMPLES,
     **acts_units_of_work.EXAMPLES,
 }

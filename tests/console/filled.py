@@ -12,8 +12,8 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
+from broker.acts import act
 from broker.bridges.books import Outcome
-from broker.formats import filters
 from broker.models import AuditRecord, Message, Queue
 from broker.monitoring import dead_letter_groups
 from broker.operations import queue_pause, rules
@@ -22,7 +22,7 @@ from broker.transactions.scope import UnitOfWork
 from console import urls  # noqa: F401  the URLs fill the site
 from console.accounts import roles
 from console.configuration import site as settings_site
-from console.messages import saved_views
+from console.messages.acts import SaveView
 from console.queues.pages.queues import PLACES
 from tests.broker.bridges.carrying import bring, carry
 from tests.broker.handling import Seen, broken, handler, session
@@ -177,7 +177,7 @@ def of_messages(user: User, now: datetime) -> Paths:
     remove(now=now)
     moved = Message.objects.latest("pk").pk
     (accepted,) = attempt(queue="bills", now=now)
-    saved_views.save(user, "Dead ones", filters.parse("state:dead"), is_shared=True)
+    act(user, SaveView("Dead ones", ("state:dead",), is_shared=True))
     states = (of_ibm, scheduled, expiring, delayed, discarded, moved, accepted)
     made = (*shown, *make_tasks(), *states, *make_carried(now))
     paths = [message(one) for one in made]

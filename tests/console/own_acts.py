@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from broker.formats import filters
+from broker.acts import act
 from broker.models import Act
-from console.messages import saved_views
+from console.messages.acts import SaveView
 from tests.console.second_factors import factors
 
 PASSWORD = "correct horse"
@@ -107,12 +107,15 @@ def remove_key(client: Client) -> Case:
 
 
 def save_view(_: Client) -> Case:
-    return at("console:save_view"), {"name": "All", "f": ["state:dead"]}, Act.CREATE
+    return (
+        at("console:save_view"),
+        {"name": "All", "filter": ["state:dead"]},
+        Act.CREATE,
+    )
 
 
 def view() -> str:
-    wanted = filters.parse("state:dead")
-    return saved_views.save(planner(), "All", wanted, is_shared=False).slug
+    return str(act(planner(), SaveView("All", ("state:dead",))).slug)
 
 
 def edit_view(_: Client) -> Case:

@@ -98,6 +98,7 @@ def test_the_command_prints_what_the_interface_answers(name: str) -> None:
     reason = {"reason": "As agreed."} if DECLARED[name].needs_reason else {}
     request = EXAMPLES[name].request(**EXAMPLES[name].make(), **reason)
     user = vera(name, granted=authorities.ALL)
+    EXAMPLES[name].give(user)
 
     with transaction.atomic():
         answer = through_rest(user, request)

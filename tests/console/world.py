@@ -7,13 +7,13 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.test import Client
 
+from broker import acts
 from broker.amqp.messages import batches
-from broker.formats import filters
 from broker.models import AuditRecord, QueueAlias
 from broker.operations import rules
 from broker.queueing.put import NewMessage, put, put_many
 from broker.transactions.scope import UnitOfWork
-from console.messages import saved_views
+from console.messages.acts import SaveView
 from dashboards.models import ReportRun
 from tests.broker.promising import promise
 from tests.console.acts import PAGES, RULES
@@ -83,7 +83,6 @@ def make_world(client: Client) -> Values:
     patch = {"body": {"merge": {"a": 1}}}
     client.put(f"/api/v1/operations/{plan.pk}/patch", patch, content_type=JSON)
     rules.save("DLQ", RULES, user)
-    wanted = filters.parse("state:dead")
     connection = make_client()
     got = client.post("/api/v1/queues/orders/get", LEASE, content_type=JSON).json()
     held = client.post("/api/v1/queues/orders/branch", LEASE, content_type=JSON)
@@ -108,7 +107,7 @@ def make_world(client: Client) -> Values:
         "record_id": AuditRecord.objects.latest("pk").pk,
         "settlement": got["settlement"],
         "branch": branch,
-        "slug": saved_views.save(user, "All", wanted, is_shared=False).slug,
+        "slug": acts.act(user, SaveView("All", ("state:dead",))).slug,
         "uow": work.id,
         "prepared": promised.id,
         "xid": XID,

@@ -24,7 +24,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "acts.md"
 HEAD = """# Acts
 
 What a person or a program may order, and where. This page is made from the
-declarations in `broker/acts/` and `dashboards/acts.py` by
+declarations in `broker/acts/`, `dashboards/acts.py` and `console/messages/acts.py` by
 `python -m tests.tools.acts_page`. Each act is declared once: its page, its operation of
 the [REST API](rest.md) and its
 [command](command-line.md) read the same fields, limits and rules, and refuse alike.

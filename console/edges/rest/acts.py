@@ -51,10 +51,9 @@ def serve(
     """
     in_path = {name: names.get(name, name) for name in parameters_of(path)}
     rest = [one for one in one.fields if one.name not in in_path.values()]
-    body = body_of(one, rest)
 
     def view(request: HttpRequest, **given: Any) -> Any:
-        said = given.pop(BODY)
+        said = given.pop(BODY, None)
         values = {in_path[name]: value for name, value in given.items()}
         values |= {field.name: getattr(said, field.name) for field in rest}
         answer = act(request.user, one.request(**values))
@@ -66,7 +65,8 @@ def serve(
     annotations: dict[str, Any] = {
         name: Annotated[types[field], Path(...)] for name, field in in_path.items()
     }
-    annotations[BODY] = body
+    if rest or method != "DELETE":  # what only names an object has no body
+        annotations[BODY] = body_of(one, rest)
     view.__name__ = one.name
     view.__signature__ = Signature(  # type: ignore[attr-defined]
         [Parameter("request", Parameter.POSITIONAL_OR_KEYWORD)]

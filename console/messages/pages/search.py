@@ -24,6 +24,7 @@ from console.edges.web.error_responses import status_of
 from console.layout import pagination, search_links
 from console.messages import autocomplete, saved_views, search_form, search_results
 from console.messages import export as exports
+from console.messages.pages.saved_views import SaveForm
 
 PAGE = 50
 DRAFT = 2000  # characters of a text in the field
@@ -113,7 +114,7 @@ def context_of(request: HttpRequest, wanted: Filter) -> dict[str, Any]:
         "options": autocomplete.keys_like(),
         "views": views,
         "current": saved_views.current(views, wanted),
-        "form": saved_views.SaveForm(),
+        "form": SaveForm(),
     }
 
 

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from broker.queueing.put import put
-from console.messages import saved_views
+from console.messages import acts, saved_views
 from console.models import SavedView
 from tests.console.conftest import SignIn
 from tests.console.layout.test_frame import INLINE
@@ -22,7 +22,7 @@ LOOKS = ("broker.view_queue",)
 
 def save(client: Client, name: str, *filters: str, **fields: str) -> str:
     """What the page says after it."""
-    answer = client.post(SAVE, {"name": name, "f": filters, **fields}, follow=True)
+    answer = client.post(SAVE, {"name": name, "filter": filters, **fields}, follow=True)
     assert answer.status_code == 200
     return words(answer.content.decode())
 
@@ -142,7 +142,7 @@ def test_names_are_one_s_own_and_urls_everybody_s(vera: Client, olga: Client) ->
 def test_nobody_has_more_views_than_there_is_room_for(
     vera: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved_views, "MOST", 1)
+    monkeypatch.setattr(acts, "MOST", 1)
     save(vera, "One", "state:dead")
     assert "You have 1 views. Delete one first." in save(vera, "Two", "state:dead")
 
@@ -161,7 +161,7 @@ def test_one_s_own_views_come_first_however_many_others_share(
 
 
 def test_what_cannot_be_read_is_not_saved(vera: Client) -> None:
-    answer = vera.post(SAVE, {"name": "x", "f": "queu:x"})
+    answer = vera.post(SAVE, {"name": "x", "filter": "queu:x"})
     assert answer.status_code == 400
     assert not SavedView.objects.exists()
 
@@ -188,5 +188,5 @@ def test_a_hostile_name_is_shown_for_what_it_is(vera: Client) -> None:
 def test_only_forms_of_this_site_save(vera: Client) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(User.objects.get(username="vera"))
-    assert strict.post(SAVE, {"name": "x", "f": "state:dead"}).status_code == 403
+    assert strict.post(SAVE, {"name": "x", "filter": "state:dead"}).status_code == 403
     assert not SavedView.objects.exists()
