@@ -12,7 +12,6 @@ from django.core.management import CommandError
 from broker.client import unit_of_work
 from broker.client.dispatch import handlers
 from broker.declarations import apply, converters, documents, plan, read
-from console.accounts.declaring import KINDS
 from tests.blocks.reading import blocks
 from tests.broker.bridges.config.jmsbridge_documents import DOCUMENT
 from tests.broker.declarations.test_activemq import WHOLE as ACTIVEMQ
@@ -71,7 +70,7 @@ def test_the_blocks_of_a_guide_run(
         elif kind == "py":  # a program for the other product
             compile(block, page, "exec")
         elif kind == "toml":
-            declared, _ = documents.read(block, KINDS)
+            declared, _ = documents.read(block)
             apply(plan(declared))
             ran += 1
         elif kind == "mqsc":  # the file that follows declares the same

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from broker.alerts import editing, sight
 from broker.bridges.config.kinds import SealedKind
 from broker.declarations.attributes import Attribute
-from broker.declarations.object_kind import Key, ObjectKind, Values
+from broker.declarations.object_kind import Key, ObjectKind, Values, register
 from broker.models import AlertRule, AlertTarget
 
 LISTS = ("targets", "escalate_to")  # of a rule: names of targets
@@ -107,3 +107,4 @@ class RuleKind(ObjectKind):
 TARGET = TargetKind()
 RULE = RuleKind()
 KINDS: tuple[ObjectKind, ...] = (TARGET, RULE)
+register(*KINDS)

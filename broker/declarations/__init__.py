@@ -11,8 +11,7 @@ from broker.declarations.advising import advise
 from broker.declarations.applying import apply, declare, one_at_a_time
 from broker.declarations.attributes import Attribute, read_value
 from broker.declarations.documents import export, read
-from broker.declarations.kinds import KINDS
-from broker.declarations.object_kind import ObjectKind
+from broker.declarations.object_kind import ObjectKind, every_kind, register
 from broker.declarations.planning import (
     ChangePlan,
     Declaration,
@@ -22,7 +21,6 @@ from broker.declarations.planning import (
 )
 
 __all__ = [
-    "KINDS",
     "Attribute",
     "ChangePlan",
     "Declaration",
@@ -31,10 +29,12 @@ __all__ = [
     "advise",
     "apply",
     "declare",
+    "every_kind",
     "export",
     "one_at_a_time",
     "plan",
     "read",
     "read_value",
+    "register",
     "version",
 ]

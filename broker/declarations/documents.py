@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from broker.declarations.attributes import Attribute, named, read_value, write_attribute
-from broker.declarations.kinds import KINDS
-from broker.declarations.object_kind import Key, ObjectKind
+from broker.declarations.object_kind import Key, ObjectKind, every_kind
 from broker.declarations.planning import Declaration
 from broker.errors.settings import WrongSettings
 from broker.formats.quantities import write_size
@@ -22,9 +21,13 @@ BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789
 
 
 def read(
-    text: str | bytes, kinds: Sequence[ObjectKind] = KINDS
+    text: str | bytes, kinds: Sequence[ObjectKind] = ()
 ) -> tuple[list[Declaration], list[ObjectKind]]:
     """The declarations of a document, and the kinds of which it has a table.
+
+    Args:
+        text: the document.
+        kinds: those that it may have; by default all that are registered.
 
     Raises:
         WrongSettings: it is no TOML, or has unknown names or wrong values.
@@ -36,7 +39,7 @@ def read(
         tables = tomllib.loads(plain)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WrongSettings("", f"This is no TOML in UTF-8: {error}.") from None
-    by_name = {kind.plural: kind for kind in kinds}
+    by_name = {kind.plural: kind for kind in kinds or every_kind()}
     found: list[Declaration] = []
     for name, table in tables.items():
         if name not in by_name:
@@ -132,10 +135,12 @@ def known(kind: ObjectKind, name: Any, where: str) -> Attribute:
     return one
 
 
-def export(kinds: Sequence[ObjectKind] = KINDS) -> str:
-    """What is stored, as a document. Attributes with their default are left out."""
+def export(kinds: Sequence[ObjectKind] = ()) -> str:
+    """What is stored, as a document, by default of all kinds that are registered.
+    Attributes with their default are left out.
+    """
     found = []
-    for kind in kinds:
+    for kind in kinds or every_kind():
         for row in kind.rows():
             key = kind.key_of(row)
             defaults, values = kind.defaults(key), kind.values_of(row)

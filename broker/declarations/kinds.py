@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from broker.config.address_settings import DEFAULTS
 from broker.config.documents import MAY_BE_EMPTY
 from broker.declarations.attributes import Attribute
-from broker.declarations.object_kind import Key, ObjectKind, Values
+from broker.declarations.object_kind import Key, ObjectKind, Values, register
 from broker.errors.messages import InvalidSelector
 from broker.errors.settings import ObjectInUse, WrongSettings
 from broker.formats.selectors.parsing import parse
@@ -209,4 +209,4 @@ ADDRESS = AddressKind("durable_model", "nondurable_model")
 QUEUE, ALIAS = QueueKind(), AliasKind("target")
 MODEL = ModelKind("permanent", *LIMITS)
 SETTING, AUTHORITY = SettingKind(*DEFAULTS), AuthorityKind()
-KINDS: tuple[ObjectKind, ...] = (ADDRESS, QUEUE, ALIAS, MODEL, SETTING, AUTHORITY)
+register(ADDRESS, QUEUE, ALIAS, MODEL, SETTING, AUTHORITY)

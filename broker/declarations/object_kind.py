@@ -1,8 +1,13 @@
-"""A kind of object that can be declared: how its rows are found, read and written."""
+"""A kind of object that can be declared: how its rows are found, read and written.
+
+Kinds register themselves, those of an application in its module ``kinds``. REST, the
+command line and ``backout.toml`` have all that are registered.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
@@ -156,3 +161,16 @@ class ObjectKind:
             going: name of the kind, and key, of all that the plan deletes.
         """
         return ""
+
+
+REGISTERED: dict[str, ObjectKind] = {}  # by name
+
+
+def register(*kinds: ObjectKind) -> None:
+    """Add kinds to those of all doors."""
+    REGISTERED.update((one.name, one) for one in kinds)
+
+
+def every_kind() -> tuple[ObjectKind, ...]:
+    """All registered kinds, in the order in which objects are created."""
+    return tuple(sorted(REGISTERED.values(), key=attrgetter("rank")))

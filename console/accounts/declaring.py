@@ -1,4 +1,4 @@
-"""Users as declarations, and the rights that a declared change needs.
+"""All kinds of objects, users among them, and the rights that a declared change needs.
 
 Accounts are declared without a password: an administrator sets one under Settings, or
 people sign in elsewhere. Nobody grants more than they have.
@@ -12,12 +12,10 @@ from typing import Any
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
+from django.utils.module_loading import autodiscover_modules
 
-from broker.alerts import kinds as alerts
-from broker.bridges.config import kinds as bridges
-from broker.declarations import KINDS as OF_THE_BROKER
-from broker.declarations import Attribute, ObjectChange, ObjectKind
-from broker.declarations.kinds import AUTHORITY
+import broker.alerts.kinds  # noqa: F401  # with bridges': they register themselves
+from broker.declarations import Attribute, ObjectChange, ObjectKind, register
 from broker.declarations.object_kind import Key, Values
 from broker.errors.settings import NoSuchObject, ObjectInUse
 from broker.models import Queue
@@ -80,13 +78,8 @@ class UserKind(ObjectKind):
 
 
 USER = UserKind()
-KINDS: tuple[ObjectKind, ...] = (
-    *OF_THE_BROKER[:-1],
-    USER,
-    AUTHORITY,
-    *bridges.KINDS,
-    *alerts.KINDS,
-)
+register(USER)
+autodiscover_modules("kinds")
 
 
 def permission(kind: ObjectKind, deed: str) -> str:

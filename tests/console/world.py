@@ -61,6 +61,7 @@ NAMES: Values = {
     "name": "orders",
     "address": "orders",
     "match": "orders",
+    "pattern": "orders",
     "alias": "OLD",
     "model": "SYSTEM.DURABLE.MODEL.QUEUE",
     "username": "shop",

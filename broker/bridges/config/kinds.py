@@ -13,7 +13,7 @@ from broker.bridges.config.documents import name_of
 from broker.bridges.config.faults import Part
 from broker.bridges.configured import ends_here
 from broker.declarations.attributes import Attribute
-from broker.declarations.object_kind import Key, ObjectKind, Values
+from broker.declarations.object_kind import Key, ObjectKind, Values, register
 from broker.errors.bridges import NoSuchBridge, NoSuchPart, SecretsLost
 from broker.models import (
     Bridge,
@@ -218,3 +218,4 @@ DEAD_QUEUE = DeadQueueKind(
     "properties",
 )  # fmt: skip
 KINDS: tuple[ObjectKind, ...] = (BRIDGE, FACTORY, DESTINATION, LINK, DEAD_QUEUE)
+register(*KINDS)

@@ -1,5 +1,4 @@
-"""Definitions of queues, addresses, aliases, model queues, users, authorities, and
-bridges with their parts.
+"""Definitions of all kinds of objects that are registered.
 
 Each is read, defined (``PUT``), changed (``PATCH``) and deleted by its name. They are
 those of ``backout.toml`` and of the command line.
@@ -16,21 +15,21 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Path, Query, Router, Schema
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, create_model
 
-from broker.alerts.kinds import RULE, TARGET
-from broker.bridges.config.kinds import BRIDGE, DEAD_QUEUE, DESTINATION, FACTORY, LINK
+from broker.bridges.config.kinds import BRIDGE, LINK
 from broker.declarations import (
     Attribute,
     Declaration,
     ObjectKind,
     apply,
+    every_kind,
     one_at_a_time,
     plan,
     read_value,
     version,
 )
-from broker.declarations.kinds import ADDRESS, ALIAS, AUTHORITY, MODEL, QUEUE
+from broker.declarations.kinds import QUEUE, SETTING
 from broker.security import authorities
-from console.accounts.declaring import USER, permission, require_rights
+from console.accounts.declaring import permission, require_rights
 from console.configuration.api import settings
 from console.edges.rest import warned
 from console.edges.rest.problems import REFUSED, require
@@ -48,6 +47,7 @@ TYPES: Mapping[type, Any] = {
     dict: dict[StrictStr, StrictStr | StrictInt | StrictFloat | StrictBool],
 }
 Key = tuple[str, ...]
+NAMES = ("name", "ref_name")  # keys that paths call by the kind
 
 
 class DefinitionsPage(Schema):
@@ -71,8 +71,8 @@ class Published:
     router: Router
     path: str
     parameters: tuple[str, ...]  # names in the path, one for each part of the key
-    read_at: str = ""  # added to the path where it is read
-    list_at: str = ""  # the path of the list; by default without the parameters
+    list_at: str
+    read_at: str = ""  # added to the path where it is read; then it is listed elsewhere
 
     @property
     def title(self) -> str:
@@ -144,9 +144,8 @@ def publish_list(one: Published, stored: type) -> None:
     words = "A page, ordered by name; the next one is after ``next``."
     name = f"Listed{camel(plural)}"
     listed = create_model(name, __base__=Schema, __doc__=words, **fields)
-    at = one.list_at or one.path.partition("/{")[0]
     query = Query[DefinitionsPage]
-    add(one, "GET", at, f"list_{plural}", list_all, listed, query=query)
+    add(one, "GET", one.list_at, f"list_{plural}", list_all, listed, query=query)
 
 
 def add(
@@ -318,26 +317,28 @@ def answered(kind: ObjectKind, row: Any, response: HttpResponse) -> dict[str, An
     return kind.describe(row)
 
 
-def published(queues: Router, bridges: Router) -> Iterator[Published]:
-    queue = "/queues/{queue:name}"
-    yield Published(QUEUE, queues, queue, ("name",), "/definition")
-    yield Published(ADDRESS, router, "/addresses/{queue:address}", ("address",))
-    yield Published(ALIAS, router, "/aliases/{queue:alias}", ("alias",))
-    yield Published(MODEL, router, "/models/{queue:model}", ("model",))
-    yield Published(USER, router, "/users/{queue:username}", ("username",))
-    parts = ("principal", "match")
-    path = "/authorities/{queue:principal}/{queue:match}"
-    yield Published(AUTHORITY, router, path, parts)
-    for one in (RULE, TARGET):
-        yield Published(one, router, f"/{one.word}s/{{queue:{one.name}}}", (one.name,))
-    bridge = "/bridges/{queue:bridge}"
-    yield Published(BRIDGE, bridges, bridge, ("bridge",), "/definition")
-    link = f"{bridge}/links/{{queue:link}}"
-    yield Published(LINK, bridges, link, ("bridge", "link"), "/definition")
-    for kind in (FACTORY, DESTINATION, DEAD_QUEUE):
-        at = f"{bridge}/{kind.plural.replace('_', '-')}"
-        path = f"{at}/{{queue:{kind.name}}}"
-        yield Published(kind, router, path, ("bridge", kind.name), list_at=at)
+def published(elsewhere: Mapping[ObjectKind, Router]) -> Iterator[Published]:
+    """All kinds. A part of another object has its path within that of the object."""
+    every = {one.name: one for one in every_kind() if one is not SETTING}
+    for kind in every.values():
+        names = names_in_path(kind)
+        owner = every.get(names[0]) if len(names) > 1 else None
+        within = f"{at_of(owner)}/{{queue:{owner.name}}}" if owner else ""
+        list_at = within + at_of(kind)
+        path = list_at + "".join(f"/{{queue:{one}}}" for one in names[bool(owner) :])
+        read_at = "/definition" if kind in elsewhere else ""
+        on = elsewhere.get(kind, router)
+        yield Published(kind, on, path, names, list_at, read_at)
+
+
+def names_in_path(kind: ObjectKind) -> tuple[str, ...]:
+    *within, last = kind.keys
+    is_name = last in NAMES and kind is not QUEUE  # whose other paths call it a name
+    return (*within, kind.name if is_name else last)
+
+
+def at_of(kind: ObjectKind) -> str:
+    return f"/{kind.plural.replace('_', '-')}"
 
 
 def publish_all(*, queues: Router, bridges: Router) -> None:
@@ -346,5 +347,5 @@ def publish_all(*, queues: Router, bridges: Router) -> None:
     Args:
         queues, bridges: routers that have these paths for other methods already.
     """
-    for each in published(queues, bridges):
+    for each in published({QUEUE: queues, BRIDGE: bridges, LINK: bridges}):
         publish(each)

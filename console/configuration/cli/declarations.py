@@ -20,10 +20,11 @@ from broker.declarations import (
     apply,
     converters,
     documents,
+    every_kind,
     one_at_a_time,
     planning,
 )
-from console.accounts.declaring import KINDS, permission, require_rights
+from console.accounts.declaring import permission, require_rights
 from console.edges.commands import actors
 from console.edges.commands.actors import USAGE
 from console.edges.commands.options import Json, User, Yes, contents
@@ -61,7 +62,7 @@ class DeclarationCommands(TyperCommand):
     ) -> None:
         """Make queues, addresses, settings and rights as a file declares them."""
         person = actors.acting(user)
-        found, kinds = documents.read(contents(file, documents.LARGEST_BYTES), KINDS)
+        found, kinds = documents.read(contents(file, documents.LARGEST_BYTES))
         asks = sys.stdin.isatty() and not (yes or plan or json)
         with one_at_a_time() if yes and not plan else nullcontext():
             wanted = planning.plan(found, prune=kinds if prune else (), purge=purge)
@@ -80,9 +81,9 @@ class DeclarationCommands(TyperCommand):
     def export(self, user: User = None) -> None:
         """Write what is declared now, as a file for ``apply``."""
         person = actors.acting(user)
-        for kind in KINDS:
+        for kind in every_kind():
             actors.require(person, permission(kind, "view"))
-        self.tell({}, documents.export(KINDS).rstrip("\n"), as_json=False)
+        self.tell({}, documents.export().rstrip("\n"), as_json=False)
 
     @command()
     def convert(

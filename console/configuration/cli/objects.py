@@ -22,13 +22,14 @@ from broker.declarations import (
     Declaration,
     ObjectKind,
     documents,
+    every_kind,
     one_at_a_time,
     plan,
 )
 from broker.declarations.attributes import from_text
 from broker.errors.settings import AlreadyDeclared, NoSuchObject
 from broker.models import Queue
-from console.accounts.declaring import KINDS, permission, require_rights
+from console.accounts.declaring import permission, require_rights
 from console.configuration.cli.declarations import Purge, write_value
 from console.edges.commands import actors
 from console.edges.commands import acts as commands
@@ -40,7 +41,7 @@ EXAMPLES = {"_ms": "5s", "_s": "5min", "_bytes": "5MB"}
 
 def add_groups(into: type[TyperCommand]) -> dict[str, Any]:
     """Add a group of subcommands for each kind of object to a command; by name."""
-    return {kind.word: add_group(into, kind) for kind in KINDS}
+    return {kind.word: add_group(into, kind) for kind in every_kind()}
 
 
 def add_group(into: type[TyperCommand], kind: ObjectKind) -> Any:

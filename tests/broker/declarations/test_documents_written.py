@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.declarations import Attribute, Declaration, ObjectKind
+import console.accounts.declaring  # noqa: F401  # all kinds
+from broker.declarations import Attribute, Declaration, ObjectKind, every_kind
 from broker.declarations.documents import read, write
 from broker.errors.settings import WrongSettings
-from console.accounts.declaring import KINDS
 
+KINDS = every_kind()
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 printable = st.text(
     st.characters(exclude_categories=["C", "Z"], include_characters=" \n")
@@ -65,12 +66,12 @@ def unordered(some: list[Declaration]) -> dict[Any, Declaration]:
     return {one.id: one for one in some}
 
 
-every_kind = st.lists(
+several = st.lists(
     st.sampled_from(KINDS).flatmap(declarations), unique_by=lambda one: one.id
 )
 
 
-@given(every_kind, st.lists(st.text()))
+@given(several, st.lists(st.text()))
 def test_what_is_written_is_read_again(
     wanted: list[Declaration], notes: list[str]
 ) -> None:

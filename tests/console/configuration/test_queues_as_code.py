@@ -13,7 +13,6 @@ from django.core.management import CommandError
 from broker.client import put
 from broker.declarations import documents, plan
 from broker.models import Discarded, Queue
-from console.accounts.declaring import KINDS
 from tests.broker.declarations.test_activemq import WHOLE as ACTIVEMQ
 from tests.broker.declarations.test_converters import ARTEMIS, MQSC, RABBITMQ
 from tests.console.commanding import refused, run
@@ -45,7 +44,7 @@ def test_each_block_does_what_the_page_says(
     for kind, block in BLOCKS:
         if kind == "toml":
             file.write_text(block)
-            documents.read(block, KINDS)
+            documents.read(block)
         elif kind == "python":
             exec(block, {})
         else:
@@ -55,10 +54,10 @@ def test_each_block_does_what_the_page_says(
                     put("payments")
 
     assert said[2] == "There is nothing to change.\n"
-    exported = documents.read(said[3], KINDS)[0]
+    exported = documents.read(said[3])[0]
     assert any(one.key == ("orders.BOQ",) for one in exported)
     for converted in said[-3:]:
-        assert plan(documents.read(converted, KINDS)[0]).changes
+        assert plan(documents.read(converted)[0]).changes
     assert Discarded.objects.get().queue == "payments"
     assert Queue.objects.get(name="orders").max_depth == 5000
 
