@@ -53,16 +53,6 @@ def api_import_settings(client: Client) -> Case:
     return f"{API}/settings-document", said, Act.CREATE
 
 
-def api_define_setting(_: Client) -> Case:
-    said = {"values": {"max_delivery_attempts": 3}}
-    return f"{API}/settings/orders", said, Act.CREATE
-
-
-def api_remove_setting(_: Client) -> Case:
-    make_setting("orders", max_delivery_attempts=3)
-    return f"{API}/settings/orders", {}, Act.DELETE
-
-
 def api_plan(_: Client) -> Case:
     letter()
     said = {"kind": "resubmit", "filter": ["state:dead"]}
@@ -208,8 +198,6 @@ OPERATIONS: dict[str, Callable[[Client], Case]] = {  # of the API, by id
     "pause_queue": api_pause,
     "resume_queue": api_resume,
     "import_settings": api_import_settings,
-    "define_setting": api_define_setting,
-    "remove_setting": api_remove_setting,
     "plan_operation": api_plan,
     "start_operation": api_start,
     "cancel_operation": api_cancel,

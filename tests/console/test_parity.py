@@ -221,7 +221,7 @@ def test_no_operation_that_changes_something_is_on_no_page() -> None:
     assert left == PROGRAMS
 
 
-SETTINGS = {"define", "remove", "change", "delete", "import"}
+SETTINGS = {"define", "change", "delete", "import"}
 PROGRAMS = {
     *("put_messages", "get_messages", "settle_messages", "renew_lease"),
     *("get_in_branch", "give_back_branches", "put_batch", "prepare_puts"),

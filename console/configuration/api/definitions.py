@@ -6,6 +6,7 @@ those of ``backout.toml`` and of the command line.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from inspect import Parameter, Signature
@@ -27,10 +28,9 @@ from broker.declarations import (
     read_value,
     version,
 )
-from broker.declarations.kinds import QUEUE, SETTING
+from broker.declarations.kinds import QUEUE
 from broker.security import authorities
 from console.accounts.declaring import permission, require_rights
-from console.configuration.api import settings
 from console.edges.rest import warned
 from console.edges.rest.problems import REFUSED, require
 from console.edges.rest.requests import RequestBody
@@ -46,6 +46,7 @@ TYPES: Mapping[type, Any] = {
     list: list[StrictStr],
     dict: dict[StrictStr, StrictStr | StrictInt | StrictFloat | StrictBool],
 }
+ETAG = re.compile(r'^(?:W/)?"([^"]*)"$')
 Key = tuple[str, ...]
 NAMES = ("name", "ref_name")  # keys that paths call by the kind
 
@@ -289,8 +290,19 @@ def carry_out(one: Declaration, request: HttpRequest) -> list[str]:
         wanted = plan([one])
         require_rights(request.user, wanted.changes)  # type: ignore[arg-type]
         with warned.warned(request) as warnings:
-            apply(wanted, expected=settings.expected_by(request), actor=actor)
+            apply(wanted, expected=expected_by(request), actor=actor)
     return warnings
+
+
+def expected_by(request: HttpRequest) -> str | None:
+    """The version that a request requires: empty for a new object, None for any."""
+    if request.headers.get("If-None-Match", "").strip() == "*":
+        return ""
+    given = request.headers.get("If-Match")
+    if given is None or given.strip() == "*":
+        return None
+    found = ETAG.match(given.strip())
+    return found[1] if found else "no version"
 
 
 def values_of(kind: ObjectKind, key: Key, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -319,7 +331,7 @@ def answered(kind: ObjectKind, row: Any, response: HttpResponse) -> dict[str, An
 
 def published(elsewhere: Mapping[ObjectKind, Router]) -> Iterator[Published]:
     """All kinds. A part of another object has its path within that of the object."""
-    every = {one.name: one for one in every_kind() if one is not SETTING}
+    every = {one.name: one for one in every_kind()}
     for kind in every.values():
         names = names_in_path(kind)
         owner = every.get(names[0]) if len(names) > 1 else None

@@ -32,6 +32,11 @@ KINDS: dict[str, tuple[str, Callable[[], object], Values]] = {
         lambda: ModelQueue.objects.create(name="M"),
         {"max_depth": 7},
     ),
+    "setting": (
+        "settings/orders",
+        lambda: make_setting("orders", max_delivery_attempts=3),
+        {"redelivery_delay_ms": 5000},
+    ),
     "user": (
         "users/shop",
         lambda: User.objects.create_user("shop"),
@@ -61,12 +66,6 @@ def act(kind: str, deed: Act) -> Callable[[Client], Case]:
     return case
 
 
-def change_setting(_: Client) -> Case:
-    make_setting("orders", max_delivery_attempts=3)
-    said = {"values": {"redelivery_delay_ms": 5000}}
-    return f"{API}/settings/orders", said, Act.CHANGE
-
-
 DEEDS = {"define": Act.CREATE, "change": Act.CHANGE, "delete": Act.DELETE}
 OPERATIONS: dict[str, Callable[[Client], Case]] = {
     **{
@@ -74,5 +73,4 @@ OPERATIONS: dict[str, Callable[[Client], Case]] = {
         for kind in KINDS
         for verb, deed in DEEDS.items()
     },
-    "change_setting": change_setting,
 }

@@ -131,7 +131,7 @@ def page_of_new_queue(client: Client, _: Path) -> str:
 
 
 def api_of_settings(client: Client, _: Path) -> str:
-    return of_api(client, "PUT", "/settings/B", values=BACK)
+    return of_api(client, "PUT", "/settings/B", **BACK)
 
 
 def api_of_import(client: Client, _: Path) -> str:
