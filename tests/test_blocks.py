@@ -24,6 +24,7 @@ from tests.blocks.own import OWN
 from tests.blocks.place import Place
 from tests.blocks.reading import CALL, PAGES, blocks
 from tests.blocks.shell import run_lines
+from tests.console.commanding import run
 from tests.test_docs import named_by
 
 pytestmark = pytest.mark.django_db
@@ -72,6 +73,10 @@ def run_block(page: str, kind: str, text: str, place: Place) -> None:
         own[0](text, place)
     elif kind in ("python", "py"):
         place.execute(text)
+    elif kind == "toml":
+        file = place.folder / "backout.toml"
+        file.write_text(text)
+        run("apply", file, "--yes")
     elif kind:
         pytest.fail(f"{page} has a block of the language {kind}, which nothing runs")
     elif calls := CALL.findall(text):

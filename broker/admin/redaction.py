@@ -6,8 +6,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import F
-from django.db.models.functions import Now
 from django.http import HttpRequest
 
 from broker.models import RedactionRule
@@ -51,9 +49,6 @@ class RedactionAdmin(admin.ModelAdmin):
     def save_model(
         self, request: HttpRequest, obj: RedactionRule, form: Any, change: Any
     ) -> None:
-        """A change is a new revision; the audit has the values of each."""
-        super().save_model(request, obj, form, change)
-        if change and form.has_changed():
-            rows = RedactionRule.objects.filter(pk=obj.pk)
-            rows.update(revision=F("revision") + 1, changed_at=Now())
-            obj.refresh_from_db()
+        """Without a change there is no new revision."""
+        if form.has_changed():
+            super().save_model(request, obj, form, change)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from datetime import datetime
+from typing import Any, ClassVar
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
@@ -24,9 +25,11 @@ from broker.models import (
     ModelQueue,
     Queue,
     QueueAlias,
+    RedactionRule,
 )
 from broker.security import authorities
 from broker.security.authorities import ALL, FIELDS
+from broker.security.redaction import targets
 
 LIMITS = ("backout_threshold", "backout_queue", "max_depth", "max_message_bytes")
 
@@ -205,8 +208,21 @@ class AuthorityKind(ObjectKind):
         super().save(row, key, values)
 
 
+class RedactionKind(ObjectKind):
+    name, plural, model, rank = "redaction_rule", "redaction_rules", RedactionRule, 7
+    read_only: ClassVar = {"revision": int, "changed_at": datetime}
+
+    def check(self, row: RedactionRule, where: str) -> None:
+        super().check(row, where)
+        try:
+            targets.read(row.kind, row.target)
+        except ValueError as error:
+            raise WrongSettings(f"{where}, target", str(error)) from None
+
+
 ADDRESS = AddressKind("durable_model", "nondurable_model")
 QUEUE, ALIAS = QueueKind(), AliasKind("target")
 MODEL = ModelKind("permanent", *LIMITS)
 SETTING, AUTHORITY = SettingKind(*DEFAULTS), AuthorityKind()
-register(ADDRESS, QUEUE, ALIAS, MODEL, SETTING, AUTHORITY)
+REDACTION = RedactionKind("queues", "kind", "target", "is_active")
+register(ADDRESS, QUEUE, ALIAS, MODEL, SETTING, AUTHORITY, REDACTION)

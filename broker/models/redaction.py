@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.core.validators import RegexValidator
 from django.db import models
+from django.db.models import F
 from django.db.models.functions import Now
 
 from broker.formats.wildcards import check_pattern
@@ -60,3 +63,13 @@ class RedactionRule(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save. A change is a new revision; the audit has the values of each."""
+        is_change = not self._state.adding
+        if is_change:
+            self.revision = F("revision") + 1
+            self.changed_at = Now()
+        super().save(*args, **kwargs)
+        if is_change:
+            self.refresh_from_db(fields=["revision", "changed_at"])

@@ -9,7 +9,7 @@ from django.test import Client
 
 from broker import acts
 from broker.amqp.messages import batches
-from broker.models import AuditRecord, QueueAlias
+from broker.models import AuditRecord, QueueAlias, RedactionRule
 from broker.operations import rules
 from broker.queueing.put import NewMessage, put, put_many
 from broker.transactions.scope import UnitOfWork
@@ -28,6 +28,7 @@ from tests.make import (
     make_messages,
     make_queue,
     make_recurring,
+    make_redaction,
     make_user,
     plan_resubmit,
 )
@@ -65,6 +66,7 @@ NAMES: Values = {
     "alias": "OLD",
     "model": "SYSTEM.DURABLE.MODEL.QUEUE",
     "username": "shop",
+    "redaction_rule": "PII-3",
     "principal": "user:shop",
 }
 
@@ -94,6 +96,8 @@ def make_world(client: Client) -> Values:
     work.get("orders")
     make_branch(make_bridge(), XID)
     QueueAlias.objects.create(name="OLD", target="orders")
+    masked = make_redaction("PII-3", "hl7", "PID-5")
+    RedactionRule.objects.filter(pk=masked.pk).update(is_active=False)
     make_user("shop", pattern="orders")
     return NAMES | {
         "message_id": message_id,

@@ -10,7 +10,7 @@ from django.test import Client
 
 from broker.models import Act, Address, ModelQueue, QueueAlias
 from tests.console.own_acts import Case
-from tests.make import make_authority, make_queue, make_setting
+from tests.make import make_authority, make_queue, make_redaction, make_setting
 
 API = "/api/v1"
 Values = dict[str, Any]
@@ -36,6 +36,11 @@ KINDS: dict[str, tuple[str, Callable[[], object], Values]] = {
         "settings/orders",
         lambda: make_setting("orders", max_delivery_attempts=3),
         {"redelivery_delay_ms": 5000},
+    ),
+    "redaction_rule": (
+        "redaction-rules/PII-3",
+        lambda: make_redaction("PII-3", "hl7", "PID-5"),
+        {"kind": "hl7", "target": "PID-7"},
     ),
     "user": (
         "users/shop",
