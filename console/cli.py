@@ -18,6 +18,7 @@ from broker.acts.alerts import (
 from broker.acts.bridges import (
     commit_link_branch,
     pause_link,
+    resubmit_through_link,
     resume_link,
     roll_back_link_branch,
     start_link,
@@ -157,7 +158,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
             "branches": links.branches,
             "commit": commit_link_branch,
             "roll-back": roll_back_link_branch,
-            "resubmit": links.resubmit,
+            "resubmit": resubmit_through_link,
         },
     ),
     "message": ("One message.", {"edit": edits.edit}),

@@ -1,4 +1,5 @@
-"""Acts on links of bridges: start, pause, resume, stop, and end what is in doubt."""
+"""Acts on links of bridges: start, pause, resume, stop, end what is in doubt, and plan
+to send dead messages again."""
 
 from __future__ import annotations
 
@@ -8,15 +9,23 @@ from typing import Annotated
 
 from broker.acts.declaring import Holds, Reason, declared
 from broker.acts.objects import find_link
-from broker.bridges import deciding, standing
+from broker.acts.operations import rights
+from broker.acts.operations.control import LOOK, ordered
+from broker.acts.operations.states import OperationState, read_state
+from broker.bridges import deciding, resubmit, standing
 from broker.bridges.commands import command
 from broker.bridges.states import Command
 from broker.errors.bridges import Hold
-from broker.models import Act, BridgeDestination, Link, LinkState
+from broker.errors.operations import NothingChosen
+from broker.models import Act, BridgeDestination, Link, LinkState, Operation
 from broker.models.bridge_names import AS_SOURCE
-from broker.security.authorities import EVERYTHING, Authority, Principal
+from broker.monitoring.visible_groups import queues_for
+from broker.operations import Chosen, Order
+from broker.operations.scopes import describe_letters, describe_message
+from broker.security.authorities import EVERYTHING, Authority, Principal, held_by
 
 OPERATE, DECIDE = "broker.operate_link", "broker.decide_branch"
+LINKS = "broker.view_link"
 SET: dict[str, Authority] = {"link": "set"}  # on the queues of the link here
 
 BridgeName = Annotated[str, Holds("The name of the bridge.")]
@@ -239,3 +248,51 @@ def roll_back_link_branch(
     """
     deciding.decide(request.xid, commit=False, reason=request.reason.strip())
     return LinkBranchEnded(request.xid, committed=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ResubmitThroughLink:
+    """The link, and which of its dead messages; without anything, all."""
+
+    bridge: BridgeName
+    link: LinkName
+    message: Annotated[
+        int | None, Holds("Only this message.", least=1, most=2**63 - 1)
+    ] = None
+    fingerprint: Annotated[
+        str | None, Holds("Only dead letters with this fingerprint.", most=12)
+    ] = None
+    reason: Reason = ""
+
+
+@ordered(also=(LOOK, LINKS), recorded_as=Act.PLAN)
+def resubmit_through_link(
+    actor: Principal, request: ResubmitThroughLink
+) -> OperationState:
+    """Plan to resubmit dead messages of a link through it.
+
+    Freezes the set; changes nothing before the plan is started. Started, it moves the
+    messages to the link's own queue, from which the link sends them. Needs the
+    authority `get` where they are, and `put` on that queue.
+    """
+    held = held_by(actor)
+    link = find_link(held, request.bridge, request.link)
+    names = queues_for(held)
+    letters = resubmit.selection_of(link, names, request.fingerprint or None)
+    scope = f"dead messages of the link {link}"
+    if letters is None:
+        raise NothingChosen(scope)
+    if request.message:
+        one = describe_message(request.message, names)
+        scope = f"{one}, a dead message of the link {link}"
+    elif request.fingerprint:
+        scope = describe_letters(letters, names).replace("all dead letters", scope, 1)
+    chosen = Chosen(
+        letters=letters,
+        ids=(request.message,) if request.message else (),
+        selector=resubmit.own_only(link),
+    )
+    order = Order(Operation.Kind.MOVE, resubmit.ensure(link).name)
+    reason = request.reason.strip()
+    plan = rights.plan(actor, order, chosen, scope=scope, reason=reason)
+    return read_state(actor, plan.pk)

@@ -1,4 +1,4 @@
-"""The resubmit queue of a link, which it reads before its source.
+"""Dead messages of a link, and its resubmit queue, which it reads before its source.
 
 A corrected dead message is moved there and goes through all steps of a transfer again,
 wherever it came from.
@@ -6,10 +6,16 @@ wherever it came from.
 
 from __future__ import annotations
 
-from django.db import transaction
+from collections.abc import Mapping
 
+from django.db import transaction
+from django.db.models import QuerySet
+
+from broker.bridges.configured import ENDS
 from broker.bridges.providers.registry import HERE
-from broker.models import Address, BridgeDestination, Link, Queue
+from broker.models import Address, BridgeDestination, DeadLetter, Link, Queue
+from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY
+from broker.monitoring.dead_letters import Selection
 
 WHAT_FOR = (
     "Messages that go through the link {} again: it takes them before those of its"
@@ -41,3 +47,47 @@ def origin_of(link: Link) -> str:
     if is_here and link.source.kind == BridgeDestination.Kind.QUEUE:
         return link.source.name
     return str(link)
+
+
+def selection_of(
+    link: Link, names: Mapping[int, str], fingerprint: str | None = None
+) -> Selection | None:
+    """The dead messages of a link; None if the user can see none.
+
+    Args:
+        link: the link.
+        names: queues that the user may inquire: names by id.
+        fingerprint: of one group, to select only that.
+    """
+    on = next((pk for pk, name in names.items() if name == BUILT_IN_QUEUE), None)
+    if on is None:
+        return None
+    cause = DeadLetter.Cause.LINK
+    return Selection(fingerprint, origin_of(link), cause, on, tuple(names))
+
+
+def own_only(link: Link) -> str:
+    """A selector for the dead messages of this link only; empty if no other link shares
+    its source queue.
+    """
+    quoted = str(link).replace("'", "''")
+    return f"{LINK_PROPERTY} = '{quoted}'" if sharing(link) else ""
+
+
+def sharing(link: Link) -> list[str]:
+    """Other links with the same source queue here; their dead messages name the same
+    origin. One query; none if the source is elsewhere.
+    """
+    if origin_of(link) == str(link):
+        return []
+    others = from_queue(link.source.name).exclude(pk=link.pk)
+    return [str(one) for one in others.order_by("bridge__name", "name")]
+
+
+def from_queue(name: str) -> QuerySet[Link]:
+    """Links whose source is this queue of this broker."""
+    return Link.objects.select_related("status", *ENDS).filter(
+        source_factory__provider=HERE,
+        source__kind=BridgeDestination.Kind.QUEUE,
+        source__name=name,
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import (
@@ -17,6 +16,7 @@ from broker import acts
 from broker.acts.bridges import (
     commit_link_branch,
     pause_link,
+    resubmit_through_link,
     resume_link,
     roll_back_link_branch,
     start_link,
@@ -30,13 +30,12 @@ from broker.monitoring import links_as_consumers
 from broker.security import authorities
 from broker.security.authorities import EVERYTHING
 from console.bridges import live, rows, steps, words
-from console.bridges.resubmission import plan_through
-from console.edges import denials, permissions
+from console.edges import denials
 from console.edges.permissions import LINKS
 from console.edges.web.forms import ActForm, form_of
 from console.layout.navigation import url_of
 from console.messages import link_letters as letters
-from console.messages.dead_letter_query import PlanForm, names_for
+from console.messages.dead_letter_query import names_for
 from console.queues import over_time
 
 RECORDS = 5
@@ -47,6 +46,7 @@ StartForm, PauseForm, ResumeForm, StopForm = (
     form_of(one, "bridge", "link")
     for one in (start_link, pause_link, resume_link, stop_link)
 )
+ThroughForm = form_of(resubmit_through_link, "bridge", "link")
 CommitForm, RollBackForm = (
     form_of(one, "bridge", "link", "xid", shown=(BridgeError,), **WHY)
     for one in (commit_link_branch, roll_back_link_branch)
@@ -165,27 +165,16 @@ def redirect_to(one: Link) -> HttpResponse:
 
 
 @require_POST
-@permission_required(permissions.CHANGE, raise_exception=True)
-@permission_required(LINKS, raise_exception=True)
 def resubmit_through(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
     """Plan to resubmit dead messages of a link through it: one of them, those of one
     group, or all."""
-    one = find_link(authorities.held_by(request.user), bridge, link)
-    form = PlanForm(request.POST)
-    if not form.is_valid():
-        raise BadRequest("This is no set of dead messages.")
-    said = form.cleaned_data
     try:
-        plan = plan_through(
-            request.user,
-            one,
-            message_id=said["message"],
-            fingerprint=said["fingerprint"],
-        )
+        plan = ThroughForm(request.POST).order(request, bridge=bridge, link=link)
     except NothingChosen as error:
+        denials.note(request, error)
         messages.error(request, str(error))
-        return redirect_to(one)
-    return redirect("console:operation", plan.pk)
+        return redirect("console:link", bridge, link)
+    return redirect("console:operation", plan.id)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

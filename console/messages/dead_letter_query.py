@@ -9,15 +9,12 @@ from dataclasses import replace
 
 from django import forms
 
-from broker import operations
 from broker.models import DeadLetter
-from broker.monitoring import dead_letter_groups, visible_groups
+from broker.monitoring import visible_groups
 from broker.monitoring.dead_letters import NEWEST, DeadLetterCount, Selection
-from broker.monitoring.numbers import public_number
 from broker.security import authorities
 
 LARGEST = 2**31 - 1  # the largest id of a queue
-WORDS = 120  # characters of an error in a description
 
 
 class PageForm(forms.Form):
@@ -89,38 +86,3 @@ def matches(group: DeadLetterCount, selection: Selection) -> bool:
             (selection.queue_id, group.queue_id),
         )
     )
-
-
-def one_in_words(message_id: int, names: Mapping[int, str]) -> str:
-    """A description of one message: by its number, if an entry is on one of the queues
-    that the user may see; otherwise by the id as given.
-
-    Args:
-        message_id: the id as given.
-        names: of these queues, by id.
-    """
-    is_seen = message_id in operations.on_queues([message_id], names)
-    return f"message {public_number(message_id) if is_seen else message_id}"
-
-
-def in_words(selection: Selection, names: Mapping[int, str]) -> str:
-    """A description of a selection for an operation's record. At most one query.
-
-    Args:
-        selection: of dead letters.
-        names: queues that its readers may inquire: names by id.
-    """
-    words = "all dead letters"
-    if selection.origin_queue:
-        words += f" of {selection.origin_queue}"
-    if on := names.get(selection.queue_id or 0):
-        words += f" on {on}"
-    if selection.cause:
-        words += f", {DeadLetter.Cause(selection.cause).label}"
-    if selection.fingerprint:
-        error = (
-            dead_letter_groups.pattern_of(selection.fingerprint, names)
-            or "no error text"
-        )
-        words += f", with “{error[:WORDS]}{'…' if len(error) > WORDS else ''}”"
-    return words

@@ -8,14 +8,11 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import QuerySet
 
 from broker.bridges.configured import ENDS, ends_here
 from broker.bridges.providers.registry import HERE
-from broker.bridges.resubmit import origin_of
+from broker.bridges.resubmit import from_queue, selection_of, sharing
 from broker.models import BridgeDestination, DeadLetter, Link
-from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY
-from broker.monitoring.dead_letters import Selection
 from broker.security.authorities import held_by
 from broker.security.users import User
 from broker.sql import database_now
@@ -108,22 +105,6 @@ class Carried:
     is_cut: bool  # whether the body was cut
 
 
-def selection_of(
-    link: Link, names: Mapping[int, str], fingerprint: str | None = None
-) -> Selection | None:
-    """The dead messages of a link; None if the user can see none.
-
-    Args:
-        link: the link.
-        names: queues that the user may inquire: names by id.
-        fingerprint: of one group, to select only that.
-    """
-    on = next((pk for pk, name in names.items() if name == BUILT_IN_QUEUE), None)
-    if on is None:
-        return None
-    return Selection(fingerprint, origin_of(link), Cause.LINK, on, tuple(names))
-
-
 def dead_of(link: Link, names: Mapping[int, str]) -> Dead | None:
     """The dead messages of a link in groups. Eight queries at most."""
     selection = selection_of(link, names)
@@ -140,33 +121,6 @@ def dead_of(link: Link, names: Mapping[int, str]) -> Dead | None:
         seen.at,
         fields_of(replace(selection, within=None)),
         sharing(link),
-    )
-
-
-def sharing(link: Link) -> list[str]:
-    """Other links with the same source queue here; their dead messages name the same
-    origin. One query; none if the source is elsewhere.
-    """
-    if origin_of(link) == str(link):
-        return []
-    others = from_queue(link.source.name).exclude(pk=link.pk)
-    return [str(one) for one in others.order_by("bridge__name", "name")]
-
-
-def own_only(link: Link) -> str:
-    """A selector for the dead messages of this link only; empty if no other link shares
-    its source queue.
-    """
-    quoted = str(link).replace("'", "''")
-    return f"{LINK_PROPERTY} = '{quoted}'" if sharing(link) else ""
-
-
-def from_queue(name: str) -> QuerySet[Link]:
-    """Links whose source is this queue of this broker."""
-    return Link.objects.select_related("status", *ENDS).filter(
-        source_factory__provider=HERE,
-        source__kind=BridgeDestination.Kind.QUEUE,
-        source__name=name,
     )
 
 

@@ -12,8 +12,8 @@ from broker.models import Operation, Place, Queue
 from broker.monitoring.dead_letters import NEWEST
 from broker.operations import EVERY_QUEUE, Chosen, Order
 from broker.operations.commands import SELECTABLE
-from console.messages.dead_letter_query import LARGEST, one_in_words
-from console.messages.dead_letter_query import WORDS as LONGEST_QUOTE
+from broker.operations.scopes import describe_message, in_quotes
+from console.messages.dead_letter_query import LARGEST
 from console.operations.wording import WORDS
 
 PLACES = {one.name.lower(): one for one in SELECTABLE}
@@ -70,7 +70,7 @@ class ChosenForm(forms.Form):
     def in_words(self, queue: Queue) -> str:
         """The description of the set, before a selector narrows it."""
         if len(self.ids) == 1:
-            one = one_in_words(self.ids[0], {queue.pk: queue.name})
+            one = describe_message(self.ids[0], {queue.pk: queue.name})
             return f"{one} on {queue}"
         if self.ids:
             return f"{len(self.ids)} chosen messages on {queue}"
@@ -198,9 +198,3 @@ class OrderForm(forms.Form):
 def narrowed(words: str, selector: str) -> str:
     """The description of a set, with its selector if there is one."""
     return f"{words}, with {in_quotes(selector)}" if selector else words
-
-
-def in_quotes(text: str) -> str:
-    """A user's text, shortened for a sentence."""
-    cut = text[:LONGEST_QUOTE] + ("…" if len(text) > LONGEST_QUOTE else "")
-    return f"“{cut}”"

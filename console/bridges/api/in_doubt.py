@@ -7,19 +7,18 @@ from typing import Any
 
 from django.http import HttpRequest
 from ninja import Path, Query, Router, Schema
-from pydantic import Field
 
-from broker.acts.bridges import commit_link_branch, roll_back_link_branch
+from broker.acts.bridges import (
+    commit_link_branch,
+    resubmit_through_link,
+    roll_back_link_branch,
+)
 from broker.acts.objects import find_link
-from broker.acts.operations.states import OperationState, read_state
 from broker.models import Branch
 from broker.security import authorities
-from console.bridges.resubmission import plan_through
-from console.edges import permissions
 from console.edges.permissions import LINKS
 from console.edges.rest.acts import serve
-from console.edges.rest.problems import NO_NUL, REFUSED, require
-from console.edges.rest.requests import RequestBody
+from console.edges.rest.problems import REFUSED, require
 from console.queues import over_time
 from console.queues.history_points import HistoryPoints, Window, points_of
 
@@ -45,14 +44,6 @@ class LinkBranches(Schema):
     branches: list[LinkBranch]
 
 
-class ThroughLink(RequestBody):
-    """Which dead messages of the link; without anything, all."""
-
-    message: int | None = Field(default=None, ge=1, lt=2**63)
-    fingerprint: str = Field(default="", pattern="^([0-9a-f]{12})?$")
-    reason: str = Field(default="", max_length=500, pattern=NO_NUL)
-
-
 @router.get(
     f"{LINK}/branches",
     response={200: LinkBranches, **REFUSED},
@@ -76,27 +67,7 @@ for word, one in (("commit", commit_link_branch), ("roll-back", roll_back_link_b
     serve(router, "POST", f"{LINK}/branches/{{queue:xid}}/{word}", one)
 
 
-@router.post(
-    f"{LINK}/resubmit",
-    response={200: OperationState, **REFUSED},
-    summary="Plan to resubmit dead messages through their link",
-)
-def resubmit_through_link(
-    request: HttpRequest, bridge: Path[str], link: Path[str], which: ThroughLink
-) -> OperationState:
-    """Freezes the set; changes nothing before the plan is started. Started, it moves
-    the messages to the link's own queue, from which the link sends them.
-    """
-    require(request, permissions.CHANGE)
-    require(request, LINKS)
-    plan = plan_through(
-        request.user,
-        find_link(authorities.held_by(request.user), bridge, link),
-        message_id=which.message,
-        fingerprint=which.fingerprint,
-        reason=which.reason.strip(),
-    )
-    return read_state(request.user, plan.pk)
+serve(router, "POST", f"{LINK}/resubmit", resubmit_through_link)
 
 
 @router.get(

@@ -37,6 +37,7 @@ def refused_in_words() -> Iterator[None]:
     except (OperationalError, InterfaceError) as error:
         raise CommandError(AWAY, returncode=TRY_AGAIN) from error
     except NothingChosen as error:
+        record_refusal(error, {})
         raise CommandError(str(error), returncode=NOTHING) from error
     except NoPerson as error:
         raise CommandError(str(error), returncode=USAGE) from error

@@ -28,12 +28,13 @@ from broker.acts.operations.states import (
 from broker.models import Operation
 from broker.monitoring.dead_letters import NEWEST
 from broker.operations import Chosen, Only, Order, Sought, canary, rate_limit
+from broker.operations.scopes import describe_letters, describe_message
 from console.dead_letters.letter_filter import Which, selection_of
 from console.edges import permissions
 from console.edges.rest.problems import NO_NUL, REFUSED, require
 from console.edges.rest.requests import RequestBody
 from console.messages import search_form
-from console.messages.dead_letter_query import in_words, names_for, one_in_words
+from console.messages.dead_letter_query import names_for
 
 router = Router(tags=["operations"])
 
@@ -155,9 +156,10 @@ def chosen_by(
     if wanted.letters is not None:
         names = names_for(request.user)
         meant = selection_of(wanted.letters, names)
-        return Chosen(letters=meant), in_words(replace(meant, within=None), names)
+        scope = describe_letters(replace(meant, within=None), names)
+        return Chosen(letters=meant), scope
     ids = tuple(one for one in wanted.messages or () if 0 < one <= NEWEST)
     names = names_for(request.user)
-    few = one_in_words(ids[0], names) if len(ids) == 1 else ""
+    few = describe_message(ids[0], names) if len(ids) == 1 else ""
     scope = few or f"{len(ids)} chosen messages"
     return Sought.numbered(orders.present(ids, names), names), scope

@@ -24,6 +24,7 @@ from broker.errors.operations import InvalidPriority, NothingChosen
 from broker.models import DeadLetter, Operation, Place, Queue
 from broker.operations import Chosen, Order, Sought
 from broker.operations.approvals import HARD
+from broker.operations.scopes import describe_letters, describe_message, in_quotes
 from broker.security import authorities
 from console.edges import permissions
 from console.messages import search_form
@@ -31,9 +32,7 @@ from console.messages.dead_letter_query import (
     PlanForm,
     SelectionForm,
     fields_of,
-    in_words,
     names_for,
-    one_in_words,
     visible_part,
 )
 from console.operations import wording
@@ -41,7 +40,6 @@ from console.operations.order_form import (
     ChosenForm,
     FoundForm,
     OrderForm,
-    in_quotes,
     narrowed,
 )
 
@@ -177,7 +175,7 @@ def order_letters(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         raise BadRequest("This is no set of dead letters.")
     names = names_for(request.user)
-    scope = in_words(form.selection, names)
+    scope = describe_letters(form.selection, names)
     pairs = list(fields_of(form.selection).items())
     back = reverse("console:dead_letters")
     subject = Subject(scope, scope, back, pairs, frozenset({"dead"}), "Dead letters")
@@ -196,7 +194,9 @@ def plan_resubmit(request: HttpRequest) -> HttpResponse:
         raise BadRequest("This is no set of dead letters.")
     one = form.cleaned_data["message"]
     names = names_for(request.user)
-    scope = one_in_words(one, names) if one else in_words(form.selection, names)
+    scope = describe_letters(form.selection, names)
+    if one:
+        scope = describe_message(one, names)
     letters = visible_part(form.selection, names)
     chosen = Chosen(letters=letters, ids=(one,) if one else ())
     reach = operations.EVERY_QUEUE if form.cleaned_data["every_queue"] else ""

@@ -7,14 +7,16 @@ from collections.abc import Callable, Mapping
 from broker.acts.bridges import (
     CommitLinkBranch,
     PauseLink,
+    ResubmitThroughLink,
     ResumeLink,
     RollBackLinkBranch,
     StartLink,
     StopLink,
 )
-from broker.models import Branch, LinkStatus
+from broker.models import Branch, LinkStatus, Operation
 from tests.console.act_doors import Example
 from tests.console.bridges.bridge_acts import branch, linked
+from tests.console.bridging import die_of_link
 
 LINK = {"bridge": "shop", "link": "out"}
 BRANCH = LINK | {"xid": "bk-7-1"}
@@ -36,6 +38,11 @@ def on_a_branch(request: type, page: str) -> Example:
     return example(request, page, make, BRANCH)
 
 
+def make_dead() -> Mapping[str, str]:
+    die_of_link(linked("STARTED"))
+    return LINK
+
+
 def example(
     request: type,
     page: str,
@@ -49,7 +56,7 @@ def example(
         make=make,
         absent=fields,
         missing="There is no bridge 'shop'",
-        changes=(LinkStatus, Branch),
+        changes=(LinkStatus, Branch, Operation),
     )
 
 
@@ -61,5 +68,8 @@ EXAMPLES = {
     "commit_link_branch": on_a_branch(CommitLinkBranch, "console:commit_branch"),
     "roll_back_link_branch": on_a_branch(
         RollBackLinkBranch, "console:roll_back_branch"
+    ),
+    "resubmit_through_link": example(
+        ResubmitThroughLink, "console:resubmit_through_link", make_dead, LINK
     ),
 }

@@ -147,7 +147,7 @@ def test_dead_messages_are_planned_through_their_link() -> None:
 
     assert (plan["state"], plan["kind"], plan["planned"]) == ("planned", "move", 1)
     assert plan["ways"][0]["to"] == link.resubmit_queue
-    assert refused("link", "resubmit", *LINK, "--group", "f" * 12, *OLGA)[0] == 3
+    assert refused("link", "resubmit", *LINK, "--fingerprint", "f" * 12, *OLGA)[0] == 3
 
 
 def test_a_report_is_run_with_parameters_by_name() -> None:
