@@ -30,10 +30,10 @@ from ninja.errors import AuthenticationError
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 
-from console.accounts.api import credentials, own_rights
+from console.accounts.api import credentials, rights
 from console.alerts.api import alerts
 from console.audit import api as audit
-from console.bridges.api import bridges, documents, in_doubt
+from console.bridges.api import bridges, documents
 from console.configuration.api import addresses, definitions, settings
 from console.consumers.api import connections, consumers, units_of_work
 from console.dead_letters.api import discards, groups, letters, rules
@@ -61,8 +61,8 @@ PARTS = (
     *(search, detail, sending, taking, branches, decisions),
     *(queues, browsing, letters),
     *(addresses, settings, definitions, operations, acting, controls, repairs),
-    *(connections, credentials, audit, health, groups, rules, own_rights),
-    *(reports, views, bridges, documents, in_doubt, alerts),
+    *(connections, credentials, audit, health, groups, rules, rights),
+    *(reports, views, bridges, documents, alerts),
     *(discards, scheduled, tasks, units_of_work, consumers, edits),
 )
 ROUTERS = [part if isinstance(part, Router) else part.router for part in PARTS]

@@ -57,22 +57,33 @@ from broker.acts.units_of_work import (
     back_out_unit_of_work,
     commit_prepared_unit,
 )
-from console.accounts import cli as credentials
+from console.accounts.queries import list_credentials, read_rights
 from console.alerts import cli as alerts
-from console.audit import cli as audit
+from console.audit.records import list_records
 from console.bridges.cli import bridges
+from console.bridges.queries import (
+    list_link_branches,
+    read_link,
+    read_link_history,
+)
 from console.consumers.queries import connections, consumers, units_of_work
 from console.dead_letters.cli import discards, rules
 from console.edges.commands.acts import subcommand
 from console.edges.commands.queries import query_command
 from console.edges.queries import DeclaredQuery
+from console.home.queries import list_problems, read_health
 from console.messages.acts import change_view, delete_view, save_view
 from console.messages.cli import edits, scheduled, tasks
-from console.operations.cli import links, operations
-from console.queues import cli as history
+from console.operations.cli import operations
+from console.queues.queries import read_counters, read_history, read_total_history
 from dashboards.acts import cancel_run, run_report
 
 Run = Callable[..., None] | DeclaredAct | DeclaredQuery
+ALONE: Mapping[str, Run] = {  # commands of no group
+    "problems": list_problems,
+    "health": read_health,
+    "rights": read_rights,
+}
 GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcommands
     "alert": (
         "Alerts and silences.",
@@ -86,7 +97,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
             "test": send_test_notification,
         },
     ),
-    "audit": ("What people did.", {"list": audit.list_records}),
+    "audit": ("What people did.", {"list": list_records}),
     "bridge": (
         "Bridges and their links.",
         {
@@ -126,7 +137,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     "credential": (
         "Credentials of applications.",
         {
-            "list": credentials.list_all,
+            "list": list_credentials,
             "create": create_credential,
             "revoke": revoke_credential,
         },
@@ -146,7 +157,11 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     ),
     "history": (
         "What queues did over time.",
-        {"queue": history.of_queue, "total": history.of_all},
+        {
+            "queue": read_history,
+            "total": read_total_history,
+            "counters": read_counters,
+        },
     ),
     "link": (
         "One link, and what it could not carry.",
@@ -155,7 +170,9 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
             "pause": pause_link,
             "resume": resume_link,
             "stop": stop_link,
-            "branches": links.branches,
+            "show": read_link,
+            "history": read_link_history,
+            "branches": list_link_branches,
             "commit": commit_link_branch,
             "roll-back": roll_back_link_branch,
             "resubmit": resubmit_through_link,
@@ -223,6 +240,8 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
 
 def add_all(into: type[TyperCommand], kinds: Mapping[str, Any]) -> None:
     """Add the groups to a command; those of kinds of objects get more subcommands."""
+    for name, run in ALONE.items():
+        into.command(name=name)(method_of(run))
     for name, (words, runs) in GROUPS.items():
 
         def start(self: Any) -> None:

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from kombu.utils import json as kombu_json
 from pydantic import TypeAdapter, ValidationError
 
+from broker.acts.declaring import fields_of
 from broker.bridges.transformers import checking
 from broker.client import NewMessage, put
 from broker.client.celery_transport import messages as celery_messages
@@ -42,7 +43,7 @@ from console.accounts.time_zones import COOKIE, ZoneMiddleware
 from console.audit.queries import AuditFilterForm
 from console.edges.commands import options
 from console.edges.pause_end import pause_end
-from console.edges.rest.acts import Instant
+from console.edges.rest.acts import Instant, member_of
 from console.edges.time_range import NoRange, Range, moment
 from console.queues import history_points
 from tests.broker.client.sample_tasks import add
@@ -117,7 +118,10 @@ def snoozed() -> datetime:
 
 
 def windowed() -> datetime | None:
-    return history_points.Window.model_validate({"from": TEXT}).begin
+    begin = fields_of(history_points.Window)[1]
+    kind, _ = member_of(begin)
+    found: datetime | None = TypeAdapter(kind).validate_python(TEXT)
+    return found
 
 
 def paused() -> datetime | None:

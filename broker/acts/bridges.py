@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from broker.acts.declaring import Holds, Reason, declared
 from broker.acts.objects import find_link
@@ -52,6 +52,11 @@ class LinkCounts:
 @dataclass(frozen=True, slots=True)
 class LinkStanding:
     """A link and its status."""
+
+    columns: ClassVar = (
+        *("bridge", "link", "state", "source", "target", "transacted", "waiting"),
+        *("waits_for", "error"),
+    )
 
     bridge: str
     link: str

@@ -38,6 +38,8 @@ class Holds:
     most: int | None = None  # the largest number; or characters, or values, at most
     is_argument: bool = False  # commands take it without its name, if at all
     is_file: bool = False  # a text of many lines, which commands read from a file
+    is_past: bool = False  # a time that has gone, so no length of time from now
+    word: str = ""  # what REST and commands call it, if not by its name
     within: tuple[str, ...] = ()  # the fields that name what the object is part of
 
 
@@ -69,6 +71,11 @@ class ActField:
     @property
     def is_required(self) -> bool:
         return self.default is MISSING
+
+    @property
+    def word(self) -> str:
+        """What it is called outside."""
+        return self.holds.word or self.name
 
     @property
     def has_many(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from broker.formats.wildcards import matches
 from broker.models import AlertRule
@@ -20,6 +20,8 @@ Name = AlertRule.Condition
 @dataclass(frozen=True, slots=True)
 class ProblemState:
     """One problem that exists now; condition and subject identify it."""
+
+    columns: ClassVar = ("condition", "since", "sentence", "remedy")
 
     condition: str
     subject: str

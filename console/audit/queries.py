@@ -6,13 +6,13 @@ import csv
 import io
 import json
 from collections.abc import Iterable
-from datetime import UTC
 from typing import Any
 
 from django import forms
 
 from broker.models import Act, AuditRecord
 from broker.security.audit import AuditFilter
+from console.audit.records import record_of
 from dashboards.pages.csv_safety import harmless
 
 KINDS = {  # the part of an act before its dot
@@ -66,10 +66,9 @@ def choices() -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def record_document(one: AuditRecord) -> dict[str, Any]:
-    """A record as JSON; its hash can be verified from this."""
-    fields = {name: getattr(one, name) for name in COLUMNS}
-    at = one.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return fields | {"at": at, "detail": one.details}
+    """A record of a file; its hash can be verified from this."""
+    record = record_of(one)
+    return {name: getattr(record, name) for name in COLUMNS}
 
 
 def as_lines(records: Iterable[AuditRecord]) -> str:

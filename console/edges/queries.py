@@ -49,7 +49,7 @@ class DeclaredQuery:
     request: type
     answer: type
     run: Callable[[Principal, Any], Any]
-    permission: str
+    permission: str  # empty: it needs none
     fields: tuple[ActField, ...]
 
     def __call__(self, actor: Principal, request: Any) -> Any:
@@ -60,7 +60,7 @@ class DeclaredQuery:
             InvalidRequest: a field is beyond its limits.
             BrokerError: an object is missing, or hidden from the actor.
         """
-        if not permissions.may(actor, self.permission):
+        if self.permission and not permissions.may(actor, self.permission):
             raise PermissionDenied(f"The permission {self.permission} is missing.")
         if faults := list(find_faults(self.fields, request)):
             raise InvalidRequest(tuple(faults))

@@ -11,21 +11,11 @@ from django_typer.management import TyperCommand, command
 from typer import Argument, Exit, Option
 
 from broker.management import init
-from broker.security import authorities
-from broker.security.users import User
-from console.edges.commands import actors, printing
+from console.edges.commands import printing
 from console.edges.commands.actors import NOTHING
 from console.edges.commands.options import Json
 from console.runtime import project, status
 from console.runtime.preflight import CannotStart
-from dashboards.live import problems
-
-
-def list_problems(user: User | None) -> list[dict[str, Any]]:
-    """What is wrong now, as far as a user may see it, the most urgent first."""
-    actors.require(user, "broker.view_queue")
-    found = problems.visible(user, authorities.held_by(user))
-    return [asdict(one.state) for one in found]
 
 
 class RunCommands(TyperCommand):

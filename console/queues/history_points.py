@@ -1,30 +1,39 @@
-"""What queues or links did over time, as the REST interface gives it."""
+"""What queues or links did over time, for REST and commands."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import asdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, ClassVar, Literal
 
 from django.utils import timezone
-from ninja import Schema
-from ninja.errors import ValidationError
-from pydantic import AwareDatetime, Field
 
+from broker.acts.declaring import Holds
+from broker.errors.acts import InvalidRequest
 from broker.monitoring.history import reading
+from console.edges.queries import build_answer
 from console.edges.time_range import NoRange, Range
 
 
-class Window(Schema):
+@dataclass(frozen=True, slots=True)
+class Window:
     """A range of time: the last minutes, hours or days, or from a time to a time."""
 
-    range: Literal["15m", "1h", "6h", "24h", "7d", "30d"] = "1h"
-    begin: AwareDatetime | None = Field(default=None, alias="from")
-    end: AwareDatetime | None = Field(default=None, alias="to")
+    range: Annotated[
+        Literal["15m", "1h", "6h", "24h", "7d", "30d"],
+        Holds("The last minutes, hours or days."),
+    ] = "1h"
+    begin: Annotated[
+        datetime | None, Holds("From when.", is_past=True, word="from")
+    ] = None
+    end: Annotated[datetime | None, Holds("Up to when.", is_past=True, word="to")] = (
+        None
+    )
 
 
-class HistoryPoint(Schema):
+@dataclass(frozen=True, slots=True)
+class HistoryPoint:
     """One step. Depths and the age are the highest of the step; null is unknown."""
 
     at: datetime  # the end of the step
@@ -39,35 +48,39 @@ class HistoryPoint(Schema):
     p50_ms: float | None = None  # time from get to accept; null: none was accepted
     p95_ms: float | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is known of the step; tables leave it out."""
+        known = (getattr(self, one.name) for one in fields(self) if one.name != "at")
+        return all(value is None for value in known)
 
-class HistoryPoints(Schema):
+
+@dataclass(frozen=True, slots=True)
+class HistoryPoints:
     """What queues or a link did over time, the oldest step first."""
+
+    empty: ClassVar = "Nothing is known of that time."
 
     begin: datetime
     end: datetime
     step_s: int
-    points: list[HistoryPoint]
+    points: Sequence[HistoryPoint]
 
 
-def points_of(ids: Collection[int], window: Window) -> dict[str, Any]:
+def points_of(ids: Collection[int], window: Window) -> HistoryPoints:
     """The points of some queues or links in a range, added up.
 
     Raises:
-        ValidationError: there is no such range.
+        InvalidRequest: there is no such range.
     """
     now = timezone.now()
     try:
         asked = Range.of(window.range, window.begin, window.end, now=now)
     except NoRange as error:
-        where = {"loc": ["query", "from"], "msg": str(error)}
-        raise ValidationError([where]) from error
+        raise InvalidRequest((("from", str(error)),)) from None
     found = reading.read(ids, asked.begin, asked.end, now=now)
-    return {
-        "begin": found.begin,
-        "end": found.end,
-        "step_s": found.step_s,
-        "points": [
-            {"at": end} if point is None else asdict(point)
-            for end, point in zip(found.ends, found.points, strict=True)
-        ],
-    }
+    points = [
+        HistoryPoint(end) if point is None else build_answer(HistoryPoint, point)
+        for end, point in zip(found.ends, found.points, strict=True)
+    ]
+    return HistoryPoints(found.begin, found.end, found.step_s, points)

@@ -6,6 +6,7 @@ What the act is about is an argument; the other fields are options.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -19,7 +20,7 @@ from broker.config.documents import LARGEST_BYTES
 from console.edges.answers import as_json
 from console.edges.commands import actors, printing
 from console.edges.commands.actors import NOTHING, USAGE
-from console.edges.commands.options import Json, User, Yes, contents
+from console.edges.commands.options import Json, User, Yes, contents, moment
 from console.edges.reading import READERS
 
 SELF = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
@@ -78,7 +79,7 @@ def parameter_of(field: ActField) -> Parameter:
             annotation=Annotated[kind if field.is_required else kind | None, spelled],
             default=Parameter.empty if field.is_required else None,
         )
-    option = f"--{field.name.replace('_', '-')}"
+    option = option_of(field)
     if field.default is True:
         option += f"/--no-{option[2:]}"
     spelled = Option(option, **about)
@@ -88,6 +89,10 @@ def parameter_of(field: ActField) -> Parameter:
         annotation=Annotated[kind | None, spelled],
         default=None,
     )
+
+
+def option_of(field: ActField) -> str:
+    return f"--{field.word.replace('_', '-')}"
 
 
 def type_of(field: ActField) -> Any:
@@ -133,7 +138,9 @@ def read_values(fields: Iterable[ActField], given: dict[str, Any]) -> dict[str, 
         if value is None or value == []:
             continue
         read: Callable[[Any], Any] | None = READERS.get(field.type)
-        if field.has_many:
+        if field.holds.is_past:
+            read = partial(moment, name=option_of(field))
+        elif field.has_many:
             read = tuple
         elif field.has_pairs:
             read = read_pairs
@@ -143,6 +150,7 @@ def read_values(fields: Iterable[ActField], given: dict[str, Any]) -> dict[str, 
             values[field.name] = read(value) if read else value
             check_choices(field, value if field.has_many else [value])
         except ValueError as error:
-            option = f"--{field.name.replace('_', '-')}"
-            raise CommandError(f"{option}: {error}", returncode=USAGE) from None
+            raise CommandError(
+                f"{option_of(field)}: {error}", returncode=USAGE
+            ) from None
     return values

@@ -1,8 +1,9 @@
 """Queries as subcommands of ``manage.py backout``: tables, or JSON.
 
-An answer that has a sentence, ``__str__``, begins with it. Each field that holds rows
-is a table; a class of rows names in ``columns`` those that people need, if not all. An
-answer that names in ``empty`` what to say without rows then exits with 3.
+An answer that has a sentence, ``__str__``, begins with it; one that is a row itself, as
+it names ``columns``, is a table of one row. Each field that holds rows is a table, of
+those columns, if the class of its rows names some. An answer that names in ``empty``
+what to say without rows then exits with 3.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ def query_command(one: DeclaredQuery) -> Callable[..., None]:
         else:
             if vars(type(answer)).get("__str__"):
                 self.stdout.write(printing.lines(str(answer)))
+            elif hasattr(answer, "columns"):
+                printing.as_table(self.out, [cells_of(answer)])
             for rows in tables:
                 printing.as_table(self.out, rows)
         empty = getattr(answer, "empty", "")
@@ -47,6 +50,7 @@ def query_command(one: DeclaredQuery) -> Callable[..., None]:
         Parameter("user", Parameter.KEYWORD_ONLY, annotation=User, default=None),
         Parameter("json", Parameter.KEYWORD_ONLY, annotation=Json, default=False),
     ]
+    parameters.sort(key=lambda one: one.kind)
     command.__name__ = one.name
     command.__doc__ = f"{one.sentence}\n\n{one.details}".strip()
     command.__signature__ = Signature([SELF, *parameters])  # type: ignore[attr-defined]
@@ -57,9 +61,15 @@ def query_command(one: DeclaredQuery) -> Callable[..., None]:
 def tables_of(answer: Any) -> Iterator[list[dict[str, Any]]]:
     """The rows of each field that has some."""
     for field in fields(answer):
-        rows = getattr(answer, field.name)
-        if isinstance(rows, list) and rows and is_dataclass(rows[0]):
-            yield [cells_of(row) for row in rows]
+        value = getattr(answer, field.name)
+        rows = value if isinstance(value, list | tuple) else ()
+        known = [
+            one
+            for one in rows
+            if is_dataclass(one) and not getattr(one, "is_empty", False)
+        ]
+        if known:
+            yield [cells_of(one) for one in known]
 
 
 def cells_of(row: Any) -> dict[str, Any]:

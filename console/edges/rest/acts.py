@@ -112,7 +112,9 @@ def body_of(one: DeclaredAct, fields: list[ActField]) -> type[RequestBody]:
 
 
 def member_of(field: ActField) -> tuple[Any, FieldInfo]:
-    kind = Instant if field.type is datetime else field.type
+    kind = field.type
+    if kind is datetime:
+        kind = AwareDatetime if field.holds.is_past else Instant
     schema: dict[str, Any] = {}
     base = tuple if field.has_many else str if kind is str else None
     for value, names, of_number in (
@@ -124,6 +126,8 @@ def member_of(field: ActField) -> tuple[Any, FieldInfo]:
     default = ... if field.default is MISSING else field.default
     about = FieldInfo(
         default=default,
+        alias=field.holds.word or None,
+        validation_alias=field.holds.word or None,
         description=field.holds.help or None,
         json_schema_extra=schema or None,
     )

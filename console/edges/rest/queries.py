@@ -56,6 +56,10 @@ def serve_query(router: Router, path: str, one: DeclaredQuery, **names: str) -> 
         path,
         response={200: one.answer, **REFUSED},
         summary=one.sentence.removesuffix("."),
-        description=f"{one.sentence} {one.details}".strip()
-        + f" Needs the permission `{one.permission}`.",
+        description=described(one),
     )(view)
+
+
+def described(one: DeclaredQuery) -> str:
+    needs = f"Needs the permission `{one.permission}`." if one.permission else ""
+    return " ".join(filter(None, (one.sentence, one.details, needs)))

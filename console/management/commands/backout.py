@@ -37,15 +37,13 @@ from console.edges.commands.options import (
     contents,
     properties_of,
 )
-from console.home.cli import RunCommands, list_problems
+from console.home.cli import RunCommands
 from console.messages.cli import exchange
 from console.messages.cli import queues as queue_commands
 from console.operations.cli import ordering
-from console.queues import cli as queues_of
 
 NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]  # UsageError, not exported by typer
 Kind = Operation.Kind
-PROBLEM = ("condition", "since", "sentence", "remedy")  # its columns
 
 
 class Command(RunCommands, DeclarationCommands):
@@ -101,16 +99,8 @@ class Command(RunCommands, DeclarationCommands):
     @command()
     def queues(self, user: User = None, json: Json = False) -> None:  # noqa: FBT002
         """List queues and their depths."""
-        rows = queues_of.queues(actors.acting(user))
+        rows = queue_commands.queues(actors.acting(user))
         self.tell_rows("queues", rows, as_json=json, empty="There is no queue.")
-
-    @command()
-    def problems(self, user: User = None, json: Json = False) -> None:  # noqa: FBT002
-        """List what is wrong now, the most urgent first."""
-        rows = list_problems(actors.acting(user))
-        if not json:
-            rows = [{name: row[name] for name in PROBLEM} for row in rows]
-        self.tell_rows("problems", rows, as_json=json, empty="Nothing is wrong now.")
 
     @command()
     def put(  # noqa: PLR0913

@@ -25,8 +25,24 @@ from console.edges.commands import actors
 from console.edges.commands.actors import USAGE
 from console.messages import documents, search_form
 from console.messages.documents import PLACES
+from dashboards.live import depths
 
 LEASE = timedelta(minutes=1)  # far longer than one transaction takes
+
+
+def queues(user: User | None) -> list[dict[str, Any]]:
+    actors.require(user, "broker.view_queue")
+    return [
+        {
+            "queue": one.name,
+            "ready": one.ready,
+            "in_flight": one.claimed,
+            "delayed": one.delayed,
+            "paused": one.paused,
+            "dead_letters": one.takes_dead_letters,
+        }
+        for one in depths.queues(user=user)
+    ]
 
 
 def put(user: User | None, address: str, body: bytes, **fields: Any) -> dict[str, Any]:

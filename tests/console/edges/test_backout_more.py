@@ -194,8 +194,8 @@ def test_the_audit_is_read_by_who_may() -> None:
     )
     assert "it hangs" in run(*asked)
     assert refused(*asked, *OLGA)[0] == 1, "no operator reads it"
-    assert refused(*asked, "--from", "soon")[0] == 2
-    assert refused(*asked, "--from", "2100-01-01T00:00Z")[0] == 3
+    assert refused(*asked, "--since", "soon")[0] == 2
+    assert refused(*asked, "--since", "2100-01-01T00:00Z")[0] == 3
 
 
 def test_a_value_that_is_no_choice_is_an_error_of_the_command() -> None:
