@@ -170,7 +170,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
             "pause": pause_link,
             "resume": resume_link,
             "stop": stop_link,
-            "show": read_link,
+            "status": read_link,
             "history": read_link_history,
             "branches": list_link_branches,
             "commit": commit_link_branch,
