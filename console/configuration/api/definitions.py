@@ -7,22 +7,19 @@ those of ``backout.toml`` and of the command line.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature
-from typing import Any, Literal
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Path, Query, Router, Schema
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, create_model
+from pydantic import Field, create_model
 
 from broker.bridges.config.kinds import BRIDGE, LINK
 from broker.declarations import (
-    Attribute,
     Declaration,
     ObjectKind,
     apply,
-    every_kind,
     one_at_a_time,
     plan,
     read_value,
@@ -31,6 +28,7 @@ from broker.declarations import (
 from broker.declarations.kinds import QUEUE
 from broker.security import authorities
 from console.accounts.declaring import permission, require_rights
+from console.configuration.api.published import Published, camel, published
 from console.edges.rest import warned
 from console.edges.rest.problems import REFUSED, require
 from console.edges.rest.requests import RequestBody
@@ -38,17 +36,8 @@ from console.edges.rest.warned import Warned
 
 router = Router(tags=["definitions"])
 
-TYPES: Mapping[type, Any] = {
-    bool: StrictBool,
-    int: StrictInt,
-    float: StrictFloat | StrictInt,
-    str: StrictStr,
-    list: list[StrictStr],
-    dict: dict[StrictStr, StrictStr | StrictInt | StrictFloat | StrictBool],
-}
 ETAG = re.compile(r'^(?:W/)?"([^"]*)"$')
 Key = tuple[str, ...]
-NAMES = ("name", "ref_name")  # keys that paths call by the kind
 
 
 class DefinitionsPage(Schema):
@@ -62,51 +51,6 @@ class Deletion(Schema):
     """Whether messages on the queue go to the discard bin."""
 
     purge: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A kind of object in the API."""
-
-    kind: ObjectKind
-    router: Router
-    path: str
-    parameters: tuple[str, ...]  # names in the path, one for each part of the key
-    list_at: str
-    read_at: str = ""  # added to the path where it is read; then it is listed elsewhere
-
-    @property
-    def title(self) -> str:
-        return camel(self.kind.name)
-
-    def schema(self, name: str, doc: str, base: type, *, keys: bool) -> type:
-        """A schema with all attributes of the kind, each optional in a request."""
-        fields: dict[str, Any] = {}
-        for key in self.kind.keys if keys else ():
-            fields[key] = (str, ...)
-        for name in self.kind.secrets if keys else ():
-            fields[f"has_{name}"] = (bool, ...)
-        for name, of in self.kind.read_only.items() if keys else ():
-            fields[name] = (of, ...)
-        for one in self.kind.attributes.values():
-            if keys and one.is_secret:
-                continue
-            default = Field(default=... if keys else None, description=one.help)
-            fields[one.name] = (type_of(one, accepts_units=not keys), default)
-        return create_model(name, __base__=base, __doc__=doc, **fields)
-
-
-def camel(name: str) -> str:
-    return "".join(word.capitalize() for word in name.split("_"))
-
-
-def type_of(one: Attribute, *, accepts_units: bool) -> Any:
-    kind = TYPES[one.type]
-    if one.choices and one.type is str:
-        kind = Literal[one.choices]
-    if one.suffix and accepts_units:
-        kind = kind | StrictStr
-    return kind | None
 
 
 def publish(one: Published) -> None:
@@ -329,35 +273,11 @@ def answered(kind: ObjectKind, row: Any, response: HttpResponse) -> dict[str, An
     return kind.describe(row)
 
 
-def published(elsewhere: Mapping[ObjectKind, Router]) -> Iterator[Published]:
-    """All kinds. A part of another object has its path within that of the object."""
-    every = {one.name: one for one in every_kind()}
-    for kind in every.values():
-        names = names_in_path(kind)
-        owner = every.get(names[0]) if len(names) > 1 else None
-        within = f"{at_of(owner)}/{{queue:{owner.name}}}" if owner else ""
-        list_at = within + at_of(kind)
-        path = list_at + "".join(f"/{{queue:{one}}}" for one in names[bool(owner) :])
-        read_at = "/definition" if kind in elsewhere else ""
-        on = elsewhere.get(kind, router)
-        yield Published(kind, on, path, names, list_at, read_at)
-
-
-def names_in_path(kind: ObjectKind) -> tuple[str, ...]:
-    *within, last = kind.keys
-    is_name = last in NAMES and kind is not QUEUE  # whose other paths call it a name
-    return (*within, kind.name if is_name else last)
-
-
-def at_of(kind: ObjectKind) -> str:
-    return f"/{kind.plural.replace('_', '-')}"
-
-
 def publish_all(*, queues: Router, bridges: Router) -> None:
     """Add the operations on all kinds.
 
     Args:
         queues, bridges: routers that have these paths for other methods already.
     """
-    for each in published({QUEUE: queues, BRIDGE: bridges, LINK: bridges}):
+    for each in published(router, {QUEUE: queues, BRIDGE: bridges, LINK: bridges}):
         publish(each)
