@@ -7,6 +7,8 @@ unit; the name of a time then needs no unit: ``redelivery_delay = "5 s"`` is
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +16,7 @@ from typing import Any
 from django.db import models
 
 from broker.errors.settings import WrongSettings
+from broker.formats import strict_json
 from broker.formats.quantities import (
     ENDINGS,
     ENDS_BEFORE,
@@ -38,6 +41,7 @@ WORDS = {
     list: "a list of texts",
     dict: "a table of texts and numbers",
 }
+NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # in JSON
 TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
 
 
@@ -52,6 +56,9 @@ class Attribute:
     help: str = ""
     # It is set, and never read: answers only tell whether it is there.
     is_secret: bool = False
+    # It is of a message: a text of any characters, or an object of any JSON, which may
+    # be given as text.
+    is_content: bool = False
 
     @property
     def suffix(self) -> str:
@@ -116,6 +123,8 @@ def read_value(attribute: Attribute, value: Any, *, name: str, where: str) -> An
         )
     if kind is float and type(value) is int:
         value = float(value)
+    if attribute.is_content and kind is dict and isinstance(value, str):
+        value = read_json(value, where)
     if type(value) is not kind:
         raise WrongSettings(where, f"It must be {WORDS[kind]}, not {value!r}.")
     return checked(attribute, value, where)
@@ -123,6 +132,9 @@ def read_value(attribute: Attribute, value: Any, *, name: str, where: str) -> An
 
 def checked(attribute: Attribute, value: Any, where: str) -> Any:
     """A value of the right type, if it is one of the choices and can be stored."""
+    if attribute.is_content:
+        refuse_unstorable(value, where)
+        return value
     texts = value if isinstance(value, list) else [value]
     for part in value.values() if isinstance(value, dict) else ():
         if not isinstance(part, str | int | float):
@@ -136,6 +148,27 @@ def checked(attribute: Attribute, value: Any, where: str) -> Any:
         if not text.replace("\n", "").isprintable():
             raise WrongSettings(where, "It has characters that cannot be seen.")
     return sorted(set(value)) if isinstance(value, list) else value
+
+
+def read_json(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise WrongSettings(where, f"This is no JSON: {text[:40]!r}.") from None
+
+
+def refuse_unstorable(value: Any, where: str) -> None:
+    """
+    Raises:
+        WrongSettings: it is no JSON, or has characters that PostgreSQL cannot store.
+    """
+    try:
+        text = strict_json.dumps(value, ascii_only=False)
+    except ValueError as error:
+        raise WrongSettings(where, f"This is no JSON: {error}.") from None
+    if NUL.search(text):
+        why = "It has the character NUL, which cannot be stored."
+        raise WrongSettings(where, why)
 
 
 def from_text(attribute: Attribute, text: str, *, name: str, where: str) -> Any:
@@ -162,4 +195,12 @@ def write_attribute(attribute: Attribute, value: Any) -> tuple[str, Any]:
     """The name and value as people write them: with a unit, where there is one."""
     if attribute.suffix and isinstance(value, int) and 0 < value < ENDS_BEFORE:
         return attribute.short, write_stored(value, attribute.suffix)
+    if isinstance(value, dict) and has_null(value):  # which TOML does not have
+        return attribute.name, json.dumps(value, ensure_ascii=False)
     return attribute.name, value
+
+
+def has_null(value: Any) -> bool:
+    parts = value.values() if isinstance(value, dict) else value
+    inside = isinstance(value, dict | list) and any(map(has_null, parts))
+    return value is None or inside

@@ -198,6 +198,8 @@ def toml(value: Any) -> str:
     if isinstance(value, dict):
         pairs = (f"{quoted(name)} = {toml(each)}" for name, each in value.items())
         return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml, value))}]"
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -25,6 +26,7 @@ from broker.models import (
     ModelQueue,
     Queue,
     QueueAlias,
+    RecurringMessage,
     RedactionRule,
 )
 from broker.security import authorities
@@ -220,9 +222,43 @@ class RedactionKind(ObjectKind):
             raise WrongSettings(f"{where}, target", str(error)) from None
 
 
+class RecurringKind(ObjectKind):
+    name, plural = "recurring_message", "recurring_messages"
+    model, rank, word = RecurringMessage, 8, "recurring"
+    read_only: ClassVar = {
+        "next_at": datetime | None,  # None: it is switched off
+        "last_at": datetime | None,  # when the last one was due
+        "problem": str,  # why the last one was not put; empty: it was
+    }
+
+    def __init__(self, *fields: str) -> None:
+        super().__init__(*fields)
+        for name in ("body", "properties"):
+            one = replace(self.attributes[name], is_content=True)
+            self.attributes = {**self.attributes, name: one}
+
+    def is_visible(self, user: authorities.Principal, row: RecurringMessage) -> bool:
+        return authorities.may(user, "inquire", row.address)
+
+    def visible_rows(self, user: authorities.Principal) -> Iterator[RecurringMessage]:
+        held = authorities.held_by(user)
+        yield from (one for one in self.rows() if held.on("inquire", one.address))
+
+    def require_authorities(
+        self, user: authorities.Principal, row: Any, values: Values
+    ) -> None:
+        """The broker puts it later, so that whoever saves it must be able to now."""
+        address = values.get("address", row.address if row else "")
+        authorities.require(user, "put", address)
+
+
 ADDRESS = AddressKind("durable_model", "nondurable_model")
 QUEUE, ALIAS = QueueKind(), AliasKind("target")
 MODEL = ModelKind("permanent", *LIMITS)
 SETTING, AUTHORITY = SettingKind(*DEFAULTS), AuthorityKind()
 REDACTION = RedactionKind("queues", "kind", "target", "is_active")
-register(ADDRESS, QUEUE, ALIAS, MODEL, SETTING, AUTHORITY, REDACTION)
+RECURRING = RecurringKind(
+    "address", "body", "content_type", "subject", "properties", "priority", "crontab",
+    "time_zone", "every_s", "is_enabled",
+)  # fmt: skip
+register(ADDRESS, QUEUE, ALIAS, MODEL, SETTING, AUTHORITY, REDACTION, RECURRING)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db.models import Model, QuerySet
 
 from broker.config.names import other_of_name
@@ -111,6 +111,20 @@ class ObjectKind:
         tell."""
         yield from self.rows()
 
+    def require_authorities(
+        self, user: authorities.Principal, row: Any, values: Values
+    ) -> None:
+        """Check what a principal who makes or alters a row needs beside permissions.
+
+        Args:
+            user: who does it.
+            row: what is stored; None: it is made.
+            values: the attributes that are set.
+
+        Raises:
+            NotAuthorized: an authority on a queue is missing.
+        """
+
     def lock(self, key: Key, *, will_go: bool) -> None:
         """Keep others from changing an object, until the transaction ends."""
         rows = self.named(key)
@@ -128,11 +142,13 @@ class ObjectKind:
             WrongSettings: a value is out of its range, or the name is taken.
         """
         try:
-            row.clean_fields(exclude=self.references())
-            row.clean()
+            row.full_clean(
+                self.references(), validate_unique=False, validate_constraints=False
+            )
         except ValidationError as error:
             name, (first, *_) = next(iter(error.message_dict.items()))
-            raise WrongSettings(f"{where}, {name}", first) from None
+            place = where if name == NON_FIELD_ERRORS else f"{where}, {name}"
+            raise WrongSettings(place, first) from None
         other = other_of_name(row)
         if other is not None:
             raise WrongSettings(

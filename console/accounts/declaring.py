@@ -104,6 +104,8 @@ def require_rights(user: User | None, changes: Iterable[ObjectChange]) -> None:
         row = change.kind.named(change.key).first()
         if row is not None and not change.kind.is_visible(user, row):
             raise NoSuchObject(change.kind.noun, " ".join(change.key))
+        if change.verb != "delete":
+            change.kind.require_authorities(user, row, change.values)
         if change.kind.model is Queue and change.purge:
             authorities.require(user, "get", change.key[0])
         if change.kind is USER:

@@ -108,7 +108,7 @@ def make_world(client: Client) -> Values:
         "endpoint_id": make_endpoint(connection).pk,
         "credential": make_credential(user=user).name,
         "operation_id": plan.pk,
-        "recurring": make_recurring().name,
+        **dict.fromkeys(("recurring", "recurring_message"), make_recurring().name),
         "record_id": AuditRecord.objects.latest("pk").pk,
         "settlement": got["settlement"],
         "branch": branch,

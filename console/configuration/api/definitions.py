@@ -79,7 +79,7 @@ def publish(one: Published) -> None:
     add(one, "PATCH", path, f"change_{name}", change, saved, said=changes)
     query = Query[Deletion] if one.kind is QUEUE else None
     add(one, "DELETE", path, f"delete_{name}", delete, saved, query=query)
-    if not one.read_at:
+    if one.list_at:
         publish_list(one, stored)
 
 

@@ -7,10 +7,18 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ninja import Router
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, create_model
+from pydantic import (
+    Field,
+    JsonValue,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    create_model,
+)
 
 from broker.declarations import Attribute, ObjectKind, every_kind
-from broker.declarations.kinds import QUEUE
+from broker.declarations.kinds import QUEUE, RECURRING
 
 TYPES: Mapping[type, Any] = {
     bool: StrictBool,
@@ -31,8 +39,8 @@ class Published:
     router: Router
     path: str
     parameters: tuple[str, ...]  # names in the path, one for each part of the key
-    list_at: str
-    read_at: str = ""  # added to the path where it is read; then it is listed elsewhere
+    list_at: str  # empty: they are listed elsewhere
+    read_at: str = ""  # added to the path where it is read
 
     @property
     def title(self) -> str:
@@ -61,6 +69,8 @@ def camel(name: str) -> str:
 
 def type_of(one: Attribute, *, accepts_units: bool) -> Any:
     kind = TYPES[one.type]
+    if one.is_content and one.type is dict:
+        kind = dict[StrictStr, JsonValue]
     if one.choices and one.type is str:
         kind = Literal[one.choices]
     if one.suffix and accepts_units:
@@ -77,8 +87,9 @@ def published(
         names = names_in_path(kind)
         owner = every.get(names[0]) if len(names) > 1 else None
         within = f"{at_of(owner)}/{{queue:{owner.name}}}" if owner else ""
-        list_at = within + at_of(kind)
-        path = list_at + "".join(f"/{{queue:{one}}}" for one in names[bool(owner) :])
+        at = within + at_of(kind)
+        list_at = "" if kind in (*elsewhere, RECURRING) else at
+        path = at + "".join(f"/{{queue:{one}}}" for one in names[bool(owner) :])
         read_at = "/definition" if kind in elsewhere else ""
         on = elsewhere.get(kind, own)
         yield Published(kind, on, path, names, list_at, read_at)

@@ -77,7 +77,7 @@ def option(name: str, annotation: Any, *, default: Any = None) -> Parameter:
     )
 
 
-LISTED_OTHERWISE = {"bridge"}  # with their state
+LISTED_OTHERWISE = {"bridge", "recurring"}  # with their state
 ACTS_ON_QUEUES = {
     "pause": pause_queue,
     "resume": resume_queue,

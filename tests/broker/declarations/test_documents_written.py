@@ -20,6 +20,13 @@ names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 printable = st.text(
     st.characters(exclude_categories=["C", "Z"], include_characters=" \n")
 )
+stored = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+finite = st.floats(allow_nan=False, allow_infinity=False)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | finite | stored,
+    lambda some: st.lists(some, max_size=3) | st.dictionaries(stored, some, max_size=3),
+    max_leaves=5,
+)
 ABSENT = (
     "[queues.old]\nabsent = true\n\n"
     '[queues."o\\u007Fl\\nd"]\nabsent = true\npurge = true\n'
@@ -28,6 +35,9 @@ ABSENT = (
 
 def values_of(one: Attribute) -> st.SearchStrategy[Any]:
     """Values that a document may give to an attribute."""
+    if one.is_content:
+        is_table = one.type is dict
+        return st.dictionaries(stored, json_values) if is_table else stored
     if one.type is list:
         return st.lists(
             st.sampled_from(one.choices)

@@ -10,7 +10,13 @@ from django.test import Client
 
 from broker.models import Act, Address, ModelQueue, QueueAlias
 from tests.console.own_acts import Case
-from tests.make import make_authority, make_queue, make_redaction, make_setting
+from tests.make import (
+    make_authority,
+    make_queue,
+    make_recurring,
+    make_redaction,
+    make_setting,
+)
 
 API = "/api/v1"
 Values = dict[str, Any]
@@ -41,6 +47,11 @@ KINDS: dict[str, tuple[str, Callable[[], object], Values]] = {
         "redaction-rules/PII-3",
         lambda: make_redaction("PII-3", "hl7", "PID-5"),
         {"kind": "hl7", "target": "PID-7"},
+    ),
+    "recurring_message": (
+        "recurring-messages/heartbeat",
+        make_recurring,
+        {"address": "orders", "every_s": "90 s"},
     ),
     "user": (
         "users/shop",

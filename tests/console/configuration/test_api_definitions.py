@@ -15,11 +15,12 @@ from broker.models import (
     Authority,
     Discarded,
     Queue,
+    RecurringMessage,
 )
 from broker.queueing.put import put
 from console import api
 from console.accounts import roles
-from tests.make import make_queue, make_setting, make_user
+from tests.make import make_queue, make_recurring, make_setting, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -165,6 +166,24 @@ def test_a_queue_that_one_may_not_see_looks_as_if_it_did_not_exist(
     assert client.get(f"{QUEUE}/definition").status_code == 404
     assert client.delete(f"{QUEUE}?purge=true").status_code == 404
     assert Queue.objects.get().max_depth == 7
+
+
+def test_who_may_not_put_there_makes_no_recurring_message(client: Client) -> None:
+    there, here = (f"/api/v1/recurring-messages/{one}" for one in ("there", "here"))
+    make_recurring("there")
+    admin = make_user(permissions=tuple(roles.ADMINISTRATOR), pattern="other.#")
+    client.force_login(admin)
+    said = {"address": "other.a", "every_s": "5 min", "properties": {"a": [None, 1]}}
+
+    made = client.put(here, said, content_type=JSON)
+    refused = client.patch(here, {"address": "orders"}, content_type=JSON)
+
+    assert made.json().items() >= (said | {"every_s": 300, "problem": ""}).items()
+    assert (refused.status_code, refused.json()["code"]) == (403, "not-authorized")
+    assert client.patch(there, {"priority": 9}, content_type=JSON).status_code == 404
+    assert client.get(there).status_code == 404
+    assert client.delete(there).status_code == 404
+    assert RecurringMessage.objects.get(name="here").address == "other.a"
 
 
 def test_lists_come_in_pages(ada: Client) -> None:
