@@ -44,15 +44,16 @@ TEXT = {".css", ".html", ".js", ".md", ".py", ".sql", ".toml", ".txt", ".yaml", 
 
 
 def test_packages_hold_what_their_names_say_and_no_more() -> None:
-    """Beside packages are only modules that Django, Celery, a server or acts need."""
+    """Beside packages are only modules that Django, Celery, a server, acts or kinds of
+    objects need."""
     assert beside("broker") == {"apps", "checks", "tasks"}
     assert beside("console") == {
         *("admin", "api", "apps", "asgi", "celery", "cli", "conditions", "models"),
         *("settings", "settings_signing_in", "urls", "wsgi"),
     }
     assert beside("dashboards") == {
-        *("acts", "admin", "apps", "conditions", "duties", "models", "routing"),
-        *("tasks", "urls"),
+        *("acts", "admin", "apps", "conditions", "duties", "kinds", "models"),
+        *("routing", "tasks", "urls"),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 from django.apps import apps
 from django.utils import timezone
 
-from dashboards.reports import Report, nightly
+from dashboards.reports import Report, discover, nightly
 
 if TYPE_CHECKING:
     from django_celery_beat.models import PeriodicTask
 
 TASK = "dashboards.tasks.ask_for_reports"
+WHEN = (
+    "Minutes, hours, days of the month, months and days of the week: 10 1 * * * is each"
+    " night at 01:10."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,20 @@ def kwargs_of(one: PeriodicTask) -> dict[str, Any]:
     except ValueError:
         return {}
     return said if isinstance(said, dict) else {}
+
+
+def check_arguments(slug: str, parameters: Mapping[str, Any]) -> None:
+    """Check the report of a schedule, and its parameters.
+
+    Raises:
+        ValueError: there is none, or they are not its own; a sentence for people.
+    """
+    if not slug and parameters:
+        raise ValueError("Choose the report that has these parameters.")
+    if slug and slug not in discover():
+        raise ValueError(f"There is no report {slug!r}.")
+    if slug:
+        discover()[slug].read(parameters)
 
 
 def words(one: PeriodicTask) -> str:

@@ -36,10 +36,6 @@ UNREACHABLE = (
 )
 EVERY = "every nightly report"
 EXAMPLE = "name=value, one a line; other parameters have their defaults."
-WHEN = (
-    "Minutes, hours, days of the month, months and days of the week: 10 1 * * * is each"
-    " night at 01:10."
-)
 
 
 class ReportScheduleForm(forms.ModelForm):
@@ -60,7 +56,7 @@ class ReportScheduleForm(forms.ModelForm):
         help_texts = {
             "name": "Its name in this list.",
             "enabled": "If it is off, nothing runs until it is on again.",
-            "crontab": WHEN,
+            "crontab": schedules.WHEN,
             "description": "Why it runs at that time, for those who want to change it.",
         }
 
@@ -117,10 +113,7 @@ def parameters(slug: str, text: str) -> dict[str, str]:
         if not sign:
             raise ValueError(f"There is no = in “{line}”. {EXAMPLE}")
         said[name.strip()] = value.strip()
-    if said and not slug:
-        raise ValueError("Choose the report that has these parameters.")
-    if slug:
-        discover()[slug].read(said)
+    schedules.check_arguments(slug, said)
     return said
 
 

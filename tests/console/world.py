@@ -21,6 +21,7 @@ from tests.console.alerts.alert_acts import make_alerts
 from tests.console.api_acts import OPERATIONS
 from tests.console.bridges.api_bridge_acts import make_bridge
 from tests.console.bridging import make_branch
+from tests.console.configuration.api_definition_acts import make_schedule
 from tests.console.consumers.endpoints import Endpoint, at
 from tests.console.edges.wire import make_client, make_credential, make_endpoint
 from tests.console.letters import die, make_places
@@ -109,6 +110,7 @@ def make_world(client: Client) -> Values:
         "credential": make_credential(user=user).name,
         "operation_id": plan.pk,
         **dict.fromkeys(("recurring", "recurring_message"), make_recurring().name),
+        "report_schedule": make_schedule("Mondays").name,
         "record_id": AuditRecord.objects.latest("pk").pk,
         "settlement": got["settlement"],
         "branch": branch,

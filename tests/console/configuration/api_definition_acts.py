@@ -7,8 +7,10 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.test import Client
+from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
 from broker.models import Act, Address, ModelQueue, QueueAlias
+from dashboards.pages import schedules
 from tests.console.own_acts import Case
 from tests.make import (
     make_authority,
@@ -53,6 +55,11 @@ KINDS: dict[str, tuple[str, Callable[[], object], Values]] = {
         make_recurring,
         {"address": "orders", "every_s": "90 s"},
     ),
+    "report_schedule": (
+        "report-schedules/Mondays",
+        lambda: make_schedule("Mondays"),
+        {"report": "dead-letters", "crontab": "30 6 * * 1"},
+    ),
     "user": (
         "users/shop",
         lambda: User.objects.create_user("shop"),
@@ -64,6 +71,12 @@ KINDS: dict[str, tuple[str, Callable[[], object], Values]] = {
         {"may": ["put"]},
     ),
 }
+
+
+def make_schedule(name: str) -> PeriodicTask:
+    when = CrontabSchedule.objects.create(minute="10", hour="2", timezone="UTC")
+    task = schedules.TASK
+    return PeriodicTask.objects.create(name=name, task=task, crontab=when)
 
 
 def act(kind: str, deed: Act) -> Callable[[Client], Case]:

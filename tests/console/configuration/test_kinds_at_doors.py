@@ -26,5 +26,6 @@ def test_each_kind_is_at_rest_and_at_the_command_line(kind: ObjectKind) -> None:
 
     assert {METHODS[f"{verb}_{kind.name}"] for verb in DEEDS} == {*DEEDS.values()}
     assert schemas[f"{title}Changes"]["properties"].keys() == kind.attributes.keys()
+    assert f"Stored{title}" in schemas
     for verb in ("create", "alter", "delete", "show", "list"):
         backout.get_subcommand(kind.word, verb)  # type: ignore[attr-defined]
