@@ -33,6 +33,7 @@ from broker.acts.groups import (
     reopen_group,
     snooze_group,
 )
+from broker.acts.messages import edit_message
 from broker.acts.operations.control import (
     cancel_operation,
     continue_operation,
@@ -178,7 +179,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
             "resubmit": resubmit_through_link,
         },
     ),
-    "message": ("One message.", {"edit": edits.edit}),
+    "message": ("One message.", {"edit": edit_message}),
     "operation": (
         "Operations: plan, start, control, undo.",
         {
@@ -237,6 +238,8 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     ),
 }
 
+PREVIEWS = {"edit_message": edits.preview}  # by act
+
 
 def add_all(into: type[TyperCommand], kinds: Mapping[str, Any]) -> None:
     """Add the groups to a command; those of kinds of objects get more subcommands."""
@@ -257,7 +260,7 @@ def add_all(into: type[TyperCommand], kinds: Mapping[str, Any]) -> None:
 def method_of(run: Run) -> Callable[..., None]:
     """A subcommand as a method of the command."""
     if isinstance(run, DeclaredAct):
-        return subcommand(run)
+        return subcommand(run, PREVIEWS.get(run.name))
     return query_command(run) if isinstance(run, DeclaredQuery) else as_method(run)
 
 

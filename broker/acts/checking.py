@@ -106,7 +106,8 @@ def find_fault(field: ActField, value: Any) -> str:
     texts = value if isinstance(value, tuple) else (value,)
     if isinstance(value, dict):
         texts = (*value, *value.values())
-    if any(isinstance(text, str) and "\0" in text for text in texts):
+    is_text = field.type is not Any  # what may be anything need not be stored as text
+    if is_text and any(isinstance(text, str) and "\0" in text for text in texts):
         return "It contains a NUL character, which cannot be stored."
     size, unit = value, ""
     if isinstance(value, Sized):

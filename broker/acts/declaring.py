@@ -40,6 +40,7 @@ class Holds:
     is_file: bool = False  # a text of many lines, which commands read from a file
     is_past: bool = False  # a time that has gone, so no length of time from now
     word: str = ""  # what REST and commands call it, if not by its name
+    is_json: bool = False  # the text is a JSON object, which REST has as such
     within: tuple[str, ...] = ()  # the fields that name what the object is part of
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker.acts.operations.rights import find_operation
 from broker.alerts import sight
@@ -12,6 +12,7 @@ from broker.config.names import local_queue
 from broker.errors import NoSuchQueue
 from broker.errors.alerts import NoSuchAlert
 from broker.errors.bridges import NoSuchBranch, NoSuchBridge, NoSuchLink
+from broker.errors.messages import NoSuchMessage
 from broker.errors.queues import (
     NoSuchConnection,
     NoSuchCredential,
@@ -27,12 +28,15 @@ from broker.models import (
     ClientEndpoint,
     Credential,
     Link,
+    Message,
     Queue,
     RecurringMessage,
 )
 from broker.monitoring import connections
 from broker.monitoring.connections import ClientQuery
+from broker.monitoring.numbers import copies_of
 from broker.monitoring.visible_groups import parts_for
+from broker.queueing import journal
 from broker.security import authorities
 from broker.security.audit import Thing
 from broker.security.authorities import GrantedAuthorities, Principal
@@ -58,6 +62,35 @@ def find_queue(held: GrantedAuthorities, name: str) -> Queue:
     if not held.on(SIGHT, found.name):
         raise NoSuchQueue(name)
     return found
+
+
+class FoundMessage(NamedTuple):
+    """A message, as far as it decides who may see it."""
+
+    id: int
+    queues: frozenset[str]  # that it is or was on; if none is known, its address
+
+
+def find_message(held: GrantedAuthorities, number: int) -> FoundMessage:
+    """A message by its number, or by the id of a copy.
+
+    Raises:
+        NoSuchMessage: it is unknown, or the actor may inquire none of its queues.
+    """
+    is_number = 0 < number < LARGEST
+    queues = is_number and (
+        places_of(number) or places_of(max(copies_of([number])[number], default=number))
+    )
+    if not queues or not any(held.on(SIGHT, one) for one in queues):
+        raise NoSuchMessage(number)
+    return FoundMessage(number, queues)
+
+
+def places_of(message_id: int) -> frozenset[str]:
+    ids = {event.queue_id for event in journal.events_of(message_id)}
+    names = Queue.objects.filter(pk__in=ids).values_list("name", flat=True)
+    sent_to = Message.objects.filter(pk=message_id).values_list("address", flat=True)
+    return frozenset(names) or frozenset(sent_to)
 
 
 def find_rule(name: str) -> AlertRule:
@@ -214,6 +247,7 @@ KINDS: dict[str, Find] = {
     "endpoint": lambda actor, _held, number: find_endpoint(actor, number),
     "group of dead letters": lambda _actor, held, name: parts_for(held, name),
     "link": lambda _actor, held, *key: find_link(held, *key),
+    "message": lambda _actor, held, number: find_message(held, number),
     "operation": lambda _actor, held, number: find_operation(held, number),
     "prepared unit of work": lambda _actor, held, uow: find_prepared(held, uow),
     "queue": lambda _actor, held, name: find_queue(held, name),

@@ -1,4 +1,5 @@
-"""Dead messages of a link, and its resubmit queue, which it reads before its source.
+"""Dead messages of a link, the link that a dead message goes through, and its resubmit
+queue, which it reads before its source.
 
 A corrected dead message is moved there and goes through all steps of a transfer again,
 wherever it came from.
@@ -11,12 +12,15 @@ from collections.abc import Mapping
 from django.db import transaction
 from django.db.models import QuerySet
 
-from broker.bridges.configured import ENDS
+from broker.bridges.configured import ENDS, ends_here
 from broker.bridges.providers.registry import HERE
 from broker.models import Address, BridgeDestination, DeadLetter, Link, Queue
 from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY
 from broker.monitoring.dead_letters import Selection
+from broker.security import authorities
+from broker.security.authorities import Principal
 
+LOOK = "broker.view_link"
 WHAT_FOR = (
     "Messages that go through the link {} again: it takes them before those of its"
     " source."
@@ -91,3 +95,35 @@ def from_queue(name: str) -> QuerySet[Link]:
         source__kind=BridgeDestination.Kind.QUEUE,
         source__name=name,
     )
+
+
+def link_for(actor: Principal, letter: DeadLetter | None, named: object) -> Link | None:
+    """The link that could not transfer a dead message, if the actor may see it.
+
+    Args:
+        actor: the reader.
+        letter: the stored dead letter, if it is one.
+        named: the link named in the message, if any.
+    """
+    if letter is None or letter.cause != DeadLetter.Cause.LINK:
+        return None
+    if actor is not None and not actor.has_perm(LOOK):  # type: ignore[union-attr]
+        return None
+    link = link_of(letter, named if isinstance(named, str) else "")
+    if link is None:
+        return None
+    held = authorities.held_by(actor)
+    return link if all(held.on("inquire", one) for one in ends_here(link)) else None
+
+
+def link_of(letter: DeadLetter, named: str) -> Link | None:
+    """The link that could not transfer a dead message; None if it is deleted or
+    ambiguous. Two queries at most.
+    """
+    every = Link.objects.select_related("status", *ENDS)
+    bridge, _, link = (named or letter.origin_queue).partition("/")
+    known = every.filter(bridge__name=bridge, name=link).first() if link else None
+    if known is not None:
+        return known
+    meant = list(from_queue(letter.origin_queue)[:2])
+    return meant[0] if len(meant) == 1 else None

@@ -128,6 +128,16 @@ class InvalidSelector(BrokerError):
     sentence = "The selector is wrong at character {position}: {why}."
 
 
+class NoSuchMessage(BrokerError):
+    """A message is unknown, or hidden from who asks."""
+
+    code = "no-such-message"
+
+    message_id: int
+
+    sentence = "There is no message {message_id}, or none that you may see."
+
+
 class InvalidFilter(BrokerError):
     """A filter has a syntax error."""
 

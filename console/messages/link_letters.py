@@ -7,21 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlencode
 
-from django.contrib.auth.models import AnonymousUser
-
-from broker.bridges.configured import ENDS, ends_here
 from broker.bridges.providers.registry import HERE
-from broker.bridges.resubmit import from_queue, selection_of, sharing
+from broker.bridges.resubmit import selection_of, sharing
 from broker.models import BridgeDestination, DeadLetter, Link
-from broker.security.authorities import held_by
-from broker.security.users import User
 from broker.sql import database_now
-from console.edges.permissions import LINKS
 from console.messages import dead_letter_groups
 from console.messages.dead_letter_query import fields_of, matches
 from console.messages.properties import PREFIX, moment_of
 from dashboards.live import attention
-from dashboards.live.link_status import sees
 
 MOST = 10  # groups on the page of a link
 Cause = DeadLetter.Cause
@@ -183,34 +176,3 @@ def facts_of(told: Mapping[str, str], here: set[str]) -> Iterator[tuple[str, str
     for name, value in pairs:
         if value:
             yield name, value
-
-
-def link_for(
-    user: User | AnonymousUser, letter: DeadLetter | None, named: object
-) -> Link | None:
-    """The link that could not transfer a dead message, if the user may see it.
-
-    Args:
-        user: the reader.
-        letter: the stored dead letter, if it is one.
-        named: the link named in the message, if any.
-    """
-    if letter is None or letter.cause != Cause.LINK or not user.has_perm(LINKS):
-        return None
-    link = link_of(letter, named if isinstance(named, str) else "")
-    if link is None or not sees(held_by(user), ends_here(link)):
-        return None
-    return link
-
-
-def link_of(letter: DeadLetter, named: str) -> Link | None:
-    """The link that could not transfer a dead message; None if it is deleted or
-    ambiguous. Two queries at most.
-    """
-    every = Link.objects.select_related("status", *ENDS)
-    bridge, _, link = (named or letter.origin_queue).partition("/")
-    known = every.filter(bridge__name=bridge, name=link).first() if link else None
-    if known is not None:
-        return known
-    meant = list(from_queue(letter.origin_queue)[:2])
-    return meant[0] if len(meant) == 1 else None

@@ -17,23 +17,12 @@ def require(
     Raises:
         NotAuthorized: the user may not see, or not read, the message.
     """
-    return require_for(request.user, authority, story)
-
-
-def require_for(
-    user: authorities.Principal, authority: authorities.Authority, story: Story
-) -> authorities.GrantedAuthorities:
-    """The same for a user without a request.
-
-    Raises:
-        NotAuthorized: the user may not see, or not read, the message.
-    """
-    held = authorities.held_by(user)
+    held = authorities.held_by(request.user)
     if not covers(held, authority, story):
         lacks = authority if covers(held, "inquire", story) else "inquire"
         known = [one for one in story.queues if held.on("inquire", one)]
         queue = min(known or story.queues, default="#")
-        raise authorities.refusal(user, lacks, queue)
+        raise authorities.refusal(request.user, lacks, queue)
     return held
 
 

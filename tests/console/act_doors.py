@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from tempfile import NamedTemporaryFile
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -91,7 +92,14 @@ def through_rest(user: User, request: Any) -> Any:
     client = Client()
     client.force_login(user)
     kept = one.key if "{" in path else ()
-    body = json.dumps(given(request, *kept), default=str)
+    documents = {field.name for field in one.fields if field.holds.is_json}
+    said: Any = {
+        name: json.loads(value) if name in documents else value
+        for name, value in given(request, *kept).items()
+    }
+    if documents == {field.name for field in one.fields} - set(kept):
+        (said,) = said.values()  # alone, a document is the body
+    body = json.dumps(said, default=str)
     return client.generic(method.upper(), filled, body, "application/json")
 
 
@@ -111,27 +119,27 @@ def through_page(user: User, example: Example, request: Any) -> Any:
 
 def through_command(user: User, request: Any) -> str:
     one, options = ACTS[type(request)], list[Any]()
-    first = [
-        field.name
-        for field in one.fields
-        if field.is_required or field.holds.is_argument
-    ]
-    for name, value in given(request, *first).items():
-        if isinstance(value, dict):
-            value = tuple(f"{key}={each}" for key, each in value.items())
-        for each in value if isinstance(value, tuple) else (value,):
-            options += [f"--{name.replace('_', '-')}", each]
-    if one.is_confirmed:
-        options.append("--yes")
     words: list[Any] = [*COMMANDS[one.name]]
-    with NamedTemporaryFile("w+") as file:
-        for field in (field for field in one.fields if field.name in first):
+    values = given(request)
+    with TemporaryDirectory() as folder:
+        for field in one.fields:
+            if field.name not in values and not field.is_required:
+                continue
             value = getattr(request, field.name)
             if field.holds.is_file:
-                file.write(value)
-                file.flush()
-                value = file.name
-            words += value if field.has_many else [value]
+                file = Path(folder, field.name)
+                file.write_text(value)
+                value = file
+            if isinstance(value, dict):
+                value = tuple(f"{key}={each}" for key, each in value.items())
+            several = value if isinstance(value, tuple) else (value,)
+            if field.is_required or field.holds.is_argument:
+                words += several
+            else:
+                option = f"--{field.name.replace('_', '-')}"
+                options += [part for each in several for part in (option, each)]
+        if one.is_confirmed:
+            options.append("--yes")
         return run(*words, *options, "--user", user.get_username(), "--json")
 
 

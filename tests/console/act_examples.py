@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.console import acts_messages
 from tests.console.accounts import acts_credentials
 from tests.console.alerts import acts_alerts
 from tests.console.bridges import acts_bridges
@@ -19,6 +20,7 @@ EXAMPLES = {  # by act
     **acts_credentials.EXAMPLES,
     **acts_discards.EXAMPLES,
     **acts_groups.EXAMPLES,
+    **acts_messages.EXAMPLES,
     **acts_operations.EXAMPLES,
     **acts_queues.EXAMPLES,
     **acts_recurring.EXAMPLES,

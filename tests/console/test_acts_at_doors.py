@@ -37,7 +37,7 @@ from tests.make import make_queue, make_user
 pytestmark = pytest.mark.django_db
 
 MOMENT = re.compile(r'"20\d\d-\d\d-\d\dT[^"]*"')
-NEW = re.compile(r'("(?:message_)?id":|"secret": "bo_) *\w+')
+NEW = re.compile(r'("(?:message_|operation_)?id":|"secret": "bo_) *\w+')
 TOO_LONG = "x" * 501
 NAMED = {name: one for name, one in EXAMPLES.items() if one.absent}
 

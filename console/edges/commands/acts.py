@@ -27,8 +27,16 @@ SELF = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
 NOT_DONE = "Nothing is done yet; --yes does it."
 
 
-def subcommand(one: DeclaredAct) -> Callable[..., None]:
-    """An act as a function, from whose signature typer makes a command."""
+def subcommand(
+    one: DeclaredAct, preview: Callable[[Any, Any], list[str]] | None = None
+) -> Callable[..., None]:
+    """An act as a function, from whose signature typer makes a command.
+
+    Args:
+        one: the act.
+        preview: lines that say what the request of an actor would change; they are
+            printed where nothing is done yet.
+    """
 
     def command(self: Any, **given: Any) -> None:
         person = actors.acting(given.pop("user"))
@@ -37,7 +45,10 @@ def subcommand(one: DeclaredAct) -> Callable[..., None]:
         request = one.request(**read_values(one.fields, given))
         if not is_ordered:
             require(person, request)
-            self.tell({"done": False}, f"{one.sentence} {NOT_DONE}", as_json=is_json)
+            lines = preview(person, request) if preview else []
+            told = {"done": False} | ({"changes": lines} if preview else {})
+            words = "\n".join([*lines, f"{one.sentence} {NOT_DONE}"])
+            self.tell(told, words, as_json=is_json)
             return
         answer = act(person, request)
         self.tell(as_json(one, answer), printing.lines(str(answer)), as_json=is_json)
@@ -115,6 +126,15 @@ def read_file(path: Path) -> str:
     return contents(path, LARGEST_BYTES).decode(errors="replace")
 
 
+def read_exactly(path: Path) -> str:
+    """The text of a file, whose bytes it keeps.
+
+    Raises:
+        ValueError: it is not UTF-8.
+    """
+    return contents(path, LARGEST_BYTES).decode()
+
+
 def read_pairs(texts: list[str]) -> dict[str, str]:
     """Values by name.
 
@@ -145,7 +165,7 @@ def read_values(fields: Iterable[ActField], given: dict[str, Any]) -> dict[str, 
         elif field.has_pairs:
             read = read_pairs
         elif field.holds.is_file:
-            read = read_file
+            read = read_exactly if field.type is Any else read_file
         try:
             values[field.name] = read(value) if read else value
             check_choices(field, value if field.has_many else [value])

@@ -19,15 +19,22 @@ from pydantic import AwareDatetime, BeforeValidator, create_model
 from pydantic.fields import FieldInfo
 
 from broker.acts import ActField, DeclaredAct, act
+from broker.formats import lossless_json
 from console.edges.answers import as_json
 from console.edges.reading import read_instant
 from console.edges.rest.problems import REFUSED
-from console.edges.rest.requests import RequestBody
+from console.edges.rest.requests import RequestBody, read_json
 
 BODY = "body"
 Instant = Annotated[AwareDatetime, BeforeValidator(read_instant)]
 LEAST = {str: "minLength", tuple: "minItems"}
 MOST = {str: "maxLength", tuple: "maxItems"}
+DOCUMENT = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"type": "object"}}},
+    }
+}
 
 
 def serve(
@@ -55,7 +62,7 @@ def serve(
     def view(request: HttpRequest, **given: Any) -> Any:
         said = given.pop(BODY, None)
         values = {in_path[name]: value for name, value in given.items()}
-        values |= {field.name: getattr(said, field.name) for field in rest}
+        values |= {field.name: value_of(field, request, said) for field in rest}
         answer = act(request.user, one.request(**values))
         if after is not None:
             after()
@@ -65,7 +72,10 @@ def serve(
     annotations: dict[str, Any] = {
         name: Annotated[types[field], Path(...)] for name, field in in_path.items()
     }
-    if rest or method != "DELETE":  # what only names an object has no body
+    more: dict[str, Any] = {}
+    if [field.holds.is_json for field in rest] == [True]:
+        more["openapi_extra"] = DOCUMENT  # alone, it is the body
+    elif rest or method != "DELETE":  # what only names an object has no body
         annotations[BODY] = body_of(one, rest)
     view.__name__ = one.name
     view.__signature__ = Signature(  # type: ignore[attr-defined]
@@ -81,6 +91,7 @@ def serve(
         response={200: one.answer, **REFUSED},
         summary=one.sentence.removesuffix("."),
         description=described(one),
+        **more,
     )(view)
 
 
@@ -111,10 +122,26 @@ def body_of(one: DeclaredAct, fields: list[ActField]) -> type[RequestBody]:
     )
 
 
+def value_of(field: ActField, request: HttpRequest, said: RequestBody | None) -> Any:
+    """What the request has in a field; JSON as its text, with all digits of numbers.
+
+    Raises:
+        InvalidPatch: it is not JSON, or too long.
+    """
+    if said is None:
+        return lossless_json.dumps(read_json(request))
+    value = getattr(said, field.name)
+    if field.holds.is_json and value is not None:
+        return lossless_json.dumps(read_json(request)[field.name])
+    return value
+
+
 def member_of(field: ActField) -> tuple[Any, FieldInfo]:
     kind = field.type
     if kind is datetime:
         kind = AwareDatetime if field.holds.is_past else Instant
+    if field.holds.is_json:
+        kind = dict[str, Any]
     schema: dict[str, Any] = {}
     base = tuple if field.has_many else str if kind is str else None
     for value, names, of_number in (

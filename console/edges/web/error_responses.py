@@ -69,6 +69,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     messages.InvalidSelector: 400,
     messages.MalformedHeader: 400,
     messages.MissingReplyTo: 400,
+    messages.NoSuchMessage: 404,
     messages.SearchTooLong: 503,
     messages.WrongExpiry: 400,
     messages.WrongPersistence: 400,

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from broker.acts.operations.siblings import siblings_of
 from broker.amqp.messages.envelope import content_encoding
+from broker.bridges import resubmit
 from broker.errors.redaction import MaskedMessage
 from broker.formats.mq.coding import Coding, coding_in, coding_of
 from broker.models import DeadLetter, Message
@@ -165,7 +166,7 @@ def carried_of(
     if letter is None or letter.cause != DeadLetter.Cause.LINK:
         return None
     named = story.message.properties.get(LINK_PROPERTY) if story.message else None
-    link = letters.link_for(request.user, letter, named)
+    link = resubmit.link_for(request.user, letter, named)
     return letters.carried(letter, told, link)
 
 

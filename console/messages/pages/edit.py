@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
-from broker import errors, operations
+from broker import acts, errors
+from broker.acts.messages import EditMessage, WaitingMessage, find_waiting
 from broker.errors.operations import NothingChosen
-from broker.errors.patches import NotRepaired
-from broker.errors.redaction import MaskedMessage
+from broker.errors.patches import InvalidPatch, NotRepaired
 from broker.formats import patches
 from broker.formats.patches import Patch, Subject
 from broker.formats.patches.documents import Whole
 from broker.operations import Edit
-from broker.security import authorities
 from console.bodies.text_diff import MessageDifference, difference
-from console.edges import masking, permissions
+from console.edges import denials, masking
 from console.layout import navigation
-from console.messages import repair_form, single_edit
+from console.messages import repair_form
 from console.messages.detail import Story
 from console.messages.pages.detail import known
 from console.messages.repair_form import EditForm
-from console.messages.rights import require
 
-TOLD = (errors.NoSuchQueue, errors.NotResubmittable, NothingChosen, NotRepaired)
+TOLD = (
+    *(errors.NoSuchQueue, errors.NotResubmittable, NothingChosen),
+    *(InvalidPatch, NotRepaired),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,65 +44,58 @@ class Looked:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(permissions.CHANGE, raise_exception=True)
-@permission_required("broker.browse_queue", raise_exception=True)
 @cache_control(private=True, no_store=True)
 def edit(request: HttpRequest, message_id: int) -> HttpResponse:
     """Edit a message on its queue; preview the differences; send it."""
-    story = known(message_id)
-    require(request, "browse", story)
     said = request.POST if request.method == "POST" else request.GET
-    here = single_edit.place_of(story, said.get("on", ""))
-    subject = operations.subjects_of([message_id]).get(message_id)
-    page: dict[str, Any] = {"story": story, "here": here}
-    if here is None or subject is None:
+    queue, reason = said.get("on", ""), said.get("reason", "")
+    acts.require(request.user, EditMessage(message_id, queue, reason=reason))
+    story = known(message_id)
+    page: dict[str, Any] = {"story": story}
+    try:
+        here = find_waiting(request.user, message_id, queue)
+    except NothingChosen:
         return render_edit(request, page, status=409)
-    authorities.require(request.user, "browse", here.road.queue)
-    page["why"] = said.get("why", "").strip()
-    if is_veiled(request, message_id, page["why"]):
+    if here.message_id != message_id:  # this copy has ended
+        return render_edit(request, page, status=409)
+    page |= {"here": here, "why": said.get("why", "").strip()}
+    if masking.veil_for(request.user, message_id, page["why"]):
         return render(request, "console/messages/repairs/masked.html", page)
-    page["through"] = single_edit.link_through(request.user, here, subject)
-    sheet = repair_form.sheet_of(subject)
+    sheet = repair_form.sheet_of(here.subject)
     form = EditForm(request.POST if request.method == "POST" else None, sheet=sheet)
     page |= {"sheet": sheet, "form": form}
     return typed(request, page, form) if form.is_bound else render_edit(request, page)
-
-
-def is_veiled(request: HttpRequest, message_id: int, why: str) -> bool:
-    """Whether parts are masked that the user may see with a reason, and none is given.
-
-    Raises:
-        MaskedMessage: the user may not unmask it, and so cannot repair it.
-    """
-    veil = masking.veil_for(request.user, message_id, why)
-    if veil and not veil.may_lift:
-        raise MaskedMessage(veil.names)
-    return bool(veil)
 
 
 def typed(request: HttpRequest, page: dict[str, Any], form: EditForm) -> HttpResponse:
     """Preview the changes; send them after the preview."""
     if not form.is_valid():
         return render_edit(request, page, status=422)
-    message_id, here = page["story"].message_id, page["here"]
-    looked = look(form.sheet.subject, form.cleaned_data["edit"])
+    edit = form.cleaned_data["edit"]
+    looked = look(form.sheet.subject, edit)
     if "send" not in request.POST or form.cleaned_data["seen"] != looked.seal:
         return render_edit(request, page | {"looked": looked})
     try:
-        sent = single_edit.send(
-            request.user,
-            message_id,
-            here.road.queue,
-            form.cleaned_data["edit"],
-            reason=form.cleaned_data["reason"],
-            through=page["through"],
-        )
+        sent = acts.act(request.user, order_of(page["here"], form))
     except TOLD as error:
+        denials.note(request, error)
         form.add_error(None, str(error))
         return render_edit(request, page, status=409)
     words = f"Message {page['story'].number} was repaired, and its copy was sent."
     messages.success(request, words)
     return redirect("console:message", sent.message_id)
+
+
+def order_of(here: WaitingMessage, form: EditForm) -> EditMessage:
+    edit: Edit = form.cleaned_data["edit"]
+    return EditMessage(
+        here.message_id,
+        here.queue,
+        body=None if edit.body is None else b64encode(edit.body).decode(),
+        encoding="base64",
+        patch=patches.written(Patch(tuple(edit.headers))) if edit.headers else None,
+        reason=form.cleaned_data["reason"],
+    )
 
 
 def look(subject: Subject, wanted: Edit) -> Looked:

@@ -86,7 +86,8 @@ def test_what_cannot_be_edited_stays_and_the_reason_is_told(sign_in: SignIn) -> 
     both = {"patch": EUR, "body": "x"}
     assert problem(edit(client, message_id, both), 422)["code"] == "invalid-patch"
     assert problem(edit(client, message_id, {}), 422)["code"] == "invalid-request"
-    assert problem(edit(client, 987_654, {"body": "x"}), 404)["code"] == "not-found"
+    told = problem(edit(client, 987_654, {"body": "x"}), 404)
+    assert told["code"] == "no-such-message"
     UnitOfWork().get("orders")
     told = problem(edit(client, message_id, {"body": "x"}), 409)
     assert told["code"] == "nothing-chosen"
