@@ -42,6 +42,7 @@ from broker.acts.operations.control import (
     start_operation,
     undo_operation,
 )
+from broker.acts.operations.patches import drop_patch, set_patch
 from broker.acts.operations.plans import (
     approve_operation,
     explain_operation,
@@ -197,6 +198,8 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
             "take-in": take_in_messages,
             "rest": plan_rest,
             "again": plan_again,
+            "repair": set_patch,
+            "drop-patch": drop_patch,
         },
     ),
     "prepared": (

@@ -9,6 +9,7 @@ from typing import Any
 from django import forms
 
 from broker.acts.operations.ledgers import Ledger
+from broker.acts.operations.patches import masked_groups
 from broker.errors.patches import InvalidPatch
 from broker.formats import lossless_json
 from broker.formats.patches import FIELDS
@@ -16,8 +17,7 @@ from broker.formats.patches.documents import LONGEST, read_patch
 from broker.models import Course, Operation, OperationPatch
 from broker.operations.patching import PATCHABLE
 from broker.security import authorities, redaction
-from broker.security.redaction import Sight, Veil
-from broker.security.redaction.masking import marked
+from broker.security.redaction import Sight
 from console.bodies.text_diff import DiffLine
 from console.edges import permissions
 from console.messages.search_form import BROWSE
@@ -224,34 +224,12 @@ def part_of(
     )
 
 
-def masked_preview(patch: OperationPatch, sight: Sight) -> list[dict[str, Any]]:
-    """The preview, without values of masked messages."""
-    veils = sight.veils(one["example"] for one in patch.alike)
-    return [
-        one | {"changes": [hidden(veils[one["example"]], *some) for some in changes]}
-        for one in patch.alike
-        if (changes := one["changes"]) is not None
-    ]
-
-
-def hidden(
-    veil: Veil, where: str, before: str | None, after: str | None
-) -> tuple[str, str | None, str | None]:
-    if not veil:
-        return where, before, after
-    mark = marked(veil.names)
-    return where, before and mark, after and mark
-
-
 def alike_of(patch: OperationPatch, sight: Sight) -> Iterator[Alike]:
-    for one in sorted(masked_preview(patch, sight), key=lambda one: -one["messages"]):
+    for one in sorted(masked_groups(patch, sight), key=lambda one: -one.messages):
         lines = [
-            line
-            for where, before, after in one["changes"]
-            for line in (
-                None if before is None else DiffLine("gone", f"{where}: {before}"),
-                None if after is None else DiffLine("new", f"{where}: {after}"),
-            )
-            if line is not None
+            DiffLine(kind, f"{change.where}: {value}")
+            for change in one.changes
+            for kind, value in (("gone", change.before), ("new", change.after))
+            if value is not None
         ]
-        yield Alike(one["messages"], one["example"], ", ".join(one["kinds"]), lines)
+        yield Alike(one.messages, one.example, ", ".join(one.kinds), lines)

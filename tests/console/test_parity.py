@@ -80,7 +80,7 @@ ACTS: Mapping[str, Ways] = {
     "console:narrow": Ways("narrow_operation", "operation narrow"),
     "console:take_in": Ways("take_in_messages", "operation take-in"),
     "console:repair": Ways(
-        "set_patch, drop_patch", "no: its preview is on the page, and in the API"
+        "set_patch, drop_patch", "operation repair, operation drop-patch"
     ),
     "console:rest": Ways("plan_rest", "operation rest"),
     "console:again": Ways("plan_again", "operation again"),

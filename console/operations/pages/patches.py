@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import permission_required
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
-from broker import operations
-from broker.acts import act
-from broker.acts.operations.plans import PlanAgain, PlanRest, require_repair
+from broker.acts import act, require
+from broker.acts.operations.patches import DropPatch, SetPatch
+from broker.acts.operations.plans import PlanAgain, PlanRest
 from broker.models import Operation
-from console.edges import permissions
-from console.operations.pages.operations import (
-    HtmxRequest,
-    render_operation,
-    visible_operation,
-)
-from console.operations.patch_changes import give
+from console.operations.pages.operations import HtmxRequest, render_operation
 from console.operations.patch_form import PatchForm
 
 
 @require_POST
-@permission_required(permissions.CHANGE, raise_exception=True)
-@permission_required("broker.browse_queue", raise_exception=True)
-@transaction.atomic
 def repair(request: HtmxRequest, operation_id: int) -> HttpResponse:
     """Set or remove the patch of a plan."""
-    plan, _ = visible_operation(request, operation_id)
-    require_repair(request.user, plan)
     if "drop" in request.POST:
-        operations.drop_patch(plan.pk)
+        act(request.user, DropPatch(operation_id))
         return redirect("console:operation", operation_id)
+    require(request.user, SetPatch(operation_id, ""))
     form = PatchForm(request.POST)
     if not form.is_valid():
         return render_operation(request, operation_id, status=422, patch_form=form)
-    give(request.user, plan, form.cleaned_data["document"])
+    act(request.user, SetPatch(operation_id, form.cleaned_data["document"]))
     return redirect(reverse("console:operation", args=[operation_id]) + "#repair")
 
 

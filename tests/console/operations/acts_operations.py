@@ -14,6 +14,7 @@ from broker.acts.operations.control import (
     StartOperation,
     UndoOperation,
 )
+from broker.acts.operations.patches import DropPatch, SetPatch
 from broker.acts.operations.plans import (
     ApproveOperation,
     ExplainOperation,
@@ -27,6 +28,8 @@ from tests.console.act_doors import Example
 from tests.console.letters import die, make_places
 from tests.console.operations.again_acts import undo_of_one
 from tests.make import make_user, plan_resubmit
+
+PATCH = '{"headers": [{"op": "set", "name": "subject", "value": "mended"}]}'
 
 
 def example(request: type, page: str, **fields: Any) -> Example:
@@ -63,6 +66,8 @@ EXAMPLES = {
     "explain_operation": example(ExplainOperation, "explain", reason="mended"),
     "narrow_operation": example(NarrowOperation, "narrow", messages=1),
     "take_in_messages": example(TakeInMessages, "take_in", reason="mended"),
+    "set_patch": example(SetPatch, "repair", patch=PATCH),
+    "drop_patch": example(DropPatch, "repair"),
     "plan_rest": example(PlanRest, "rest"),
     "plan_again": replace(example(PlanAgain, "again"), make=make_undo),
 }

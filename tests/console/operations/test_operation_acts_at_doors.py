@@ -10,8 +10,9 @@ from django.contrib.auth.models import User
 
 from broker.acts import act
 from broker.acts.operations.control import PaceOperation, StartOperation, UndoOperation
+from broker.acts.operations.patches import DropPatch
 from broker.errors.acts import NoPerson
-from broker.models import Operation
+from broker.models import Operation, OperationPatch
 from broker.security import authorities
 from console.accounts import roles
 from tests.console.act_doors import DECLARED, refusals, through_command, through_rest
@@ -19,6 +20,7 @@ from tests.console.commanding import run
 from tests.console.operations.acts_operations import EXAMPLES
 from tests.make import make_user
 
+DIGITS = '{"body":{"merge":{"price":12345678901234567890.10}}}'
 pytestmark = pytest.mark.django_db
 
 
@@ -72,6 +74,21 @@ def test_the_doors_answer_alike() -> None:
     assert told["course"]["pace"] == 7
     assert told == json.loads(run("operation", "show", number, "--json"))
     assert [way["messages"] for way in told["ways"]] == [1]
+
+
+def test_a_patch_is_given_and_dropped_with_the_same_answers() -> None:
+    example = EXAMPLES["set_patch"]
+    request = example.request(**{**example.make(), "patch": DIGITS})
+    user = make_user("olga", permissions=tuple(roles.OPERATOR))
+
+    told = through_rest(user, request).json()
+
+    assert told == command(user, request)
+    assert (told["is_complete"], told["fits"], told["left"]) == (True, 1, [])
+    assert OperationPatch.objects.get().document == DIGITS
+    dropped = command(user, DropPatch(request.operation))
+    assert (dropped["messages"], dropped["preview"]) == (1, None)
+    assert through_rest(user, DropPatch(request.operation)).json() == dropped
 
 
 def test_a_process_without_a_user_starts_nothing() -> None:
