@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 # The authority to know that a queue exists.
 SIGHT: authorities.Authority = "inquire"
+# One of these shows an actor that a message exists.
+READERS: tuple[authorities.Authority, ...] = (SIGHT, "browse")
 LARGEST = 2**63  # no number in the database is as large
 
 
@@ -75,13 +77,14 @@ def find_message(held: GrantedAuthorities, number: int) -> FoundMessage:
     """A message by its number, or by the id of a copy.
 
     Raises:
-        NoSuchMessage: it is unknown, or the actor may inquire none of its queues.
+        NoSuchMessage: it is unknown, or the actor may neither inquire nor browse any of
+            its queues.
     """
     is_number = 0 < number < LARGEST
     queues = is_number and (
         places_of(number) or places_of(max(copies_of([number])[number], default=number))
     )
-    if not queues or not any(held.on(SIGHT, one) for one in queues):
+    if not queues or not any(held.on(one, on) for on in queues for one in READERS):
         raise NoSuchMessage(number)
     return FoundMessage(number, queues)
 
