@@ -28,6 +28,17 @@ class NotPermitted(BrokerError):
     )
 
 
+class PayloadsNotPermitted(NotPermitted):
+    """The actor may not read what a filter would reveal; nothing was searched."""
+
+    what: str  # what takes the permission, a verb and its object
+
+    sentence = (
+        "To {what}, you need the permission {permission}, as for reading payloads. An"
+        " administrator can give it under Settings."
+    )
+
+
 class InvalidRequest(BrokerError):
     """Fields of a request are beyond their limits; nothing was changed."""
 

@@ -61,7 +61,7 @@ def record(request: HttpRequest, error: Exception) -> None:
     elif isinstance(error, ApprovalNeeded | OwnApproval):
         number = error.operation_id
         thing = Thing("operation", number, f"operation {number}")
-    elif isinstance(error, PermissionDenied):
+    elif isinstance(error, NotPermitted | PermissionDenied):
         thing = Thing("page", "", request.path)
     else:
         return

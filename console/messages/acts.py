@@ -19,11 +19,11 @@ from broker.acts.objects import KINDS
 from broker.errors.acts import InvalidRequest
 from broker.errors.settings import NoSuchObject
 from broker.models import Act
+from broker.monitoring import visible_search
 from broker.security import audit, authorities
 from broker.security.authorities import Principal
 from broker.security.users import User
 from broker.sql import is_duplicate
-from console.messages import search_form
 from console.messages.saved_views import texts_of
 from console.models import SavedView
 
@@ -108,7 +108,7 @@ class SaveView:
 def save_view(actor: Principal, request: SaveView) -> ViewState:
     """Save a filter under a name."""
     owner = owner_of(actor)
-    wanted = search_form.search(owner, request.filter).filter
+    wanted = visible_search.search(owner, request.filter).filter
     own = SavedView.objects.filter(owner=owner)
     if own.count() >= MOST:
         raise refused(f"You have {MOST} views. Delete one first.")

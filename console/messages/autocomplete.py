@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib.auth.models import AnonymousUser
-from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
+from broker.errors.acts import PayloadsNotPermitted
 from broker.errors.messages import InvalidFilter, SearchTooLong
 from broker.errors.redaction import MaskedSearch
 from broker.formats.filters import KEYS, PROPERTY, Key, KeyKind
 from broker.formats.filters.keys import ALIASES
 from broker.formats.filters.values import quoted
 from broker.monitoring import search as finding
+from broker.monitoring import visible_search
 from broker.monitoring.search.tallies import NEWEST
 from broker.security import redaction
 from broker.security.users import User
-from console.messages import search_form
 
 MOST = 20  # values
 LAST = re.compile(r"(?P<before>(?:.*[ \t])?-?)(?P<term>[^ \t]*)", re.S)
@@ -90,7 +90,7 @@ def complete(
     except (
         InvalidFilter,
         MaskedSearch,
-        PermissionDenied,
+        PayloadsNotPermitted,
         SearchTooLong,
     ) as error:
         return Completions([], str(error))
@@ -136,7 +136,7 @@ class CompletionScope:
         if of_payloads and typed.name is not None:
             asked = f"h.{typed.name}"
             redaction.sight_of(self.user).require_search(asked, typed.name)
-        search = search_form.search(self.user, self.texts, for_payloads=of_payloads)
+        search = visible_search.search(self.user, self.texts, for_payloads=of_payloads)
         if typed.key.name == "queue":
             return Completions(typed.offer(map(quoted, sorted(search.within.values()))))
         tally = finding.values(

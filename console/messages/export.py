@@ -19,12 +19,12 @@ from broker.formats.mq.coding import Coding, coding_in
 from broker.models import Message
 from broker.monitoring import search as finding
 from broker.monitoring.search import Found
+from broker.monitoring.visible_search import Search
 from broker.security import audit
 from broker.security.redaction import Sight
 from broker.sql import database_now
 from console.edges import masking
 from console.messages.documents import written
-from console.messages.search_form import Search
 from dashboards.pages.csv_safety import CsvSink, harmless
 from dashboards.pages.streaming import streamed
 

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser
-from django.core.exceptions import PermissionDenied
 
+from broker.errors.acts import PayloadsNotPermitted
 from broker.formats import filters
 from broker.formats.filters import KEYS, Filter, Term
 from broker.formats.filters.building import TERMS
 from broker.formats.filters.parsing import LENGTH
 from broker.monitoring import search as finding
+from broker.monitoring import visible_search
 from broker.monitoring.search import Count, Found
 from broker.monitoring.search.pages import MOST
 from broker.security.users import User
 from console.layout.search_links import query_of, write_term
-from console.messages import search_form
 
 FIELDS = {  # the attribute of each key whose name differs
     "type": "subject",
@@ -105,7 +105,7 @@ def chips_of(wanted: Filter) -> list[Chip]:
 
 
 def rows_of(
-    page: finding.SearchPage, search: search_form.Search
+    page: finding.SearchPage, search: visible_search.Search
 ) -> list[SearchResultRow]:
     queries: dict[tuple[str, str | int], str] = {}
     return [
@@ -116,7 +116,7 @@ def rows_of(
 
 
 def counted(
-    search: search_form.Search,
+    search: visible_search.Search,
     page: finding.SearchPage,
     *,
     is_first: bool,
@@ -158,8 +158,8 @@ def without(user: User | AnonymousUser, wanted: Filter, term: Term) -> Fewer:
     if len(wanted.terms) > FEW:
         return fewer
     try:
-        search = search_form.search(user, map(str, rest.terms))
-    except PermissionDenied:
+        search = visible_search.search(user, map(str, rest.terms))
+    except PayloadsNotPermitted:
         return fewer
     count = finding.count(rest, within=search.within, effort=COUNTING)
     return Fewer(fewer.term, fewer.query, count)

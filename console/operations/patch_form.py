@@ -15,12 +15,12 @@ from broker.formats import lossless_json
 from broker.formats.patches import FIELDS
 from broker.formats.patches.documents import LONGEST, read_patch
 from broker.models import Course, Operation, OperationPatch
+from broker.monitoring.visible_search import BROWSE
 from broker.operations.patching import PATCHABLE
 from broker.security import authorities, redaction
 from broker.security.redaction import Sight
 from console.bodies.text_diff import DiffLine
 from console.edges import permissions
-from console.messages.search_form import BROWSE
 
 ROWS = 6  # header operations in the form
 OPS = [

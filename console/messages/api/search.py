@@ -10,8 +10,9 @@ from ninja.errors import ValidationError
 from pydantic import Field
 
 from broker.monitoring import search as finding
+from broker.monitoring import visible_search
 from console.edges.rest.problems import NO_NUL, REFUSED, require
-from console.messages import export, search_form, search_results
+from console.messages import export, search_results
 from console.messages.api.schemas import FoundMessage
 
 router = Router(tags=["messages"])
@@ -73,7 +74,7 @@ def find_messages(request: HttpRequest, wanted: Query[PageQuery]) -> dict[str, A
     ``browse``.
     """
     require(request, "broker.view_queue")
-    search = search_form.search(request.user, wanted.f)
+    search = visible_search.search(request.user, wanted.f)
     try:
         page = finding.find(
             search.filter,
@@ -102,7 +103,7 @@ def count_messages(
 ) -> dict[str, Any]:
     """The number of messages that match; counts up to a thousand."""
     require(request, "broker.view_queue")
-    search = search_form.search(request.user, wanted.f)
+    search = visible_search.search(request.user, wanted.f)
     counted = finding.count(search.filter, within=search.within)
     return {
         "filter": str(search.filter),
@@ -127,7 +128,7 @@ def export_messages(
     mask. A caller with the authority ``unmask`` gives a reason to see masked parts.
     """
     require(request, "broker.view_queue")
-    search = search_form.search(request.user, wanted.f, for_payloads=wanted.bodies)
+    search = visible_search.search(request.user, wanted.f, for_payloads=wanted.bodies)
     return export.export(
         request, search, wanted.format, bodies=wanted.bodies, why=wanted.unmask
     )

@@ -15,6 +15,7 @@ from broker.acts.declaring import name_in_journal
 from broker.errors import InvalidMessage
 from broker.models import Message
 from broker.monitoring import search as finding
+from broker.monitoring import visible_search
 from broker.queueing import message_files
 from broker.queueing.put import NewMessage, put_as_given
 from broker.queueing.store import check
@@ -25,7 +26,6 @@ from console.edges import masking
 from console.edges.commands import actors
 from console.edges.commands.options import unreadable
 from console.edges.commands.printing import progress
-from console.messages import search_form
 
 ALL_ELSE = 16 * 2**20  # bytes of a line beside the body
 
@@ -92,9 +92,9 @@ def taken_in_words(told: dict[str, Any], *, does: bool) -> str:
 
 def found_by(
     user: User | None, filters: Sequence[str]
-) -> tuple[Keys, search_form.Search]:
+) -> tuple[Keys, visible_search.Search]:
     """Messages that filters find on queues the user may browse, the oldest first."""
-    search = search_form.search(user, filters)
+    search = visible_search.search(user, filters)
     held = authorities.held_by(user)
     within = {pk: name for pk, name in search.within.items() if held.on("browse", name)}
     search = replace(search, within=within)
@@ -105,7 +105,7 @@ def found_by(
 
 def write(
     keys: Keys,
-    search: search_form.Search,
+    search: visible_search.Search,
     sight: Sight,
     file: TextIO,
     errors: TextIO,

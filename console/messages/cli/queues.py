@@ -13,6 +13,7 @@ from django.db import transaction
 from broker.acts.declaring import name_in_journal
 from broker.models import Place, Queue
 from broker.monitoring import search as finding
+from broker.monitoring import visible_search
 from broker.queueing import browse as looking
 from broker.queueing.get import Delivery
 from broker.queueing.put import put as send
@@ -23,7 +24,7 @@ from broker.transactions import leases
 from console.edges import masking, numbers
 from console.edges.commands import actors
 from console.edges.commands.actors import USAGE
-from console.messages import documents, search_form
+from console.messages import documents
 from console.messages.documents import PLACES
 from dashboards.live import depths
 
@@ -137,7 +138,7 @@ def browse(  # noqa: PLR0913  # the subcommand's options
 
 def find(user: User | None, filters: Sequence[str], limit: int) -> list[dict[str, Any]]:
     actors.require(user, "broker.view_queue")
-    search = search_form.search(user, filters)
+    search = visible_search.search(user, filters)
     page = finding.find(search.filter, within=search.within, limit=limit)
     shown = ("message_id", "number", "state", "priority", "tries", "put_at", "error")
     return [

@@ -6,7 +6,6 @@ from time import perf_counter
 from typing import Any
 
 from django.contrib.auth.decorators import permission_required
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -14,15 +13,17 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from broker.errors import BrokerError
+from broker.errors.acts import PayloadsNotPermitted
 from broker.errors.messages import InvalidFilter, SearchTooLong
 from broker.errors.redaction import MaskedSearch
 from broker.formats import filters
 from broker.formats.filters import Filter
 from broker.monitoring import search as finding
+from broker.monitoring import visible_search
 from console.edges import permissions
 from console.edges.web.error_responses import status_of
 from console.layout import pagination, search_links
-from console.messages import autocomplete, saved_views, search_form, search_results
+from console.messages import autocomplete, filter_faults, saved_views, search_results
 from console.messages import export as exports
 from console.messages.pages.saved_views import SaveForm
 
@@ -38,7 +39,7 @@ def messages(request: HttpRequest) -> HttpResponse:
     texts = request.GET.getlist("f")
     began_s = perf_counter()
     try:
-        search = search_form.search(request.user, texts)
+        search = visible_search.search(request.user, texts)
         if texts != [str(term) for term in search.filter.terms]:
             return redirect(search_links.url_of(search.filter))
         trail = pagination.Trail.of(request)
@@ -59,11 +60,11 @@ def messages(request: HttpRequest) -> HttpResponse:
             took_s=perf_counter() - began_s,
         )
     except InvalidFilter as error:
-        fault = search_form.fault_of(texts, error)
+        fault = filter_faults.fault_of(texts, error)
         return stopped(
             request, fault.readable, fault.error, fault=fault, draft=fault.text
         )
-    except (MaskedSearch, PermissionDenied, SearchTooLong) as refusal:
+    except (MaskedSearch, PayloadsNotPermitted, SearchTooLong) as refusal:
         return stopped(request, filters.parse(" ".join(texts)), refusal)
     rows = search_results.rows_of(page, search)
     took_s = perf_counter() - began_s
@@ -91,13 +92,13 @@ def any_at_hand(rows: list[search_results.SearchResultRow]) -> bool:
 def stopped(
     request: HttpRequest,
     wanted: Filter,
-    error: BrokerError | PermissionDenied,
+    error: BrokerError,
     **more: Any,
 ) -> HttpResponse:
     """The page with the error when a filter could not be searched."""
     context = context_of(request, wanted) | {"error": error, "rows": []} | more
-    context["is_forbidden"] = isinstance(error, PermissionDenied)
-    status = 403 if isinstance(error, PermissionDenied) else status_of(error)
+    context["is_forbidden"] = isinstance(error, PayloadsNotPermitted)
+    status = status_of(error)
     return render(
         request, "console/messages/found/messages.html", context, status=status
     )
@@ -124,7 +125,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
     """All messages that match a filter as a file; bodies only for their readers."""
     bodies = "bodies" in request.GET
     texts = request.GET.getlist("f")
-    search = search_form.search(request.user, texts, for_payloads=bodies)
+    search = visible_search.search(request.user, texts, for_payloads=bodies)
     format_ = exports.ndjson_or_csv(request.GET.get("format", ""))
     why = request.GET.get("unmask", "")
     return exports.export(request, search, format_, bodies=bodies, why=why)

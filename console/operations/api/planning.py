@@ -26,6 +26,7 @@ from broker.acts.operations.states import (
     read_state,
 )
 from broker.models import Operation
+from broker.monitoring import visible_search
 from broker.monitoring.dead_letters import NEWEST
 from broker.operations import Chosen, Only, Order, Sought, canary, rate_limit
 from broker.operations.scopes import describe_letters, describe_message
@@ -33,7 +34,6 @@ from console.dead_letters.letter_filter import Which, selection_of
 from console.edges import permissions
 from console.edges.rest.problems import NO_NUL, REFUSED, require
 from console.edges.rest.requests import RequestBody
-from console.messages import search_form
 from console.messages.dead_letter_query import names_for
 
 router = Router(tags=["operations"])
@@ -151,7 +151,7 @@ def chosen_by(
         why = "Choose by filter, by letters or by messages: one of them."
         raise ValidationError([{"loc": ["body", "wanted"], "msg": why}])
     if wanted.filter is not None:
-        search = search_form.search(request.user, wanted.filter)
+        search = visible_search.search(request.user, wanted.filter)
         return Sought(search.filter, search.within), f"messages by “{search.filter}”"
     if wanted.letters is not None:
         names = names_for(request.user)

@@ -28,13 +28,13 @@ from broker.acts.operations.plans import BROWSE
 from broker.acts.operations.rights import require_reading
 from broker.formats import lossless_json
 from broker.models import Operation
+from broker.monitoring import visible_search
 from broker.monitoring.dead_letters import NEWEST, Selection
 from broker.operations import Chosen, Order, Sought
 from console.edges import permissions
 from console.edges.rest.acts import serve
 from console.edges.rest.problems import REFUSED, require
 from console.edges.rest.requests import RequestBody, read_json
-from console.messages import search_form
 from console.messages.dead_letter_query import names_for, visible_part
 from console.operations.api.operations import visible_operation
 
@@ -100,7 +100,7 @@ def read_preview(request: HttpRequest, operation_id: Path[int]) -> PatchPreview:
 def chosen(request: HttpRequest, body: Resubmit) -> tuple[Chosen | Sought, str]:
     """The chosen dead letters that the caller may see, and a description of the set."""
     if body.f:
-        search = search_form.search(request.user, ["state:dead", *body.f])
+        search = visible_search.search(request.user, ["state:dead", *body.f])
         return Sought(search.filter, search.within), str(search.filter)
     names = names_for(request.user)
     letters = visible_part(Selection(), names)

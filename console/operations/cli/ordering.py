@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from broker.models import Operation
+from broker.monitoring import visible_search
 from broker.operations import Order, Sought
 from broker.security.users import User
-from console.messages import search_form
 from console.operations import planning_options as planning
 
 
@@ -22,7 +22,7 @@ def work(
     does: bool,
 ) -> dict[str, Any]:
     """Plan an operation on the messages that filters find, or execute it."""
-    search = search_form.search(user, filters)
+    search = visible_search.search(user, filters)
     chosen = Sought(search.filter, search.within)
     scope = f"messages by “{search.filter}”"
     return planning.do(

@@ -22,12 +22,12 @@ from broker.acts.operations.rights import NEEDS
 from broker.errors.messages import InvalidSelector, SearchTooLong
 from broker.errors.operations import InvalidPriority, NothingChosen
 from broker.models import DeadLetter, Operation, Place, Queue
+from broker.monitoring import visible_search
 from broker.operations import Chosen, Order, Sought
 from broker.operations.approvals import HARD
 from broker.operations.scopes import describe_letters, describe_message, in_quotes
 from broker.security import authorities
 from console.edges import permissions
-from console.messages import search_form
 from console.messages.dead_letter_query import (
     PlanForm,
     SelectionForm,
@@ -132,7 +132,7 @@ def order_found(request: HttpRequest) -> HttpResponse:
     """Choose an action for messages that a filter finds and that the user may see:
     for chosen messages, or for all that match when the plan is made."""
     said = request.POST if request.method == "POST" else request.GET
-    search = search_form.search(request.user, said.getlist("f"))
+    search = visible_search.search(request.user, said.getlist("f"))
     page = [("f", str(term)) for term in search.filter.terms]
     page += [("after", after) for after in said.getlist("after")]
     back = f"{reverse('console:messages')}?{urlencode(page)}"
