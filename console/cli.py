@@ -43,6 +43,7 @@ from broker.acts.operations.control import (
     undo_operation,
 )
 from broker.acts.operations.patches import drop_patch, set_patch
+from broker.acts.operations.planning import plan_operation
 from broker.acts.operations.plans import (
     approve_operation,
     explain_operation,
@@ -51,6 +52,7 @@ from broker.acts.operations.plans import (
     plan_rest,
     take_in_messages,
 )
+from broker.acts.operations.resubmits import plan_resubmit
 from broker.acts.queues import start_delivery
 from broker.acts.recurring import put_recurring_message
 from broker.acts.rules import save_rules, switch_rules
@@ -186,6 +188,8 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
         {
             "list": operations.list_all,
             "show": operations.show,
+            "plan": plan_operation,
+            "resubmit": plan_resubmit,
             "start": start_operation,
             "approve": approve_operation,
             "explain": explain_operation,

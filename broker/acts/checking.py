@@ -8,6 +8,7 @@ that the actor may not see is a missing one), the authorities on queues, the rea
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sized
+from dataclasses import astuple, is_dataclass
 from typing import Any
 
 from django.db import transaction
@@ -106,6 +107,8 @@ def find_fault(field: ActField, value: Any) -> str:
     texts = value if isinstance(value, tuple) else (value,)
     if isinstance(value, dict):
         texts = (*value, *value.values())
+    elif is_dataclass(value) and not isinstance(value, type):
+        texts = astuple(value)
     is_text = field.type is not Any  # what may be anything need not be stored as text
     if is_text and any(isinstance(text, str) and "\0" in text for text in texts):
         return "It contains a NUL character, which cannot be stored."

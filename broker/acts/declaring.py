@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from enum import Enum
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -89,9 +90,17 @@ class ActField:
         return get_origin(self.type) is dict
 
     @property
+    def parts(self) -> tuple[ActField, ...]:
+        """The fields of what it holds, where that is a dataclass."""
+        kind: type = self.type
+        return fields_of(kind) if is_dataclass(kind) else ()
+
+    @property
     def choices(self) -> tuple[str, ...]:
-        """The texts of a ``Literal``; empty if any text will do."""
+        """The texts of a ``Literal`` or an enumeration; empty if any text will do."""
         kind = get_args(self.type)[0] if self.has_many else self.type
+        if isinstance(kind, type) and issubclass(kind, Enum):
+            return tuple(one.value for one in kind)
         return get_args(kind) if get_origin(kind) is Literal else ()
 
 

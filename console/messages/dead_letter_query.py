@@ -4,12 +4,10 @@ the same code, so an operation acts on exactly what was listed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-
 from django import forms
 
-from broker.models import DeadLetter
+from broker.acts.operations.message_sets import DeadLetters
+from broker.models import DeadLetter, Queue
 from broker.monitoring import visible_groups
 from broker.monitoring.dead_letters import NEWEST, DeadLetterCount, Selection
 from broker.security import authorities
@@ -43,6 +41,18 @@ class SelectionForm(PageForm):
             said["on"],
         )
 
+    @property
+    def letters(self) -> DeadLetters:
+        """The same, as requests of acts have it."""
+        said = self.cleaned_data
+        on = Queue.objects.filter(pk=said["on"]).values_list("name", flat=True)
+        return DeadLetters(
+            said["fingerprint"] or None,
+            said["queue"] or None,
+            (on.first() or "") if said["on"] else None,
+            DeadLetter.Cause(said["cause"]) if said["cause"] else None,
+        )
+
 
 class PlanForm(SelectionForm):
     """The dead letters to resubmit: one message, or a selection."""
@@ -55,11 +65,6 @@ class PlanForm(SelectionForm):
 def names_for(user: authorities.Principal) -> dict[int, str]:
     """Queues that the user may inquire: names by id."""
     return visible_groups.queues_for(authorities.held_by(user))
-
-
-def visible_part(selection: Selection, names: Mapping[int, str]) -> Selection:
-    """The part of a selection on queues that the user sees."""
-    return replace(selection, within=tuple(names))
 
 
 def fields_of(selection: Selection) -> dict[str, object]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from django import forms
 from django.http import QueryDict
 
-from broker.models import Operation, Place, Queue
+from broker.acts.operations.planning import MOST, PLACES, PlanOperation
+from broker.models import Operation
 from broker.monitoring.dead_letters import NEWEST
-from broker.operations import EVERY_QUEUE, Chosen, Order
-from broker.operations.commands import SELECTABLE
-from broker.operations.scopes import describe_message, in_quotes
 from console.messages.dead_letter_query import LARGEST
 from console.operations.wording import WORDS
 
-PLACES = {one.name.lower(): one for one in SELECTABLE}
-MOST_TICKED = 500
+UNCHOSEN = Operation.Kind.RESUBMIT  # until somebody chooses another kind
 TICKED, ALL = "ticked", "all"
 
 
@@ -31,8 +29,8 @@ class Ids(forms.Field):
             raise forms.ValidationError("This is no message.") from None
         if not all(0 < one <= NEWEST for one in ids):
             raise forms.ValidationError("There are no such numbers.")
-        if len(ids) > MOST_TICKED:
-            raise forms.ValidationError(f"Select at most {MOST_TICKED} messages.")
+        if len(ids) > MOST:
+            raise forms.ValidationError(f"Select at most {MOST} messages.")
         return ids
 
     def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
@@ -53,10 +51,6 @@ class ChosenForm(forms.Form):
         return said
 
     @property
-    def in_place(self) -> Place | None:
-        return PLACES.get(self.cleaned_data["place"])
-
-    @property
     def is_of_all(self) -> bool:
         return bool(self.cleaned_data["which"] == ALL)
 
@@ -64,18 +58,13 @@ class ChosenForm(forms.Form):
     def ids(self) -> tuple[int, ...]:
         return () if self.is_of_all else self.cleaned_data["message"]
 
-    def chosen(self, queue: str, selector: str) -> Chosen:
-        return Chosen(queue=queue, place=self.in_place, selector=selector, ids=self.ids)
-
-    def in_words(self, queue: Queue) -> str:
-        """The description of the set, before a selector narrows it."""
-        if len(self.ids) == 1:
-            one = describe_message(self.ids[0], {queue.pk: queue.name})
-            return f"{one} on {queue}"
-        if self.ids:
-            return f"{len(self.ids)} chosen messages on {queue}"
-        where = f"{place} " if (place := self.cleaned_data["place"]) else ""
-        return f"all {where}messages on {queue}"
+    def order_on(self, queue: str) -> PlanOperation:
+        return PlanOperation(
+            UNCHOSEN,
+            source=queue,
+            messages=self.ids or None,
+            place=self.cleaned_data["place"] or None,
+        )
 
     @property
     def pairs(self) -> list[tuple[str, object]]:
@@ -93,8 +82,8 @@ class Entries(forms.Field):
 
     def to_python(self, value: Iterable[str] | None) -> tuple[tuple[int, int], ...]:
         entries = tuple(dict.fromkeys(entry_of(one) for one in value or ()))
-        if len(entries) > MOST_TICKED:
-            raise forms.ValidationError(f"Select at most {MOST_TICKED} messages.")
+        if len(entries) > MOST:
+            raise forms.ValidationError(f"Select at most {MOST} messages.")
         return entries
 
     def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
@@ -140,6 +129,18 @@ class FoundForm(forms.Form):
         found: tuple[tuple[int, int], ...] = self.cleaned_data["item"]
         return () if self.is_of_all else found
 
+    def order_of(self, texts: Iterable[str], names: Mapping[int, str]) -> PlanOperation:
+        """An order for these messages.
+
+        Args:
+            texts: of the filter.
+            names: queues that the user may inquire, by id.
+        """
+        if self.is_of_all:
+            return PlanOperation(UNCHOSEN, filter=tuple(texts))
+        entries = (f"{one}@{names.get(queue, '')}" for one, queue in self.entries)
+        return PlanOperation(UNCHOSEN, entries=tuple(entries))
+
     @property
     def pairs(self) -> list[tuple[str, object]]:
         """The form fields that choose the same messages again, beside the filter."""
@@ -183,18 +184,14 @@ class OrderForm(forms.Form):
         kind = self.cleaned_data.get("kind")
         return WORDS[kind].asks if kind else ""
 
-    @property
-    def order(self) -> Order:
+    def complete(self, what: PlanOperation) -> PlanOperation:
+        """An order for the same messages, with the kind and its options."""
         said = self.cleaned_data
-        argument = {
-            "queue": said["to"],
-            "priority": str(said["priority"]),
-            "reach": EVERY_QUEUE if said["every_queue"] else "",
-        }
-        kind = Operation.Kind(said["kind"])
-        return Order(kind, argument.get(self.asks, ""))
-
-
-def narrowed(words: str, selector: str) -> str:
-    """The description of a set, with its selector if there is one."""
-    return f"{words}, with {in_quotes(selector)}" if selector else words
+        return replace(
+            what,
+            kind=Operation.Kind(said["kind"]),
+            queue=said["to"],
+            priority=said["priority"],
+            every_queue=said["every_queue"],
+            selector=said["selector"] if what.source else "",
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,6 +20,7 @@ from broker.acts import ACTS, DeclaredAct
 from console import api
 from console.cli import GROUPS
 from console.configuration.cli.objects import ACTS_ON_QUEUES
+from console.edges.commands.acts import option_of
 from tests.console.commanding import run
 
 API = "/api/v1"
@@ -45,6 +46,7 @@ class Example:
     changes: tuple[type[Model], ...]  # what the act would change
     is_hidden: bool = True  # whether what it is about is hidden from some
     gone: int = 404  # the status of the page where that is missing
+    posted: Mapping[str, Any] = field(default_factory=dict)  # what else its form has
     typed: tuple[str, ...] = ()  # what the page has in its URL, and asks for, too
     lacking: str = "set"  # the authority that is missing where one may only inquire
     give: Callable[[User], None] = lambda _: None  # makes what was made somebody's own
@@ -78,11 +80,15 @@ def given(request: Any, *apart: str) -> dict[str, Any]:
     """The fields that are not their defaults."""
     one = ACTS[type(request)]
     return {
-        field.name: value
+        field.name: given_parts(value) if field.parts else value
         for field in one.fields
         if (value := getattr(request, field.name)) != field.default
         and field.name not in apart
     }
+
+
+def given_parts(value: Any) -> dict[str, Any]:
+    return {name: part for name, part in asdict(value).items() if part is not None}
 
 
 def through_rest(user: User, request: Any) -> Any:
@@ -95,11 +101,11 @@ def through_rest(user: User, request: Any) -> Any:
     rest = [field for field in one.fields if field.name not in kept]
     said = given(request, *kept)
     body = json.dumps(said, default=str)
-    for field in rest:
-        if field.holds.is_json and field.name in said:  # with all its digits
-            document = json.dumps(said[field.name])
-            body = body.replace(document, said[field.name])
-            body = said[field.name] if len(rest) == 1 else body
+    for one_of in rest:
+        if one_of.holds.is_json and one_of.name in said:  # with all its digits
+            document = json.dumps(said[one_of.name])
+            body = body.replace(document, said[one_of.name])
+            body = said[one_of.name] if len(rest) == 1 else body
     return client.generic(method.upper(), filled, body, "application/json")
 
 
@@ -114,7 +120,7 @@ def through_page(user: User, example: Example, request: Any) -> Any:
         if name not in set(example.about) - set(example.typed)
         and value not in (None, "")
     }
-    return client.post(url, typed)
+    return client.post(url, typed | dict(example.posted))
 
 
 def through_command(user: User, request: Any) -> str:
@@ -136,7 +142,7 @@ def through_command(user: User, request: Any) -> str:
             if field.is_required or field.holds.is_argument:
                 words += several
             else:
-                option = f"--{field.name.replace('_', '-')}"
+                option = option_of(field)
                 options += [part for each in several for part in (option, each)]
         if one.is_confirmed:
             options.append("--yes")

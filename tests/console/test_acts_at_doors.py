@@ -39,6 +39,7 @@ pytestmark = pytest.mark.django_db
 MOMENT = re.compile(r'"20\d\d-\d\d-\d\dT[^"]*"')
 NEW = re.compile(r'("(?:message_|operation_)?id":|"secret": "bo_) *\w+')
 TOO_LONG = "x" * 501
+PLANNING = {*acts_operations.PLANS, "resubmit_through_link"}  # need what a plan needs
 NAMED = {name: one for name, one in EXAMPLES.items() if one.absent}
 
 
@@ -93,7 +94,7 @@ def test_without_the_permission(name: str) -> None:
     assert_refused(user, name, 403, said, **fields)
 
 
-@each(EXAMPLES.keys() - acts_operations.EXAMPLES)  # their plans are made at one door
+@each(EXAMPLES.keys() - acts_operations.STEERING)  # their plans are made at one door
 def test_the_command_prints_what_the_interface_answers(name: str) -> None:
     reason = {"reason": "As agreed."} if DECLARED[name].needs_reason else {}
     request = EXAMPLES[name].request(**EXAMPLES[name].make(), **reason)
@@ -139,7 +140,11 @@ def test_a_page_of_what_is_not_there_leaves_no_record(name: str) -> None:
     assert not AuditRecord.objects.filter(outcome="refused").exists()
 
 
-@each(name for name, one in DECLARED.items() if one.authorities or one.rules)
+@each(
+    name
+    for name, one in DECLARED.items()
+    if one.authorities or one.rules or name in PLANNING
+)
 def test_without_an_authority(name: str) -> None:
     fields = EXAMPLES[name].make()
     user = vera(name, granted=("inquire",))

@@ -9,12 +9,14 @@ from django.http import HttpRequest
 from ninja import Query, Router, Schema
 from pydantic import Field
 
+from broker.acts.operations.message_sets import DeadLetters, select_letters
+from broker.models import DeadLetter
 from broker.monitoring import dead_letters
 from broker.monitoring.dead_letters import Letter
-from console.dead_letters.letter_filter import Which, selection_of
 from console.edges.numbers import numbered
 from console.edges.rest.numbers import Numbered
-from console.edges.rest.problems import REFUSED, require
+from console.edges.rest.problems import NO_NUL, REFUSED, require
+from console.edges.rest.requests import RequestBody
 from console.messages.dead_letter_query import names_for
 
 router = Router(tags=["dead letters"])
@@ -22,9 +24,15 @@ router = Router(tags=["dead letters"])
 VIEW = "broker.view_queue"
 
 
-class LettersPage(Which):
-    """Which dead letters, where the page begins (descending), and its size."""
+class LettersPage(RequestBody):
+    """Which dead letters, where the page begins (descending), and its size. An empty
+    filter does not filter.
+    """
 
+    fingerprint: str | None = Field(default=None, pattern="^[0-9a-f]{12}$")
+    origin_queue: str | None = Field(default=None, max_length=255, pattern=NO_NUL)
+    queue: str | None = Field(default=None, max_length=255, pattern=NO_NUL)
+    cause: DeadLetter.Cause | None = None
     before: int = Field(default=dead_letters.NEWEST, ge=1, le=dead_letters.NEWEST)
     limit: int = Field(default=50, ge=1, le=500)
 
@@ -59,7 +67,8 @@ def list_letters(request: HttpRequest, page: Query[LettersPage]) -> dict[str, An
     """Dead letters on queues that the caller may inquire."""
     require(request, VIEW)
     names = names_for(request.user)
-    wanted = selection_of(page, names)
+    which = DeadLetters(page.fingerprint, page.origin_queue, page.queue, page.cause)
+    wanted = select_letters(which, names)
     rows = dead_letters.letters(wanted, before=page.before, limit=page.limit + 1)
     part = rows[: page.limit]
     return {

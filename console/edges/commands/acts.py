@@ -80,7 +80,7 @@ def parameter_of(field: ActField) -> Parameter:
     if field.choices:
         words.append(f"One of {', '.join(field.choices)}.")
     about: dict[str, Any] = {"help": " ".join(words)}
-    if field.has_pairs:
+    if field.has_pairs or field.parts:
         about["metavar"] = "NAME=VALUE"
     if field.is_required or field.holds.is_argument:
         spelled: Any = Argument(**about)
@@ -103,13 +103,14 @@ def parameter_of(field: ActField) -> Parameter:
 
 
 def option_of(field: ActField) -> str:
-    return f"--{field.word.replace('_', '-')}"
+    dashes = "-" if len(field.word) == 1 else "--"
+    return dashes + field.word.replace("_", "-")
 
 
 def type_of(field: ActField) -> Any:
     if field.holds.is_file:
         return Path
-    if field.has_pairs:
+    if field.has_pairs or field.parts:
         return list[str]
     if field.has_many:
         return list[int] if get_args(field.type)[0] is int else list[str]
@@ -150,6 +151,35 @@ def read_pairs(texts: list[str]) -> dict[str, str]:
     return pairs
 
 
+def read_parts(field: ActField, texts: list[str]) -> Any:
+    """A dataclass from the values of its fields.
+
+    Raises:
+        ValueError: a text is not as ``NAME=VALUE``, or there is no such field.
+    """
+    pairs, names = read_pairs(texts), [one.name for one in field.parts]
+    if unknown := [name for name in pairs if name not in names]:
+        raise ValueError(f"{unknown[0]!r} is none of {', '.join(names)}.")
+    for one in field.parts:
+        check_choices(one, [pairs[one.name]] if one.name in pairs else [])
+    return field.type(**pairs)
+
+
+def reader_of(field: ActField) -> Callable[[Any], Any] | None:
+    """How what is typed is read; None: it is the value."""
+    if field.holds.is_past:
+        return partial(moment, name=option_of(field))
+    if field.has_many:
+        return tuple
+    if field.has_pairs:
+        return read_pairs
+    if field.parts:
+        return partial(read_parts, field)
+    if field.holds.is_file:
+        return read_exactly if field.type is Any else read_file
+    return READERS.get(field.type)
+
+
 def read_values(fields: Iterable[ActField], given: dict[str, Any]) -> dict[str, Any]:
     """The fields that were given, as their types."""
     values = {}
@@ -157,15 +187,7 @@ def read_values(fields: Iterable[ActField], given: dict[str, Any]) -> dict[str, 
         value = given.get(field.name)
         if value is None or value == []:
             continue
-        read: Callable[[Any], Any] | None = READERS.get(field.type)
-        if field.holds.is_past:
-            read = partial(moment, name=option_of(field))
-        elif field.has_many:
-            read = tuple
-        elif field.has_pairs:
-            read = read_pairs
-        elif field.holds.is_file:
-            read = read_exactly if field.type is Any else read_file
+        read = reader_of(field)
         try:
             values[field.name] = read(value) if read else value
             check_choices(field, value if field.has_many else [value])

@@ -7,7 +7,7 @@ limits of the OpenAPI document are those of the declaration. Limits are checked 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING
 from datetime import datetime
 from inspect import Parameter, Signature
@@ -76,7 +76,7 @@ def serve(
     if [field.holds.is_json for field in rest] == [True]:
         more["openapi_extra"] = DOCUMENT  # alone, it is the body
     elif rest or method != "DELETE":  # what only names an object has no body
-        annotations[BODY] = body_of(one, rest)
+        annotations[BODY] = body_of(name_of(one), one.request, rest)
     view.__name__ = one.name
     view.__signature__ = Signature(  # type: ignore[attr-defined]
         [Parameter("request", Parameter.POSITIONAL_OR_KEYWORD)]
@@ -113,13 +113,14 @@ def described(one: DeclaredAct) -> str:
     return f"{one.sentence} {one.details}".strip() + f" Needs {', and '.join(needs)}."
 
 
-def body_of(one: DeclaredAct, fields: list[ActField]) -> type[RequestBody]:
-    """The schema of the fields that are not in the path."""
-    name = "".join(word.capitalize() for word in one.name.split("_"))
+def name_of(one: DeclaredAct) -> str:
+    return "".join(word.capitalize() for word in one.name.split("_"))
+
+
+def body_of(name: str, of: type, fields: Iterable[ActField]) -> type[RequestBody]:
+    """The schema of fields of a request, or of a part of one."""
     members: Any = {field.name: member_of(field) for field in fields}
-    return create_model(
-        name, __base__=RequestBody, __doc__=one.request.__doc__, **members
-    )
+    return create_model(name, __base__=RequestBody, __doc__=of.__doc__, **members)
 
 
 def value_of(field: ActField, request: HttpRequest, said: RequestBody | None) -> Any:
@@ -133,7 +134,7 @@ def value_of(field: ActField, request: HttpRequest, said: RequestBody | None) ->
     value = getattr(said, field.name)
     if field.holds.is_json and value is not None:
         return lossless_json.dumps(read_json(request)[field.name])
-    return value
+    return field.type(**value.model_dump()) if field.parts and value else value
 
 
 def member_of(field: ActField) -> tuple[Any, FieldInfo]:
@@ -142,6 +143,8 @@ def member_of(field: ActField) -> tuple[Any, FieldInfo]:
         kind = AwareDatetime if field.holds.is_past else Instant
     if field.holds.is_json:
         kind = dict[str, Any]
+    elif field.parts:
+        kind = body_of(field.type.__name__, field.type, field.parts)
     schema: dict[str, Any] = {}
     base = tuple if field.has_many else str if kind is str else None
     for value, names, of_number in (

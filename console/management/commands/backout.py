@@ -11,10 +11,11 @@ from django.core.management.base import CommandError
 from django_typer.management import command, group
 from typer import Argument, Option
 
+from broker.acts.operations.planning import PlanOperation
+from broker.acts.operations.resubmits import PlanResubmit
 from broker.checks import BROKER
 from broker.config.documents import LARGEST_BYTES
 from broker.models import DeadLetter, Operation
-from broker.operations import EVERY_QUEUE, Order
 from broker.sql import database_now
 from console import cli as groups
 from console.configuration.cli import settings as settings_commands
@@ -238,8 +239,8 @@ class Command(RunCommands, DeclarationCommands):
         json: Json = False,  # noqa: FBT002
     ) -> None:
         """Resubmit dead letters to the queues they came from."""
-        order = Order(Kind.RESUBMIT, EVERY_QUEUE if every_queue else "")
-        self.work(order, filters, reason, user, does=yes, as_json=json)
+        what = PlanResubmit(f=tuple(filters), every_queue=every_queue, reason=reason)
+        self.work(what, user, does=yes, as_json=json)
 
     @command()
     def move(
@@ -252,8 +253,10 @@ class Command(RunCommands, DeclarationCommands):
         json: Json = False,  # noqa: FBT002
     ) -> None:
         """Move messages to one queue."""
-        order = Order(Kind.MOVE, queue)
-        self.work(order, filters, reason, user, does=yes, as_json=json)
+        what = PlanOperation(
+            Kind.MOVE, queue, filter=tuple(filters), canary=0, reason=reason
+        )
+        self.work(what, user, does=yes, as_json=json)
 
     @command()
     def purge(
@@ -266,23 +269,20 @@ class Command(RunCommands, DeclarationCommands):
         json: Json = False,  # noqa: FBT002
     ) -> None:
         """Remove messages from a queue; they go to the discard bin."""
-        chosen = [queue_commands.on_queue(queue), *(filters or [])]
-        order = Order(Kind.REMOVE)
-        self.work(order, chosen, reason, user, does=yes, as_json=json)
+        chosen = (queue_commands.on_queue(queue), *(filters or []))
+        what = PlanOperation(Kind.REMOVE, filter=chosen, canary=0, reason=reason)
+        self.work(what, user, does=yes, as_json=json)
 
     def work(
         self,
-        order: Order,
-        filters: list[str],
-        reason: str,
+        what: PlanOperation | PlanResubmit,
         user: str | None,
         *,
         does: bool,
         as_json: bool,
     ) -> None:
         """Plan an operation, or execute it."""
-        person = actors.somebody(user)
-        told = ordering.work(person, order, filters, reason, self.errors, does=does)
+        told = ordering.work(actors.acting(user), what, self.errors, does=does)
         self.tell(told, ordering.in_words(told), as_json=as_json)
         if does and not told["done"]:
             raise typer.Exit(REFUSED)

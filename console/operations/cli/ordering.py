@@ -1,33 +1,87 @@
-"""Operations on the messages that filters find, from commands."""
+"""Commands that plan an operation, show the plan, or execute it to the end."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, TextIO
 
+from django.db import transaction
+
+from broker import operations
+from broker.acts import act
+from broker.acts.operations.control import StartOperation
+from broker.acts.operations.ledgers import Ledger, counts_of, ledger_of
+from broker.acts.operations.planning import PlanOperation
+from broker.acts.operations.resubmits import PlanResubmit
+from broker.acts.operations.siblings import siblings_in
+from broker.acts.operations.states import left_out
 from broker.models import Operation
-from broker.monitoring import visible_search
-from broker.operations import Order, Sought
+from broker.operations.approvals import require_reason
 from broker.security.users import User
-from console.operations import planning_options as planning
+from console.edges.commands.printing import progress
+
+STEP = 500
 
 
 def work(
-    user: User,
-    order: Order,
-    filters: Sequence[str],
-    reason: str,
+    user: User | None,
+    request: PlanOperation | PlanResubmit,
     errors: TextIO,
     *,
     does: bool,
 ) -> dict[str, Any]:
-    """Plan an operation on the messages that filters find, or execute it."""
-    search = visible_search.search(user, filters)
-    chosen = Sought(search.filter, search.within)
-    scope = f"messages by “{search.filter}”"
-    return planning.do(
-        user, planning.Work(order, chosen, scope, reason), errors, does=does
-    )
+    """Plan an operation and show it; with ``does``, execute it to the end.
+
+    Raises:
+        ApprovalNeeded: it needs a second person; it stays planned.
+        ReasonMissing, ReasonNeeded: no reason is given; nothing is planned.
+        BrokerError: as the acts that plan and start.
+    """
+    with transaction.atomic():
+        answer = act(user, request)
+        number = getattr(answer, "operation_id", None) or answer.id
+        plan = Operation.objects.get(pk=number)
+        ledger = ledger_of(plan)
+        if does:
+            require_reason(plan)
+        else:
+            foreseen = operation_document(user, plan, ledger, state="not planned")
+            transaction.set_rollback(True)
+            return foreseen
+    act(user, StartOperation(plan.pk))
+    with progress(errors, plan.scope, ledger.total) as bar:
+        while operations.step(plan.pk, limit=STEP):
+            counts = counts_of([plan.pk])[plan.pk]
+            bar.update(bar.task_ids[0], completed=counts["done"] + counts["skipped"])
+    plan.refresh_from_db()
+    return operation_document(user, plan, ledger_of(plan), state=plan.state)
+
+
+def operation_document(
+    user: User | None, operation: Operation, ledger: Ledger, *, state: str
+) -> dict[str, Any]:
+    return {
+        "operation": None if state == "not planned" else operation.pk,
+        "kind": operation.kind,
+        "scope": operation.scope,
+        "state": state,
+        "messages": ledger.total,
+        "done": ledger.done,
+        "skipped": ledger.skipped,
+        "ways": [
+            {"on": one.on, "to": one.to, "messages": one.messages}
+            for one in ledger.ways
+        ],
+        "siblings": list(map(asdict, siblings_in(operation, ledger, user))),
+        "why_skipped": skips(ledger.why_skipped),
+        "left_out": ledger.left_out,
+        "left_out_because": left_out(ledger),
+    }
+
+
+def skips(found: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
+    return [{"why": why, "messages": count} for why, count in found]
 
 
 def in_words(told: dict[str, Any]) -> str:

@@ -8,39 +8,37 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import BadRequest
-from django.db import transaction
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from broker import errors, operations
-from broker.acts.operations import rights
+from broker import acts, errors, operations
+from broker.acts.operations.planning import PlanOperation, find_messages
+from broker.acts.operations.resubmits import PlanResubmit
 from broker.acts.operations.rights import NEEDS
 from broker.errors.messages import InvalidSelector, SearchTooLong
 from broker.errors.operations import InvalidPriority, NothingChosen
-from broker.models import DeadLetter, Operation, Place, Queue
+from broker.models import DeadLetter, Operation, Queue
 from broker.monitoring import visible_search
-from broker.operations import Chosen, Order, Sought
+from broker.operations import Sought
 from broker.operations.approvals import HARD
-from broker.operations.scopes import describe_letters, describe_message, in_quotes
 from broker.security import authorities
-from console.edges import permissions
+from console.edges import denials
 from console.messages.dead_letter_query import (
     PlanForm,
     SelectionForm,
     fields_of,
     names_for,
-    visible_part,
 )
 from console.operations import wording
 from console.operations.order_form import (
+    UNCHOSEN,
     ChosenForm,
     FoundForm,
     OrderForm,
-    narrowed,
 )
 
 Kind = Operation.Kind
@@ -66,7 +64,6 @@ class Subject:
     """The messages of a new operation."""
 
     title: str
-    scope: str
     back: str  # the page on which they were chosen
     pairs: Sequence[tuple[str, object]]  # form fields that choose them again
     states: frozenset[str]  # the possible states of the messages: ready, delayed, dead
@@ -90,135 +87,135 @@ class Offer:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(permissions.CHANGE, raise_exception=True)
-@transaction.atomic
 def order(request: HttpRequest, name: str) -> HttpResponse:
     """Choose an action for messages on one queue."""
+    acts.require(request.user, PlanOperation(UNCHOSEN, source=name))
     queue = get_object_or_404(Queue, name=name)
-    authorities.require(request.user, "inquire", name)
     said = request.POST if request.method == "POST" else request.GET
     form = ChosenForm(said)
-    back = reverse("console:queue", args=[name])
+    back = f"{reverse('console:queue', args=[name])}?place={said.get('place', '')}"
     if not form.is_valid():
-        ((sentence, *_), *_) = form.errors.values()
-        messages.error(request, str(sentence))
-        return redirect(f"{back}?place={said.get('place', '')}")
-    chosen = form.chosen(name, said.get("selector", "").strip())
-    title = form.in_words(queue)
+        return sent_back(request, form, back)
+    what = form.order_on(name)
     subject = Subject(
-        title=title,
-        scope=narrowed(title, chosen.selector),
-        back=f"{back}?place={said.get('place', '')}",
+        title=find_messages(request.user, what).scope,
+        back=back,
         pairs=form.pairs,
-        states=states_on(queue, chosen.place),
+        states=states_on(queue, form.cleaned_data["place"]),
         queue=name,
         is_open=form.is_of_all,
     )
-    return ordered(request, subject, chosen)
+    return ordered(request, subject, what)
 
 
-def states_on(queue: Queue, place: Place | None) -> frozenset[str]:
+def sent_back(request: HttpRequest, form: Form, back: str) -> HttpResponse:
+    """To the list, where the choice is wrong."""
+    ((sentence, *_), *_) = form.errors.values()
+    messages.error(request, str(sentence))
+    return redirect(back)
+
+
+def states_on(queue: Queue, place: str) -> frozenset[str]:
     """The states of messages in a place on a queue; dead letters may be delayed."""
-    places = {Place.READY: "ready", Place.DELAYED: "delayed"}
-    here = {places[place]} if place else set(places.values())
+    here = {place} if place else {"ready", "delayed"}
     letters = DeadLetter.objects.filter(queue_id=queue.pk)
     return frozenset(here | {"dead"} if letters.exists() else here)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(permissions.CHANGE, raise_exception=True)
-@transaction.atomic
 def order_found(request: HttpRequest) -> HttpResponse:
     """Choose an action for messages that a filter finds and that the user may see:
     for chosen messages, or for all that match when the plan is made."""
     said = request.POST if request.method == "POST" else request.GET
-    search = visible_search.search(request.user, said.getlist("f"))
-    page = [("f", str(term)) for term in search.filter.terms]
+    texts = said.getlist("f")
+    acts.require(request.user, PlanOperation(UNCHOSEN))
+    terms = visible_search.search(request.user, texts).filter.terms
+    page = [("f", str(term)) for term in terms]
     page += [("after", after) for after in said.getlist("after")]
     back = f"{reverse('console:messages')}?{urlencode(page)}"
-    form = FoundForm(said, is_filtered=bool(search.filter))
+    form = FoundForm(said, is_filtered=bool(terms))
     if not form.is_valid():
-        ((sentence, *_), *_) = form.errors.values()
-        messages.error(request, str(sentence))
-        return redirect(back)
-    sought = Sought(search.filter, search.within)
-    scope = f"all messages matching {in_quotes(str(search.filter))}"
-    if not form.is_of_all:
-        sought = Sought.named(form.entries, names_for(request.user))
-        scope = "chosen messages"
+        return sent_back(request, form, back)
+    what = form.order_of(texts, names_for(request.user))
+    found = find_messages(request.user, what)
+    assert isinstance(found.chosen, Sought)
     try:
-        seen = operations.foresee(sought)
+        seen = operations.foresee(found.chosen)
     except NothingChosen:
-        messages.error(request, str(NothingChosen(scope.translate(NO_QUOTES))))
+        error = NothingChosen(found.scope.translate(NO_QUOTES))
+        messages.error(request, str(error))
         return redirect(back)
-    counted = f"{seen.in_words} {scope.removeprefix('all ')}"
+    scope = found.scope.removeprefix("all ") if form.is_of_all else "chosen messages"
+    counted = f"{seen.in_words} {scope}"
     if counted.startswith("1 "):
         counted = counted.replace("messages", "message", 1)
     subject = Subject(
         title=counted,
-        scope=scope if form.is_of_all else counted,
         back=back,
         pairs=[*page, *form.pairs],
         states=seen.states,
         whence="Messages",
     )
-    return ordered(request, subject, sought)
+    return ordered(request, subject, what)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(permissions.CHANGE, raise_exception=True)
-@transaction.atomic
 def order_letters(request: HttpRequest) -> HttpResponse:
     """Choose an action for dead letters that the user may see."""
     said = request.POST if request.method == "POST" else request.GET
+    acts.require(request.user, PlanOperation(UNCHOSEN))
     form = SelectionForm(said)
     if not form.is_valid():
         raise BadRequest("This is no set of dead letters.")
-    names = names_for(request.user)
-    scope = describe_letters(form.selection, names)
-    pairs = list(fields_of(form.selection).items())
-    back = reverse("console:dead_letters")
-    subject = Subject(scope, scope, back, pairs, frozenset({"dead"}), "Dead letters")
-    chosen = Chosen(letters=visible_part(form.selection, names))
-    return ordered(request, subject, chosen)
+    what = PlanOperation(UNCHOSEN, letters=form.letters)
+    subject = Subject(
+        title=find_messages(request.user, what).scope,
+        back=reverse("console:dead_letters"),
+        pairs=list(fields_of(form.selection).items()),
+        states=frozenset({"dead"}),
+        whence="Dead letters",
+    )
+    return ordered(request, subject, what)
 
 
 @require_POST
-@permission_required(permissions.CHANGE, raise_exception=True)
-@transaction.atomic
 def plan_resubmit(request: HttpRequest) -> HttpResponse:
     """Plan a resubmit of dead letters that the user may see; with ``repair``, the form
     of a patch is open on the page of the plan."""
     form = PlanForm(request.POST)
     if not form.is_valid():
         raise BadRequest("This is no set of dead letters.")
-    one = form.cleaned_data["message"]
-    names = names_for(request.user)
-    scope = describe_letters(form.selection, names)
+    one, every_queue = form.cleaned_data["message"], form.cleaned_data["every_queue"]
+    what = PlanResubmit(letters=form.letters, every_queue=every_queue)
     if one:
-        scope = describe_message(one, names)
-    letters = visible_part(form.selection, names)
-    chosen = Chosen(letters=letters, ids=(one,) if one else ())
-    reach = operations.EVERY_QUEUE if form.cleaned_data["every_queue"] else ""
-    asked = "?repair=1" if form.cleaned_data["repair"] else ""
-    return planned(request, Order(Kind.RESUBMIT, reach), chosen, scope, asked)
+        what = PlanResubmit(ids=(one,), every_queue=every_queue)
+    plan = acts.act(request.user, what)
+    query = "?repair=1" if form.cleaned_data["repair"] else ""
+    return redirect(reverse("console:operation", args=[plan.operation_id]) + query)
 
 
 def ordered(
-    request: HttpRequest, subject: Subject, chosen: Chosen | Sought
+    request: HttpRequest, subject: Subject, what: PlanOperation
 ) -> HttpResponse:
-    """Show the form; when it is sent and valid, plan the operation and show it."""
+    """Show the form; when it is sent and valid, plan the operation and show it.
+
+    Raises:
+        NotAuthorized: an authority is missing; nothing is planned.
+    """
     is_sent = request.method == "POST"
     said = request.POST if is_sent else request.GET
     offers = list(offers_for(request.user, subject, said.get("kind", "")))
     possible = [offer.kind for offer in offers if not offer.obstacle]
-    form = OrderForm(request.POST if is_sent else None, offers=possible)
+    kinds = [offer.kind for offer in offers]
+    form = OrderForm(request.POST if is_sent else None, offers=kinds)
     if is_sent and form.is_valid():
         try:
-            with transaction.atomic():
-                return planned(request, form.order, chosen, subject.scope)
+            plan = acts.act(request.user, form.complete(what))
         except tuple(WRONG) as error:
+            denials.note(request, error)
             form.add_error(WRONG[type(error)], str(error))
+        else:
+            return redirect("console:operation", plan.id)
     context: dict[str, Any] = {
         "subject": subject,
         "offers": offers,
@@ -229,23 +226,6 @@ def ordered(
     }
     status = 422 if form.errors else 200
     return render(request, "console/operations/order.html", context, status=status)
-
-
-def planned(
-    request: HttpRequest,
-    what: Order,
-    chosen: Chosen | Sought,
-    scope: str,
-    query: str = "",
-) -> HttpResponse:
-    """Plan the operation, and redirect to the plan, with this query.
-
-    Raises:
-        NoSuchQueue: the target does not exist, or is hidden from the user.
-        NotAuthorized: an authority is missing; nothing is planned.
-    """
-    plan = rights.plan(request.user, what, chosen, scope=scope)
-    return redirect(reverse("console:operation", args=[plan.pk]) + query)
 
 
 def offers_for(

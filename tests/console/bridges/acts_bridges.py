@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from broker.acts.bridges import (
     CommitLinkBranch,
@@ -69,7 +70,8 @@ EXAMPLES = {
     "roll_back_link_branch": on_a_branch(
         RollBackLinkBranch, "console:roll_back_branch"
     ),
-    "resubmit_through_link": example(
-        ResubmitThroughLink, "console:resubmit_through_link", make_dead, LINK
+    "resubmit_through_link": replace(
+        example(ResubmitThroughLink, "console:resubmit_through_link", make_dead, LINK),
+        lacking="get",
     ),
 }

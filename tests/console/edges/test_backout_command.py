@@ -27,6 +27,7 @@ from console.accounts import roles
 from tests.broker.dying import back_out, on
 from tests.console.commanding import refused, run, told
 from tests.console.letters import die, make_places
+from tests.console.recorded import deeds
 from tests.make import NOON, make_messages, make_queue, make_setting, make_user
 
 pytestmark = pytest.mark.django_db
@@ -253,8 +254,8 @@ def test_what_takes_a_second_person_stays_planned(olga: None) -> None:
     assert "second person" in why
     assert Operation.objects.get().state == Operation.State.PLANNED
     assert bodies() == [b"1", b"2"]
-    acts = AuditRecord.objects.exclude(act=Act.CREATE_ACCOUNT)
-    assert [one.act for one in acts] == [Act.PLAN]
+    assert [one.act for one in deeds()] == [Act.PLAN]
+    assert AuditRecord.objects.get(outcome="refused").act == Act.START
 
 
 def test_without_a_database_it_says_to_try_again_and_exits_so(

@@ -14,7 +14,9 @@ from broker.acts.operations.control import (
     StartOperation,
     UndoOperation,
 )
+from broker.acts.operations.message_sets import DeadLetters
 from broker.acts.operations.patches import DropPatch, SetPatch
+from broker.acts.operations.planning import PlanOperation
 from broker.acts.operations.plans import (
     ApproveOperation,
     ExplainOperation,
@@ -23,7 +25,9 @@ from broker.acts.operations.plans import (
     PlanRest,
     TakeInMessages,
 )
+from broker.acts.operations.resubmits import PlanResubmit
 from broker.models import Course, Operation, OperationItem
+from broker.queueing.put import put
 from tests.console.act_doors import Example
 from tests.console.letters import die, make_places
 from tests.console.operations.again_acts import undo_of_one
@@ -50,12 +54,50 @@ def example(request: type, page: str, **fields: Any) -> Example:
     )
 
 
+def make_letter() -> Mapping[str, Any]:
+    make_places()
+    return {"letters": DeadLetters(fingerprint=die().fingerprint)}
+
+
 def make_undo() -> Mapping[str, Any]:
     make_user("omar")
     return {"operation": undo_of_one().pk}
 
 
-EXAMPLES = {
+SOURCE = {"kind": "remove", "source": "orders"}
+
+
+def make_source() -> Mapping[str, Any]:
+    make_places()
+    put("orders")
+    return SOURCE
+
+
+PLANS = {
+    "plan_operation": Example(
+        PlanOperation,
+        "console:order",
+        about=("source",),
+        make=make_source,
+        absent=SOURCE,
+        missing="There is no queue 'orders'",
+        changes=(Operation, OperationItem, Course),
+        posted={"which": "all"},
+        lacking="get",
+    ),
+    "plan_resubmit": Example(
+        PlanResubmit,
+        "console:plan_resubmit",
+        about=(),
+        make=make_letter,
+        absent={},
+        missing="",
+        changes=(Operation, OperationItem),
+        is_hidden=False,
+        lacking="get",
+    ),
+}
+STEERING = {
     "start_operation": example(StartOperation, "start", reason="mended"),
     "cancel_operation": example(CancelOperation, "cancel"),
     "undo_operation": example(UndoOperation, "undo"),
@@ -71,3 +113,4 @@ EXAMPLES = {
     "plan_rest": example(PlanRest, "rest"),
     "plan_again": replace(example(PlanAgain, "again"), make=make_undo),
 }
+EXAMPLES = {**PLANS, **STEERING}

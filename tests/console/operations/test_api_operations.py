@@ -45,7 +45,7 @@ def test_a_resubmit_is_planned_tried_and_told(operator: Client) -> None:
     assert (told["state"], told["planned"], told["scope"]) == (
         "planned",
         120,
-        "messages by “state:dead”",
+        "all messages matching “state:dead”",
     )
     assert (told["course"]["canary"], told["course"]["pace"]) == (10, None)
     where = f"operations/{told['id']}"

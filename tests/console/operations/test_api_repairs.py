@@ -102,6 +102,7 @@ def test_a_patch_is_taken_away(sign_in: SignIn, letters: list[Letter]) -> None:
         ({}, 422, "invalid-request"),
         ({"ids": [1], "f": ["queue:DLQ"]}, 422, "invalid-request"),
         ({"ids": [10**9]}, 409, "not-resubmittable"),
+        ({"ids": [0, -1]}, 409, "nothing-chosen"),
         ({"f": ["queue:DLQ"], "patch": {}}, 422, "invalid-patch"),
         ({"f": ["queue:DLQ"], "patch": {"headers": [1]}}, 422, "invalid-patch"),
     ],

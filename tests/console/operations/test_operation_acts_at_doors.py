@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +14,14 @@ from broker.acts.operations.control import PaceOperation, StartOperation, UndoOp
 from broker.acts.operations.patches import DropPatch
 from broker.errors.acts import NoPerson
 from broker.models import Operation, OperationPatch
+from broker.queueing.put import put
 from broker.security import authorities
 from console.accounts import roles
 from tests.console.act_doors import DECLARED, refusals, through_command, through_rest
-from tests.console.commanding import run
+from tests.console.commanding import refused, run
+from tests.console.letters import die, make_places
 from tests.console.operations.acts_operations import EXAMPLES
-from tests.make import make_user
+from tests.make import make_queue, make_user
 
 DIGITS = '{"body":{"merge":{"price":12345678901234567890.10}}}'
 pytestmark = pytest.mark.django_db
@@ -105,3 +108,61 @@ def test_the_pace_of_a_plan_stays_where_a_start_gives_the_trial() -> None:
 
     assert (told["state"], told["course"]["pace"]) == ("done", 7)
     assert command(user, UndoOperation(number))["undoes"] == number
+
+
+def scope_of(*words: object, user: str = "olga") -> tuple[str, int]:
+    """What a command plans: the set in words, and how many messages it has."""
+    plan = json.loads(run("operation", "plan", *words, "--user", user, "--json"))
+    return plan["scope"], plan["planned"]
+
+
+def test_each_way_to_choose_messages_is_one_for_commands() -> None:
+    make_places()
+    make_queue("aside")
+    make_user("olga", permissions=tuple(roles.OPERATOR))
+    letter = die()
+    first, second = put("orders").message_id, put("orders").message_id
+    move = ("move", "--queue", "aside")
+
+    assert scope_of(*move, "--source", "orders", "--selector", "JMSPriority = 4") == (
+        "all messages on orders, with “JMSPriority = 4”",
+        2,
+    )
+    assert scope_of(*move, "--source", "orders", "--messages", first) == (
+        f"message {first} on orders",
+        1,
+    )
+    named = ("--entries", f"{first}@orders", "--entries", f"{second}@orders")
+    assert scope_of(*move, *named) == ("2 chosen messages", 2)
+    assert scope_of(*move, "--filter", "queue:orders")[1] == 2
+    letters = (
+        "--letters",
+        "origin_queue=orders",
+        "--letters",
+        "cause=BACKOUT_THRESHOLD",
+    )
+    assert scope_of("resubmit", *letters)[1] == 1
+    for wrong in ("cause=WEARY", "queues=orders", "orders"):
+        assert refused("operation", "plan", "remove", "--letters", wrong)[0] == 2
+    for words in (
+        ("--place", "ready"),
+        ("--filter", "queue:orders", "--source", "orders"),
+        ("--entries", letter.message_id),
+        (),
+    ):
+        code, _ = refused("operation", "plan", "remove", *words, "--user", "olga")
+        assert code == 1, words
+
+
+def test_a_repair_is_planned_by_command(tmp_path: Path) -> None:
+    make_places()
+    die(body=b'{"price": 1}', content_type="application/json")
+    make_user("olga", permissions=tuple(roles.OPERATOR))
+    patch = tmp_path / "patch.json"
+    patch.write_text('{"body": {"merge": {"price": 12345678901234567890.10}}}')
+    order = ("operation", "resubmit", "-f", "queue:DLQ", "--patch", patch)
+
+    planned = run(*order, "--user", "olga")
+
+    assert "The patch fits 1 of 1 looked at." in planned
+    assert "12345678901234567890.10" in OperationPatch.objects.get().document

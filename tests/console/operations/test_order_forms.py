@@ -128,7 +128,8 @@ def test_orders_come_from_here_only(orders: Queue) -> None:
 
 def test_what_a_person_may_not_is_said_beside_it(client: Client, orders: Queue) -> None:
     put("orders")
-    user = make_user(permissions=("broker.resubmit_message",), granted=("inquire",))
+    permissions = ("broker.view_queue", "broker.resubmit_message")
+    user = make_user(permissions=permissions, granted=("inquire",))
     make_authority(user, "browse", pattern="orders")
     client.force_login(user)
 
