@@ -31,7 +31,7 @@ from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 
 from console.accounts.api import credentials, rights
-from console.alerts.api import alerts
+from console.alerts import api as alerts
 from console.audit import api as audit
 from console.bridges.api import bridges, documents
 from console.configuration.api import addresses, definitions, settings

@@ -62,7 +62,7 @@ from broker.acts.units_of_work import (
     commit_prepared_unit,
 )
 from console.accounts.queries import list_credentials, read_rights
-from console.alerts import cli as alerts
+from console.alerts import queries as alerts
 from console.audit.records import list_records
 from console.bridges.cli import bridges
 from console.bridges.queries import (
@@ -92,11 +92,11 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     "alert": (
         "Alerts and silences.",
         {
-            "list": alerts.list_all,
-            "show": alerts.show,
+            "list": alerts.list_alerts,
+            "show": alerts.read_alert,
             "acknowledge": acknowledge_alert,
             "silence": silence_alerts,
-            "silences": alerts.silences,
+            "silences": alerts.list_silences,
             "end-silence": end_alert_silence,
             "test": send_test_notification,
         },

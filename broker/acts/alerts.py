@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from broker.acts.declaring import Holds, Reason, declared
 from broker.acts.objects import find_rule, find_target
@@ -27,6 +27,11 @@ class AcknowledgeAlert:
 @dataclass(frozen=True, slots=True)
 class AlertState:
     """One alert."""
+
+    columns: ClassVar[Sequence[str]] = (
+        *("id", "severity", "state", "rule", "queue", "text", "fired_at"),
+        "silenced_until",
+    )
 
     id: int
     rule: str
@@ -64,7 +69,7 @@ class AlertStory(AlertState):
     events: list[StoryEvent]
 
     def __str__(self) -> str:
-        return f"Alert {self.id} is {self.state}."
+        return f"Alert {self.id} of {self.rule} is {self.state}: {self.text}"
 
 
 def state_of(alert: Alert, silences: Iterable[AlertSilence]) -> AlertState:
@@ -116,6 +121,10 @@ class SilenceAlerts:
 @dataclass(frozen=True, slots=True)
 class SilenceState:
     """A silence."""
+
+    columns: ClassVar[Sequence[str]] = (
+        *("id", "rule", "queue", "fingerprint", "reason", "by", "begins_at", "ends_at"),
+    )
 
     id: int
     rule: str

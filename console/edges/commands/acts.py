@@ -167,17 +167,16 @@ def read_parts(field: ActField, texts: list[str]) -> Any:
 
 def reader_of(field: ActField) -> Callable[[Any], Any] | None:
     """How what is typed is read; None: it is the value."""
-    if field.holds.is_past:
-        return partial(moment, name=option_of(field))
-    if field.has_many:
-        return tuple
-    if field.has_pairs:
-        return read_pairs
-    if field.parts:
-        return partial(read_parts, field)
-    if field.holds.is_file:
-        return read_exactly if field.type is Any else read_file
-    return READERS.get(field.type)
+    readers: tuple[tuple[object, Callable[[Any], Any]], ...] = (
+        (field.holds.is_past, partial(moment, name=option_of(field))),
+        (field.has_many, tuple),
+        (field.has_pairs, read_pairs),
+        (field.parts, partial(read_parts, field)),
+        (field.holds.is_file and field.type is Any, read_exactly),
+        (field.holds.is_file, read_file),
+    )
+    found = (read for holds, read in readers if holds)
+    return next(found, READERS.get(field.type))
 
 
 def read_values(fields: Iterable[ActField], given: dict[str, Any]) -> dict[str, Any]:
