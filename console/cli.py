@@ -71,7 +71,7 @@ from console.bridges.queries import (
     read_link_history,
 )
 from console.consumers.queries import connections, consumers, units_of_work
-from console.dead_letters.cli import discards, rules
+from console.dead_letters.queries import discards, letters, rules
 from console.edges.commands.acts import subcommand
 from console.edges.commands.queries import query_command
 from console.edges.queries import DeclaredQuery
@@ -146,9 +146,12 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
             "revoke": revoke_credential,
         },
     ),
+    "dead-letter": ("Dead letters, one by one.", {"list": letters.list_letters}),
     "dead-letter-group": (
         "Groups of dead letters with one error.",
         {
+            "list": letters.list_groups,
+            "show": letters.read_group,
             "acknowledge": acknowledge_group,
             "snooze": snooze_group,
             "reopen": reopen_group,
@@ -157,7 +160,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     ),
     "discard": (
         "The discard bin.",
-        {"list": discards.list_all, "restore": restore_messages},
+        {"list": discards.list_discards, "restore": restore_messages},
     ),
     "history": (
         "What queues did over time.",
@@ -222,9 +225,10 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     "rules": (
         "Rules for the dead letters of a queue.",
         {
-            "list": rules.list_all,
-            "show": rules.show,
-            "preview": rules.preview,
+            "list": rules.list_rules,
+            "show": rules.read_rules,
+            "preview": rules.preview_rules,
+            "passes": rules.read_passes,
             "save": save_rules,
             "switch": switch_rules,
         },

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from broker.acts.declaring import Holds, declared
 from broker.errors.acts import InvalidRequest
@@ -39,6 +39,11 @@ class GroupPart:
 class GroupState:
     """A group: its dead letters now, and its notes."""
 
+    columns: ClassVar[Sequence[str]] = (
+        *("messages", "pattern", "fingerprint", "standing", "why", "owner", "ticket"),
+        "snoozed_until",
+    )
+
     fingerprint: str
     pattern: str
     messages: int
@@ -55,7 +60,8 @@ class GroupState:
     hours: list[int]  # dead letters in each of the last 24 hours, oldest first
 
     def __str__(self) -> str:
-        return f"Group {self.fingerprint} is {self.standing}."
+        state = f"Group {self.fingerprint} is {self.standing}"
+        return f"{state}: {self.pattern}" if self.pattern else f"{state}."
 
 
 def states_of(

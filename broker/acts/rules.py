@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from broker.acts.declaring import Holds, QueueName, declared
 from broker.acts.objects import find_queue
@@ -23,6 +23,11 @@ Mode = Literal["off", "observe", "active"]
 @dataclass(frozen=True, slots=True)
 class RulesState:
     """The rules of a queue."""
+
+    columns: ClassVar[Sequence[str]] = (
+        *("queue", "mode", "revision", "changed_by", "changed_at", "acts_for"),
+        "trouble",
+    )
 
     queue: str
     mode: str  # off, observe or active

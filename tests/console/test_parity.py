@@ -152,8 +152,10 @@ SHOWS: Mapping[str, Ways] = {
     "console:data": Ways("read_message", "messages export"),
     "console:by_client_id": Ways("find_messages", "find"),
     "console:view": Ways("read_view", f"no: {OWN}"),
-    "console:dead_letters": Ways("list_letters, list_groups", "dead-letters"),
-    "console:dead_letter_group": Ways("read_group", "dead-letters"),
+    "console:dead_letters": Ways(
+        "list_letters, list_groups", "dead-letter list, dead-letter-group list"
+    ),
+    "console:dead_letter_group": Ways("read_group", "dead-letter-group show"),
     "console:rules": Ways("list_rules", "rules list"),
     "console:export_rules": Ways("read_rules", "rules show"),
     "console:alerts": Ways("list_alerts, list_silences", "alert list, alert silences"),

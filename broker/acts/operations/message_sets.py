@@ -23,12 +23,18 @@ from broker.security.authorities import Principal, held_by
 
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
-    """Filters for dead letters; an empty field does not filter."""
+    """Which dead letters; an empty field does not filter."""
 
-    fingerprint: str | None = None
-    origin_queue: str | None = None  # where they came from
-    queue: str | None = None  # where they are
-    cause: DeadLetter.Cause | None = None
+    fingerprint: Annotated[
+        str | None, Holds("Those of the group with this fingerprint.", most=12)
+    ] = None
+    origin_queue: Annotated[
+        str | None, Holds("Those that came from this queue.", most=255)
+    ] = None
+    queue: Annotated[str | None, Holds("Those on this queue.", most=255)] = None
+    cause: Annotated[
+        DeadLetter.Cause | None, Holds("Those that died of this cause.")
+    ] = None
 
 
 Letters = Annotated[

@@ -15,13 +15,12 @@ from broker.acts.operations.planning import PlanOperation
 from broker.acts.operations.resubmits import PlanResubmit
 from broker.checks import BROKER
 from broker.config.documents import LARGEST_BYTES
-from broker.models import DeadLetter, Operation
+from broker.models import Operation
 from broker.sql import database_now
 from console import cli as groups
 from console.configuration.cli import settings as settings_commands
 from console.configuration.cli.declarations import DeclarationCommands
 from console.configuration.cli.objects import add_groups
-from console.dead_letters.cli import letters as letter_commands
 from console.edges.commands import actors, printing
 from console.edges.commands.actors import NOTHING, REFUSED, USAGE
 from console.edges.commands.options import (
@@ -202,31 +201,6 @@ class Command(RunCommands, DeclarationCommands):
         """Find messages by a filter, the newest first."""
         rows = queue_commands.find(actors.acting(user), filters, limit)
         self.tell_rows("messages", rows, as_json=json, empty="Nothing was found.")
-
-    @command(name="dead-letters")
-    def dead_letters(  # noqa: PLR0913
-        self,
-        *,
-        queue: Annotated[str | None, Option(help="The dead letter queue.")] = None,
-        origin: Annotated[str | None, Option(help="The queue they came from.")] = None,
-        cause: Annotated[str | None, Option(help=", ".join(DeadLetter.Cause))] = None,
-        letters: Annotated[
-            bool, Option("--letters", help="List each dead letter.")
-        ] = False,
-        limit: Limit = 50,
-        user: User = None,
-        json: Json = False,
-    ) -> None:
-        """List dead letters, in groups of one error or one by one."""
-        person = actors.acting(user)
-        which = letter_commands.selection(person, queue, origin, cause)
-        rows = (
-            letter_commands.letters(which, limit)
-            if letters
-            else letter_commands.groups(which)
-        )
-        name = "letters" if letters else "groups"
-        self.tell_rows(name, rows, as_json=json, empty="No dead letters.")
 
     @command()
     def resubmit(

@@ -119,14 +119,15 @@ def test_the_discard_bin_is_listed_and_restored() -> None:
     first, second = throw_away(2)
 
     rows = told("discard", "list")["discards"]
-    older = told("discard", "list", "--before", rows[0]["cursor"])["discards"]
+    before = told("discard", "list", "--limit", 1)["next"]
+    older = told("discard", "list", "--before", before)["discards"]
     assert told("discard", "restore", first, *OLGA)["done"] is False
 
     assert [one["message_id"] for one in rows] == [second, first]
     assert [one["message_id"] for one in older] == [first]
     assert Discarded.objects.count() == 2
     assert refused("discard", "restore", "--yes")[0] == 1
-    assert refused("discard", "list", "--before", "x")[0] == 2
+    assert refused("discard", "list", "--before", "x")[0] == 1
     (done,) = told("discard", "restore", first, "--yes", *OLGA)["messages"]
     assert done == {"message_id": first, "code": "", "detail": ""}
     assert Ready.objects.get().id == first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from broker.models import RulePass, RuleTable
 from broker.monitoring import dead_letters
 from broker.operations import rules
 from console.accounts import roles
+from tests.console.commanding import refused, run, told
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, die, make_places
 from tests.console.messages.test_messages import EVIL, words
@@ -187,6 +189,22 @@ def test_the_api_keeps_previews_and_switches_rules(ada: Client) -> None:
     assert one["deeds"][0]["done"] == 1
     assert call(ada, "GET", f"{API}/passes?after={one['id']}")["passes"] == []
     assert len(call(ada, "GET", "/api/v1/dead-letter-rules")["tables"]) == 1
+
+
+def test_commands_preview_save_and_print_rules(ada: Client, tmp_path: Path) -> None:
+    file = tmp_path / "rules.txt"
+    file.write_text(RETRY)
+    assert refused("rules", "list")[0] == 3
+    assert refused("rules", "show", "DLQ")[0] == 1
+
+    (rule,) = told("rules", "preview", "DLQ", file)["rules"]
+    told("rules", "save", "DLQ", file, "--user", "administrator")
+
+    assert (rule["matched"], rule["targets"]) == (1, {"orders": 1})
+    assert told("rules", "preview", "DLQ")["rules"] == [rule]
+    assert [one["queue"] for one in told("rules", "list")["tables"]] == ["DLQ"]
+    assert run("rules", "show", "DLQ").strip() == RETRY.strip()
+    assert refused("rules", "passes", "DLQ")[0] == 3
 
 
 def test_the_api_tells_every_fault_with_its_place(ada: Client) -> None:

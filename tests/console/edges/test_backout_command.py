@@ -150,9 +150,13 @@ def test_dead_letters_are_grouped_listed_and_resubmitted(olga: None) -> None:
     for number in (1, 2):
         die(f"no stock for {number}", attempts=1)
 
-    (group,) = told("dead-letters")["groups"]
-    assert (group["messages"], group["on"], group["from"]) == (2, "DLQ", "orders")
-    letters = told("dead-letters", "--letters", "--origin", "orders")["letters"]
+    (group,) = told("dead-letter-group", "list", "--queue", "DLQ")["groups"]
+    (part,) = group["parts"]
+    assert (part["messages"], part["queue"]) == (2, "DLQ")
+    fingerprint = group["fingerprint"]
+    assert told("dead-letter-group", "show", fingerprint)["parts"] == [part]
+    assert refused("dead-letter-group", "list", "--origin-queue", "x")[0] == 3
+    letters = told("dead-letter", "list", "--origin-queue", "orders")["letters"]
     assert [one["error"] for one in letters] == ["no stock for 2", "no stock for 1"]
 
     resubmit = ("resubmit", "-f", "state:dead", "--user", "olga")

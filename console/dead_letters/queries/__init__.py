@@ -1,0 +1,1 @@
+"""What is known of dead letters, for REST and commands."""
