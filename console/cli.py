@@ -78,7 +78,7 @@ from console.edges.queries import DeclaredQuery
 from console.home.queries import list_problems, read_health
 from console.messages.acts import change_view, delete_view, save_view
 from console.messages.cli import edits, scheduled, tasks
-from console.operations.cli import operations
+from console.operations import queries as operations
 from console.queues.queries import read_counters, read_history, read_total_history
 from dashboards.acts import cancel_run, run_report
 
@@ -189,8 +189,9 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     "operation": (
         "Operations: plan, start, control, undo.",
         {
-            "list": operations.list_all,
-            "show": operations.show,
+            "list": operations.list_operations,
+            "show": operations.read_operation,
+            "items": operations.read_items,
             "plan": plan_operation,
             "resubmit": plan_resubmit,
             "start": start_operation,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import ClassVar
 
 from broker.acts.operations.ledgers import Ledger, MessageRoute, ledger_of
 from broker.acts.operations.siblings import Sibling, siblings_in
@@ -79,6 +81,11 @@ class Skipped:
 @dataclass(frozen=True, slots=True)
 class OperationState:
     """An operation and its progress. The last five fields are null in lists."""
+
+    columns: ClassVar[Sequence[str]] = (
+        *("id", "kind", "state", "scope", "planned", "done", "skipped", "created_by"),
+        "created_at",
+    )
 
     id: int
     kind: str

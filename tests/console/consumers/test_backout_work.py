@@ -209,7 +209,7 @@ def test_an_operation_is_narrowed_started_and_undone() -> None:
     asked = told("operation", "start", number, *OLGA)
     shown = told("operation", "show", number)
 
-    assert (row["operation"], row["planned"]) == (number, 3)
+    assert (row["id"], row["planned"]) == (number, 3)
     assert (narrowed["planned"], shown["state"]) == (2, "planned")
     assert asked == {"done": False}
     start = ("operation", "start", number, "--canary", 0, "--reason", "stock", "--yes")
@@ -220,6 +220,8 @@ def test_an_operation_is_narrowed_started_and_undone() -> None:
     assert (undo["state"], undo["planned"]) == ("planned", 2)
     assert told("operation", "cancel", undo["id"], *OLGA)["state"] == "cancelled"
     assert "2 done" in run("operation", "show", number)
+    (item,) = told("operation", "items", number, "--limit", 1)["items"]
+    assert (item["queue"], item["status"]) == ("DLQ", "done")
     assert refused("operation", "show", 987_654)[0] == 1
     assert refused("operation", "start", number, "--yes")[0] == 2, "without a user"
 
