@@ -49,7 +49,6 @@ from console.messages.api import (
     search,
     sending,
     taking,
-    tasks,
 )
 from console.messages.api import saved_views as views
 from console.operations.api import controls, operations, repairs
@@ -63,7 +62,7 @@ PARTS = (
     *(addresses, settings, definitions, operations, acting, controls, repairs),
     *(connections, credentials, audit, health, groups, rules, rights),
     *(reports, views, bridges, documents, alerts),
-    *(discards, scheduled, tasks, units_of_work, consumers, edits),
+    *(discards, scheduled, scheduled.tasks, units_of_work, consumers, edits),
 )
 ROUTERS = [part if isinstance(part, Router) else part.router for part in PARTS]
 SECRET = {"create_credential"}  # the response is not stored, so it is not repeated

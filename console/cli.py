@@ -77,7 +77,8 @@ from console.edges.commands.queries import query_command
 from console.edges.queries import DeclaredQuery
 from console.home.queries import list_problems, read_health
 from console.messages.acts import change_view, delete_view, save_view
-from console.messages.cli import edits, scheduled, tasks
+from console.messages.cli import edits
+from console.messages.queries import scheduled, tasks
 from console.operations import queries as operations
 from console.queues.queries import read_counters, read_history, read_total_history
 from dashboards.acts import cancel_run, run_report
@@ -234,7 +235,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
             "switch": switch_rules,
         },
     ),
-    "scheduled": ("Delayed messages.", {"list": scheduled.list_delayed}),
+    "scheduled": ("Delayed messages.", {"list": scheduled.list_scheduled}),
     "task": ("Tasks of Django and Celery.", {"list": tasks.list_tasks}),
     "view": (
         "Saved views of one's own.",

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlencode
 
 from broker.monitoring import tasks
@@ -69,19 +68,6 @@ class TaskRow:
             (key, self.patterns[key], count)
             for key, count in self.errors.most_common(SHOWN)
         ]
-
-    def as_document(self) -> dict[str, Any]:
-        """As documents have it."""
-        plain = ("task", "ready", "delayed", "running", "oldest_at", "is_cut")
-        ended = ("done", "failed", "p50_s", "p95_s", "dead")
-        return {
-            **{name: getattr(self, name) for name in (*plain, *ended)},
-            "queues": sorted(self.queues),
-            "errors": [
-                {"fingerprint": key, "pattern": pattern, "dead": count}
-                for key, pattern, count in self.causes
-            ],
-        }
 
     def query(self, *terms: str) -> str:
         """The query of a search for these tasks."""

@@ -3,7 +3,8 @@
 An answer that has a sentence, ``__str__``, begins with it; one that is a row itself, as
 it names ``columns``, is a table of one row. Each field that holds rows is a table, of
 those columns, if the class of its rows names some. An answer that names in ``empty``
-what to say without rows then exits with 3.
+what to say without rows then exits with 3. Where there is a
+next page, people are told its ``--after``, on standard error.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ def query_command(one: DeclaredQuery) -> Callable[..., None]:
                 printing.as_table(self.out, [cells_of(answer)])
             for rows in tables:
                 printing.as_table(self.out, rows)
+            if (following := getattr(answer, "next", None)) is not None:
+                self.stderr.write(f"There are more: --after {following}")
         empty = getattr(answer, "empty", "")
         if empty and not tables:
             if not is_json:

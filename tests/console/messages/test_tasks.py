@@ -113,5 +113,6 @@ def test_the_command_line_and_the_api_list_them(sign_in: SignIn) -> None:
     (row,) = sign_in("viewer").get("/api/v1/tasks").json()["tasks"]
     (line,) = told("task", "list", "--user", "viewer")["tasks"]
 
-    assert row["task"] == line["task"] == "shop.tasks.send"
+    assert row == line
+    assert row["task"] == "shop.tasks.send"
     assert (row["ready"], row["queues"]) == (1, ["orders"])

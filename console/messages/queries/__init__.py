@@ -1,0 +1,1 @@
+"""Messages, for REST and commands."""
