@@ -37,6 +37,7 @@ class Holds:
     names: str = ""  # the kind of object that it names, of ``objects.KINDS``
     least: int | None = None  # the smallest number; or characters, or values, at least
     most: int | None = None  # the largest number; or characters, or values, at most
+    options: tuple[str, ...] = ()  # of commands, if not its name
     is_argument: bool = False  # commands take it without its name, if at all
     is_file: bool = False  # a text of many lines, which commands read from a file
     is_past: bool = False  # a time that has gone, so no length of time from now

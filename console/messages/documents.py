@@ -10,19 +10,12 @@ from broker.formats.mq.ccsids import charset
 from broker.formats.mq.coding import Coding, coding_in
 from broker.formats.text import Text, text_of
 from broker.models import Place
-from broker.queueing.browse import Browsed
 from broker.queueing.get import Delivery
 from broker.security.redaction import CLEAR, Veil
 
 FIELDS = (
     *("content_type", "properties", "client_message_id", "correlation_id"),
     *("reply_to", "subject", "group_id", "producer", "durable"),
-)
-
-# Of an entry in a list; the rest says where it is.
-BROWSED = (
-    *("message_id", "priority", "backout_count", "until", "expires_at", "put_at"),
-    *("content_type", "subject", "producer", "size_bytes"),
 )
 
 PLACES = {
@@ -97,8 +90,3 @@ def message_document(one: Delivery, veil: Veil = CLEAR) -> dict[str, Any]:
         if one.headers is None or veil
         else base64.b64encode(one.headers).decode(),
     }
-
-
-def brief(one: Browsed) -> dict[str, Any]:
-    """An entry as JSON, without the number of its message."""
-    return {name: getattr(one, name) for name in BROWSED}

@@ -17,12 +17,23 @@ def require(
     Raises:
         NotAuthorized: the user may not see, or not read, the message.
     """
-    held = authorities.held_by(request.user)
+    return require_for(request.user, authority, story)
+
+
+def require_for(
+    actor: authorities.Principal, authority: authorities.Authority, story: Story
+) -> authorities.GrantedAuthorities:
+    """The same for an actor without a request.
+
+    Raises:
+        NotAuthorized: the actor may not see, or not read, the message.
+    """
+    held = authorities.held_by(actor)
     if not covers(held, authority, story):
         lacks = authority if covers(held, "inquire", story) else "inquire"
         known = [one for one in story.queues if held.on("inquire", one)]
         queue = min(known or story.queues, default="#")
-        raise authorities.refusal(request.user, lacks, queue)
+        raise authorities.refusal(actor, lacks, queue)
     return held
 
 

@@ -66,7 +66,9 @@ ACTS: Mapping[str, Ways] = {
     "console:order_letters": Ways(PLAN, "operation plan, move, purge"),
     "console:plan_resubmit": Ways("plan_resubmit", "operation resubmit, resubmit"),
     "console:edit": Ways("edit_message", "message edit"),
-    "console:unmask": Ways("read_message", "browse, get, messages export"),
+    "console:unmask": Ways(
+        "read_message", "browse, get, message show, messages export"
+    ),
     "console:restore": Ways("restore_messages", "discard restore"),
     "console:put_recurring": Ways("put_recurring_message", "recurring put"),
     "console:start": Ways("start_operation", "operation start"),
@@ -145,11 +147,13 @@ SHOWS: Mapping[str, Ways] = {
     ),
     "console:queues": Ways("list_queues", "queues"),
     "console:queue": Ways("read_queue, browse_queue", "browse, queue show"),
-    "console:messages": Ways("find_messages, count_messages", "find"),
+    "console:messages": Ways("find_messages, count_messages", "find, count"),
     "console:export": Ways("export_messages", "messages export"),
-    "console:message": Ways("read_message, explain_message", "find"),
-    "console:body": Ways("read_message", "messages export"),
-    "console:data": Ways("read_message", "messages export"),
+    "console:message": Ways(
+        "read_message, explain_message", "message show, message explain"
+    ),
+    "console:body": Ways("read_message", "message show"),
+    "console:data": Ways("read_message", "message show"),
     "console:by_client_id": Ways("find_messages", "find"),
     "console:view": Ways("read_view", f"no: {OWN}"),
     "console:dead_letters": Ways(

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from django.core.exceptions import PermissionDenied
 from django.core.management.base import CommandError
 from django.db import InterfaceError, OperationalError
+from django.http import Http404
 
 from broker.acts.refusals import record_refusal
 from broker.errors import BrokerError
@@ -41,6 +42,8 @@ def refused_in_words() -> Iterator[None]:
         raise CommandError(str(error), returncode=NOTHING) from error
     except NoPerson as error:
         raise CommandError(str(error), returncode=USAGE) from error
+    except Http404 as error:
+        raise CommandError(f"There is no {error}.", returncode=REFUSED) from error
     except (BrokerError, PermissionDenied) as error:
         record_refusal(error, {})
         raise CommandError(str(error), returncode=REFUSED) from error

@@ -93,7 +93,7 @@ def parameter_of(field: ActField) -> Parameter:
     option = option_of(field)
     if field.default is True:
         option += f"/--no-{option[2:]}"
-    spelled = Option(option, **about)
+    spelled = Option(*(field.holds.options or (option,)), **about)
     return Parameter(
         field.name,
         Parameter.KEYWORD_ONLY,

@@ -2,9 +2,9 @@
 
 An answer that has a sentence, ``__str__``, begins with it; one that is a row itself, as
 it names ``columns``, is a table of one row. Each field that holds rows is a table, of
-those columns, if the class of its rows names some. An answer that names in ``empty``
-what to say without rows then exits with 3. Where there is a
-next page, people are told its ``--after``, on standard error.
+those columns, if the class of its rows names some. Messages with bodies are printed one
+by one. An answer that names in ``empty`` what to say without rows then exits with 3.
+Where there is a next page, people are told its ``--after``, on standard error.
 """
 
 from __future__ import annotations
@@ -30,22 +30,11 @@ def query_command(one: DeclaredQuery) -> Callable[..., None]:
     def command(self: Any, **given: Any) -> None:
         person, is_json = actors.acting(given.pop("user")), given.pop("json")
         answer = one(person, one.request(**read_values(one.fields, given)))
-        tables = list(tables_of(answer))
         if is_json:
             printing.as_json(self.out, as_json(one, answer))
         else:
-            if vars(type(answer)).get("__str__"):
-                self.stdout.write(printing.lines(str(answer)))
-            elif hasattr(answer, "columns"):
-                printing.as_table(self.out, [cells_of(answer)])
-            for rows in tables:
-                printing.as_table(self.out, rows)
-            if (following := getattr(answer, "next", None)) is not None:
-                self.stderr.write(f"There are more: --after {following}")
-        empty = getattr(answer, "empty", "")
-        if empty and not tables:
-            if not is_json:
-                self.stderr.write(empty)
+            present(self, answer)
+        if getattr(answer, "empty", "") and not any(tables_of(answer)):
             raise typer.Exit(NOTHING)
 
     parameters = [
@@ -61,8 +50,27 @@ def query_command(one: DeclaredQuery) -> Callable[..., None]:
     return command
 
 
+def present(command: Any, answer: Any) -> None:
+    """Write an answer for people."""
+    tables = list(tables_of(answer))
+    if vars(type(answer)).get("__str__"):
+        command.stdout.write(printing.lines(str(answer)))
+    elif hasattr(answer, "columns"):
+        printing.as_table(command.out, [cells_of(answer)])
+    for rows in tables:
+        is_whole = "body" in rows[0]
+        show = printing.as_messages if is_whole else printing.as_table
+        show(command.out, rows)
+    if (following := getattr(answer, "next", None)) is not None:
+        command.stderr.write(f"There are more: --after {following}")
+    if not tables:
+        command.stderr.write(getattr(answer, "empty", ""))
+
+
 def tables_of(answer: Any) -> Iterator[list[dict[str, Any]]]:
-    """The rows of each field that has some."""
+    """The answer itself, if it is a message; the rows of each field that has some."""
+    if hasattr(answer, "body"):
+        yield [cells_of(answer)]
     for field in fields(answer):
         value = getattr(answer, field.name)
         rows = value if isinstance(value, list | tuple) else ()

@@ -169,40 +169,6 @@ class Command(RunCommands, DeclarationCommands):
         self.tell_rows("messages", rows, as_json=json, empty=empty)
 
     @command()
-    def browse(  # noqa: PLR0913
-        self,
-        queue: Annotated[str, Argument(help="Which.")],
-        *,
-        place: Annotated[str, Option(help="ready, in-flight or delayed.")] = "ready",
-        after: Annotated[
-            str, Option(help="The cursor that the page before returned.")
-        ] = "",
-        limit: Limit = 50,
-        whole: Annotated[bool, Option("--whole", help="Include bodies.")] = False,
-        unmask: Unmask = "",
-        user: User = None,
-        json: Json = False,
-    ) -> None:
-        """Print messages of a queue; nothing changes."""
-        rows = queue_commands.browse(
-            actors.acting(user), queue, place, after, limit, whole=whole, why=unmask
-        )
-        empty = f"Nothing is {place} on {queue}."
-        self.tell_rows("entries", rows, as_json=json, empty=empty)
-
-    @command()
-    def find(
-        self,
-        filters: Filters,
-        limit: Limit = 50,
-        user: User = None,
-        json: Json = False,  # noqa: FBT002
-    ) -> None:
-        """Find messages by a filter, the newest first."""
-        rows = queue_commands.find(actors.acting(user), filters, limit)
-        self.tell_rows("messages", rows, as_json=json, empty="Nothing was found.")
-
-    @command()
     def resubmit(
         self,
         filters: Filters,

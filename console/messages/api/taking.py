@@ -32,9 +32,9 @@ from console.edges.rest import authentication, idempotency
 from console.edges.rest.problems import NO_NUL, REFUSED
 from console.edges.rest.requests import RequestBody, named
 from console.messages.api.bodies import MessageToPut
-from console.messages.api.schemas import FullMessage
 from console.messages.api.sending import MOST, built
 from console.messages.documents import message_document
+from console.messages.queries.browsing import FullMessage
 
 router = Router(tags=["messages"])
 

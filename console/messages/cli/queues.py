@@ -1,19 +1,15 @@
-"""The work of ``put``, ``get``, ``browse`` and ``find``; nothing is printed here."""
+"""The work of ``put`` and ``get``; nothing is printed here."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import CommandError
 from django.db import transaction
 
 from broker.acts.declaring import name_in_journal
 from broker.models import Place, Queue
-from broker.monitoring import search as finding
-from broker.monitoring import visible_search
 from broker.queueing import browse as looking
 from broker.queueing.get import Delivery
 from broker.queueing.put import put as send
@@ -23,9 +19,7 @@ from broker.settlement.outcomes import Accept
 from broker.transactions import leases
 from console.edges import masking, numbers
 from console.edges.commands import actors
-from console.edges.commands.actors import USAGE
 from console.messages import documents
-from console.messages.documents import PLACES
 from dashboards.live import depths
 
 LEASE = timedelta(minutes=1)  # far longer than one transaction takes
@@ -108,49 +102,6 @@ def brief(told: dict[str, Any]) -> dict[str, Any]:
     first = ("message_id", "number", "put_at", "content_type", "encoding", "body")
     rest = {name: value for name, value in told.items() if name not in first}
     return {name: told[name] for name in first} | rest
-
-
-def browse(  # noqa: PLR0913  # the subcommand's options
-    user: User | None,
-    queue: str,
-    place: str,
-    after: str,
-    limit: int,
-    *,
-    whole: bool,
-    why: str = "",
-) -> list[dict[str, Any]]:
-    """A page of the entries in one state on a queue."""
-    if place not in PLACES:
-        raise CommandError(f"There is no place {place}.", returncode=USAGE)
-    actors.require(user, "broker.browse_queue" if whole else "broker.view_queue")
-    found = actors.queue(user, queue, "browse" if whole else "inquire")
-    try:
-        entries = looking.browse(found.pk, PLACES[place], after=after, limit=limit)
-    except ValueError as error:
-        raise CommandError(f"--after: {error}", returncode=USAGE) from None
-    if whole:
-        return whole_of(user, found, entries, why)
-    return numbers.numbered(
-        [documents.brief(one) | {"after": one.cursor} for one in entries]
-    )
-
-
-def find(user: User | None, filters: Sequence[str], limit: int) -> list[dict[str, Any]]:
-    actors.require(user, "broker.view_queue")
-    search = visible_search.search(user, filters)
-    page = finding.find(search.filter, within=search.within, limit=limit)
-    shown = ("message_id", "number", "state", "priority", "tries", "put_at", "error")
-    return [
-        {"queue": search.within[one.queue_id]}
-        | {name: getattr(one, name) for name in shown}
-        | {
-            field.name: getattr(one, field.name)
-            for field in fields(one)
-            if field.name not in (*shown, "queue_id")
-        }
-        for one in page.rows
-    ]
 
 
 def on_queue(name: str) -> str:

@@ -52,10 +52,16 @@ def test_a_message_is_put_browsed_and_taken() -> None:
     (entry,) = told("browse", "orders")["entries"]
     assert entry["message_id"] == put["message_id"]
     assert "hello" not in json.dumps(entry)
-    (whole,) = told("browse", "orders", "--whole")["entries"]
+    (whole,) = told("browse", "orders", "--whole")["messages"]
     assert whole["body"] == "hello"
 
     assert "    hello\n" in run("browse", "orders", "--whole")
+    assert "    hello\n" in run("message", "show", put["message_id"])
+    shown = told("message", "show", put["message_id"])
+    assert (shown["body"], shown["copies"]) == ("hello", [put["message_id"]])
+    (why,) = told("message", "explain", put["message_id"])["explanations"]
+    assert why["code"] == "no-consumer"
+    assert "no-consumer" in run("message", "explain", put["message_id"])
     (taken,) = told("get", "orders", "--yes")["messages"]
     assert taken["body"] == "hello"
     assert bodies() == []
@@ -128,6 +134,28 @@ def test_exit_codes_say_what_came_of_it() -> None:
     assert refused("put", "orders", "x", "--priority", "10")[0] == 2
     assert refused("purge", "orders")[0] == 2
     assert refused("find", "-f", "state:nowhere")[0] == 1
+    assert refused("find", "--after", "x")[0] == 1
+    assert refused("message", "show", 7) == (1, "There is no message 7.")
+    assert refused("message", "explain", 7)[0] == 1
+
+
+def test_messages_are_found_and_counted_in_pages() -> None:
+    make_queue("orders")
+    put_many(make_messages(3))
+    chosen = ("--filter", "queue:orders", "-f", "-body:2")
+
+    page = told("find", *chosen, "--limit", 1)
+    rest = told("find", *chosen, "--after", page["next"])
+
+    assert page["filter"] == rest["filter"] == "queue:orders -body:2"
+    assert len(page["messages"]) == len(rest["messages"]) == 1
+    assert "2 of 3 messages" in run("count", *chosen)
+    assert told("count", *chosen)["messages"] == 2
+    entries = told("browse", "orders", "--limit", 2)
+    assert len(entries["entries"]) == 2
+    assert entries["messages"] is None
+    (last,) = told("browse", "orders", "--after", entries["next"])["entries"]
+    assert last["size_bytes"] == 1
 
 
 def test_what_strangers_wrote_cannot_move_the_cursor() -> None:

@@ -86,7 +86,7 @@ def test_a_filter_that_cannot_be_read_is_a_problem(sign_in: SignIn) -> None:
             " (in quotes, it is looked for as words)",
         }
     ]
-    assert problem(client.get(COUNT, {"f": "a\0"}), 400)["code"] == "invalid-filter"
+    assert problem(client.get(COUNT, {"f": "a\0"}), 422)["code"] == "invalid-request"
 
 
 @pytest.mark.parametrize(
