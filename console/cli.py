@@ -78,7 +78,7 @@ from console.edges.queries import DeclaredQuery
 from console.home.queries import list_problems, read_health
 from console.messages.acts import change_view, delete_view, save_view
 from console.messages.cli import edits
-from console.messages.queries import browsing, detail, finding, scheduled, tasks
+from console.messages.queries import browsing, detail, finding, queues, scheduled, tasks
 from console.operations import queries as operations
 from console.queues.queries import read_counters, read_history, read_total_history
 from dashboards.acts import cancel_run, run_report
@@ -88,6 +88,7 @@ ALONE: Mapping[str, Run] = {  # commands of no group
     "problems": list_problems,
     "health": read_health,
     "rights": read_rights,
+    "queues": queues.list_queues,
     "browse": browsing.browse_queue,
     "find": finding.find_messages,
     "count": finding.count_messages,

@@ -97,12 +97,6 @@ class Command(RunCommands, DeclarationCommands):
             raise typer.Exit(NOTHING)
 
     @command()
-    def queues(self, user: User = None, json: Json = False) -> None:  # noqa: FBT002
-        """List queues and their depths."""
-        rows = queue_commands.queues(actors.acting(user))
-        self.tell_rows("queues", rows, as_json=json, empty="There is no queue.")
-
-    @command()
     def put(  # noqa: PLR0913
         self,
         address: Annotated[str, Argument(help="The address to send to.")],

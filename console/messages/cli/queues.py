@@ -20,24 +20,8 @@ from broker.transactions import leases
 from console.edges import masking, numbers
 from console.edges.commands import actors
 from console.messages import documents
-from dashboards.live import depths
 
 LEASE = timedelta(minutes=1)  # far longer than one transaction takes
-
-
-def queues(user: User | None) -> list[dict[str, Any]]:
-    actors.require(user, "broker.view_queue")
-    return [
-        {
-            "queue": one.name,
-            "ready": one.ready,
-            "in_flight": one.claimed,
-            "delayed": one.delayed,
-            "paused": one.paused,
-            "dead_letters": one.takes_dead_letters,
-        }
-        for one in depths.queues(user=user)
-    ]
 
 
 def put(user: User | None, address: str, body: bytes, **fields: Any) -> dict[str, Any]:

@@ -109,12 +109,15 @@ def test_queues_are_listed_with_their_depths() -> None:
     assert "orders" in run("queues")
     assert told("queues")["queues"] == [
         {
-            "queue": "orders",
+            "name": "orders",
+            "address": "orders",
+            "paused": False,
+            "paused_until": None,
+            "stopped": False,
+            "takes_dead_letters": False,
             "ready": 1,
             "in_flight": 0,
             "delayed": 0,
-            "paused": False,
-            "dead_letters": False,
         }
     ]
 
