@@ -38,8 +38,9 @@ pytestmark = pytest.mark.thorough
 ABSENT: Values = {  # of each thing that is on a queue, or is one: what nothing has
     **dict.fromkeys(("message_id", "operation_id", "uow", "record"), 987_654_321),
     **dict.fromkeys(("connection_id", "endpoint_id"), 987_654_321),
+    **dict.fromkeys(("connection", "endpoint"), 987_654_321),
     **dict.fromkeys(("name", "address", "client_message_id", "recurring"), "nowhere"),
-    **dict.fromkeys(("bridge", "link", "xid"), "nowhere"),
+    **dict.fromkeys(("bridge", "link", "xid", "recurring_message"), "nowhere"),
     "fingerprint": "f" * 12,
     "xid": "nowhere",
     **dict.fromkeys(("alert_id", "silence_id"), 987_654_321),
@@ -49,7 +50,10 @@ OF_NO_QUEUE = {
     "credential": "it takes a permission to know of any",
     "record_id": "who may read the audit reads all of it",
     **dict.fromkeys(
-        ("match", "alias", "model", "username", "principal"),
+        (
+            *("match", "alias", "model", "username", "principal", "pattern"),
+            *("redaction_rule", "report_schedule"),
+        ),
         "it takes a permission to know of any definition",
     ),
     "settlement": "nobody can guess it, and it is good for who got it alone",
@@ -67,7 +71,8 @@ OF_NO_QUEUE = {
     ),
 }
 SETTINGS = re.compile(  # as ``match`` is
-    r"PUT /api/v1/bridges/|(PATCH|DELETE) /api/v1/bridges/<queue:bridge>$"
+    r"PUT /api/v1/(bridges|recurring-messages)/"
+    r"|(PATCH|DELETE) /api/v1/bridges/<queue:bridge>$"
     r"|(PUT|PATCH|DELETE) /api/v1/queues/<queue:name>$"
     r"|/api/v1/addresses/<queue:address>$"
     r"|/api/v1/bridges/<queue:bridge>/(definition|document)"

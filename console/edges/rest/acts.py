@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING
 from datetime import datetime
+from functools import cache
 from inspect import Parameter, Signature
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ from pydantic import AwareDatetime, BeforeValidator, create_model
 from pydantic.fields import FieldInfo
 
 from broker.acts import ActField, DeclaredAct, act
+from broker.acts.declaring import fields_of
 from broker.formats import lossless_json
 from console.edges.answers import as_json
 from console.edges.reading import read_instant
@@ -123,6 +125,12 @@ def body_of(name: str, of: type, fields: Iterable[ActField]) -> type[RequestBody
     return create_model(name, __base__=RequestBody, __doc__=of.__doc__, **members)
 
 
+@cache
+def schema_of(kind: type) -> type[RequestBody]:
+    """The schema of a part, one for all requests that have it."""
+    return body_of(kind.__name__, kind, fields_of(kind))
+
+
 def value_of(field: ActField, request: HttpRequest, said: RequestBody | None) -> Any:
     """What the request has in a field; JSON as its text, with all digits of numbers.
 
@@ -144,7 +152,7 @@ def member_of(field: ActField) -> tuple[Any, FieldInfo]:
     if field.holds.is_json:
         kind = dict[str, Any]
     elif field.parts:
-        kind = body_of(field.type.__name__, field.type, field.parts)
+        kind = schema_of(field.type)
     schema: dict[str, Any] = {}
     base = tuple if field.has_many else str if kind is str else None
     for value, names, of_number in (

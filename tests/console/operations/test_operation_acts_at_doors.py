@@ -135,12 +135,7 @@ def test_each_way_to_choose_messages_is_one_for_commands() -> None:
     named = ("--entries", f"{first}@orders", "--entries", f"{second}@orders")
     assert scope_of(*move, *named) == ("2 chosen messages", 2)
     assert scope_of(*move, "--filter", "queue:orders")[1] == 2
-    letters = (
-        "--letters",
-        "origin_queue=orders",
-        "--letters",
-        "cause=BACKOUT_THRESHOLD",
-    )
+    letters = ("--letters", "origin_queue=orders", "--letters", f"cause={letter.cause}")
     assert scope_of("resubmit", *letters)[1] == 1
     for wrong in ("cause=WEARY", "queues=orders", "orders"):
         assert refused("operation", "plan", "remove", "--letters", wrong)[0] == 2
