@@ -67,6 +67,7 @@ from console.audit.records import list_records
 from console.bridges.cli import bridges
 from console.bridges.queries import (
     list_link_branches,
+    read_bridge,
     read_link,
     read_link_history,
 )
@@ -111,6 +112,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
         "Bridges and their links.",
         {
             "list": bridges.list_links,
+            "status": read_bridge,
             "start": bridges.order_of(
                 start_link,
                 "Start a link, or all enabled links of a bridge; paused links are"
@@ -230,6 +232,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
             "back-out": back_out_prepared_unit,
         },
     ),
+    "queue": ("Queues.", {"status": queues.read_queue}),
     "recurring": (
         "Recurring messages.",
         {"list": scheduled.list_recurring, "put": put_recurring_message},

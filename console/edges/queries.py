@@ -67,6 +67,9 @@ class DeclaredQuery:
         return self.run(actor, request)
 
 
+QUERIES: dict[str, DeclaredQuery] = {}  # by name
+
+
 def declared_query(
     permission: str,
 ) -> Callable[[Callable[[Principal, Any], Any]], DeclaredQuery]:
@@ -75,7 +78,7 @@ def declared_query(
     def declare(run: Callable[[Principal, Any], Any]) -> DeclaredQuery:
         hints = get_type_hints(run)
         sentence, _, details = inspect.cleandoc(run.__doc__ or "").partition("\n\n")
-        return DeclaredQuery(
+        one = DeclaredQuery(
             name=run.__name__,
             sentence=" ".join(sentence.split()),
             details=" ".join(details.split()),
@@ -85,6 +88,8 @@ def declared_query(
             permission=permission,
             fields=fields_of(hints["request"]),
         )
+        QUERIES[one.name] = one
+        return one
 
     return declare
 
