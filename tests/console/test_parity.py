@@ -15,6 +15,8 @@ import pytest
 from django.core.management import load_command_class
 from django.urls import get_resolver
 
+from tests.console.act_doors import COMMANDS
+from tests.console.act_examples import EXAMPLES
 from tests.console.acts import PAGES
 from tests.console.audit.test_audited import EXCUSED, METHODS, named
 
@@ -39,8 +41,16 @@ class Ways(NamedTuple):
         return [] if self.commands.startswith("no: ") else self.commands.split(", ")
 
 
+def by_page() -> dict[str, list[str]]:
+    """Declared acts by the pages that order them."""
+    acts: dict[str, list[str]] = {}
+    for name, example in EXAMPLES.items():
+        acts.setdefault(example.page, []).append(name)
+    return acts
+
+
 NONE = Ways(f"no: {OWN}", f"no: {OWN}")
-ACTS: Mapping[str, Ways] = {
+OTHERS: Mapping[str, Ways] = {
     **dict.fromkeys(
         (
             *("account_login", "account_reauthenticate", "single_sign_on"),
@@ -53,71 +63,29 @@ ACTS: Mapping[str, Ways] = {
         ),
         NONE,
     ),
-    "console:save_view": Ways("save_view", "view save"),
-    "console:edit_view": Ways("change_view", "view change"),
-    "console:delete_view": Ways("delete_view", "view delete"),
     "console:new_queue": Ways("define_queue", "queue create"),
-    "console:pause": Ways("pause_queue", "queue pause"),
-    "console:resume": Ways("resume_queue", "queue resume"),
-    "console:reset_counters": Ways("reset_counters", "queue reset-counters"),
     "console:send": Ways("put_message", "put"),
-    "console:order": Ways(PLAN, "operation plan, move, purge"),
-    "console:order_found": Ways(PLAN, "operation plan, move, purge"),
-    "console:order_letters": Ways(PLAN, "operation plan, move, purge"),
-    "console:plan_resubmit": Ways("plan_resubmit", "operation resubmit, resubmit"),
-    "console:edit": Ways("edit_message", "message edit"),
+    **dict.fromkeys(
+        ("console:order", "console:order_found", "console:order_letters"),
+        Ways(PLAN, "operation plan, move, purge"),
+    ),
     "console:unmask": Ways(
         "read_message", "browse, get, message show, messages export"
     ),
-    "console:restore": Ways("restore_messages", "discard restore"),
-    "console:put_recurring": Ways("put_recurring_message", "recurring put"),
-    "console:start": Ways("start_operation", "operation start"),
-    "console:approve": Ways("approve_operation", "operation approve"),
-    "console:explain": Ways("explain_operation", "operation explain"),
-    "console:cancel": Ways("cancel_operation", "operation cancel"),
-    "console:undo": Ways("undo_operation", "operation undo"),
-    "console:pause_operation": Ways("pause_operation", "operation pause"),
-    "console:carry_on": Ways("continue_operation", "operation continue"),
-    "console:pace": Ways("pace_operation", "operation pace"),
-    "console:narrow": Ways("narrow_operation", "operation narrow"),
-    "console:take_in": Ways("take_in_messages", "operation take-in"),
-    "console:repair": Ways(
-        "set_patch, drop_patch", "operation repair, operation drop-patch"
-    ),
-    "console:rest": Ways("plan_rest", "operation rest"),
-    "console:again": Ways("plan_again", "operation again"),
-    "console:back_out_unit": Ways("back_out_unit_of_work", "uow back-out"),
-    "console:commit_prepared": Ways("commit_prepared_unit", "prepared commit"),
-    "console:back_out_prepared": Ways("back_out_prepared_unit", "prepared back-out"),
-    "console:start_delivery": Ways("start_delivery", "consumer start"),
-    "console:close_connection": Ways("close_connection", "connection close"),
-    "console:close_endpoint": Ways("close_endpoint", "connection close-endpoint"),
-    "console:create_credential": Ways("create_credential", "credential create"),
-    "console:revoke_credential": Ways("revoke_credential", "credential revoke"),
-    "console:describe_group": Ways("describe_group", "dead-letter-group describe"),
-    "console:acknowledge_group": Ways(
-        "acknowledge_group", "dead-letter-group acknowledge"
-    ),
-    "console:snooze_group": Ways("snooze_group", "dead-letter-group snooze"),
-    "console:reopen_group": Ways("reopen_group", "dead-letter-group reopen"),
     "console:rule_table": Ways(
         "save_rules, preview_rules", "rules save, rules preview"
     ),
-    "console:switch_rules": Ways("switch_rules", "rules switch"),
-    "console:acknowledge_alert": Ways("acknowledge_alert", "alert acknowledge"),
-    "console:silence_alert": Ways("silence_alerts", "alert silence"),
-    "console:silence_cause": Ways("silence_alerts", "alert silence"),
-    "console:end_silence": Ways("end_alert_silence", "alert end-silence"),
-    "console:send_test": Ways("send_test_notification", "alert test"),
-    "console:start_link": Ways("start_link", "bridge start"),
-    "console:pause_link": Ways("pause_link", "bridge pause"),
-    "console:resume_link": Ways("resume_link", "bridge resume"),
-    "console:stop_link": Ways("stop_link", "bridge stop"),
-    "console:resubmit_through_link": Ways("resubmit_through_link", "link resubmit"),
-    "console:commit_branch": Ways("commit_link_branch", "link commit"),
-    "console:roll_back_branch": Ways("roll_back_link_branch", "link roll-back"),
-    "dashboards:run": Ways("run_report", "report run"),
-    "dashboards:cancel": Ways("cancel_run", "report cancel"),
+    **dict.fromkeys(
+        ("console:silence_alert", "console:silence_cause"),
+        Ways("silence_alerts", "alert silence"),
+    ),
+}
+ACTS: Mapping[str, Ways] = {
+    **{
+        page: Ways(", ".join(acts), ", ".join(" ".join(COMMANDS[one]) for one in acts))
+        for page, acts in by_page().items()
+    },
+    **OTHERS,
 }
 SHOWS: Mapping[str, Ways] = {
     **dict.fromkeys(
