@@ -11,11 +11,13 @@ declarations: fields, texts and rules stand here alone.
 ``checking``              ``act`` and ``may``: the checks, in their order
 ``refusals``              a refused attempt in the audit
 ``objects``               what a field names: found, or missing as it is hidden
+``visible_queues``        the same of queues
 ``alerts``                acknowledge and silence alerts, test a target
 ``connections``           close connections of clients, and endpoints
 ``credentials``           create and revoke credentials of applications
 ``discards``              restore discarded messages
 ``groups``                describe, acknowledge, snooze groups of dead letters
+``messages``              send an edited copy of a message
 ``recurring``             put recurring messages now
 ``rules``                 save and switch rules for dead letters
 ``queues``                pause and resume queues, counters, delivery

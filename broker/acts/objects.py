@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker.acts.operations.rights import find_operation
+from broker.acts.visible_queues import SIGHT, find_queue
 from broker.alerts import sight
 from broker.bridges.configured import ENDS, ends_here
-from broker.config.names import local_queue
-from broker.errors import NoSuchQueue
 from broker.errors.alerts import NoSuchAlert
 from broker.errors.bridges import NoSuchBranch, NoSuchBridge, NoSuchLink
 from broker.errors.messages import NoSuchMessage
@@ -47,23 +46,9 @@ from broker.transactions.prepared_units import PreparedRow
 if TYPE_CHECKING:
     from broker.acts.declaring import ActField
 
-# The authority to know that a queue exists.
-SIGHT: authorities.Authority = "inquire"
 # One of these shows an actor that a message exists.
 READERS: tuple[authorities.Authority, ...] = (SIGHT, "browse")
 LARGEST = 2**63  # no number in the database is as large
-
-
-def find_queue(held: GrantedAuthorities, name: str) -> Queue:
-    """A queue by its name or alias.
-
-    Raises:
-        NoSuchQueue: it does not exist, or the actor may not inquire it.
-    """
-    found = local_queue(name)
-    if not held.on(SIGHT, found.name):
-        raise NoSuchQueue(name)
-    return found
 
 
 class FoundMessage(NamedTuple):

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, Literal, get_args
 
 from broker.acts.declaring import Holds, QueueName, Reason, declared
-from broker.acts.objects import find_queue
+from broker.acts.visible_queues import find_queue
 from broker.client.dispatch import stoppages
 from broker.formats import moments
 from broker.models import Act, Queue

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 
 from broker.acts.declaring import Holds, QueueName, declared
-from broker.acts.objects import find_queue
+from broker.acts.visible_queues import find_queue
 from broker.config.lint import advised
 from broker.models import Act, RuleTable
 from broker.operations import rules

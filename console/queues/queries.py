@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from broker.acts.declaring import Holds
-from broker.acts.objects import find_queue
+from broker.acts.visible_queues import find_queue
 from broker.monitoring import counters
 from broker.security import authorities
 from broker.security.authorities import Principal

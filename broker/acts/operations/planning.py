@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 from broker import operations
 from broker.acts.declaring import Holds, Reason
-from broker.acts.objects import find_queue
 from broker.acts.operations import rights
 from broker.acts.operations.control import ordered
 from broker.acts.operations.message_sets import (
@@ -22,6 +21,7 @@ from broker.acts.operations.message_sets import (
     require_one_way,
 )
 from broker.acts.operations.states import OperationState, read_state
+from broker.acts.visible_queues import find_queue
 from broker.errors.acts import InvalidRequest
 from broker.models import Act, Operation, Place
 from broker.operations import EVERY_QUEUE, Only, Order, canary, rate_limit

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from django.core.exceptions import PermissionDenied
 
 from broker.acts.declaring import Holds, QueueName
-from broker.acts.objects import find_queue
+from broker.acts.visible_queues import find_queue
 from broker.errors.acts import InvalidRequest
 from broker.models import Queue
 from broker.monitoring.numbers import public_numbers

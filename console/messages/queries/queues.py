@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, ClassVar
 
 from broker.acts.declaring import Holds, QueueName
-from broker.acts.objects import find_queue
+from broker.acts.visible_queues import find_queue
 from broker.models import Queue
 from broker.security import authorities
 from broker.security.authorities import Principal
