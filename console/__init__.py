@@ -1,8 +1,9 @@
 """The Django project: settings, and the pages, API and commands of operators.
 
 A folder is a subject, the same names in each: ``pages`` read a form, call an act and
-render; ``api`` and ``cli`` are what REST and the command line cannot derive from acts;
-all other modules are what these read. A subject knows those below it, and never
+render; ``queries`` are what REST and the command line read, declared once for both;
+``api`` and ``cli`` are what these cannot derive from acts and queries; all other
+modules are what these read. A subject knows those below it, and never
 another's pages, api or cli; `lint-imports` checks that. From the top down:
 
 - ``integration``: what other projects install: settings, middleware, sockets, checks
@@ -21,7 +22,8 @@ another's pages, api or cli; `lint-imports` checks that. From the top down:
 - ``single_sign_on``, ``second_factors``, ``accounts``: who people are and what they may
 - ``bodies``: what is in a message, in readable form
 - ``layout``: navigation, links, parts of pages
-- ``edges``: acts as operations of REST, as subcommands, as forms; errors in words
+- ``edges``: acts and queries as operations of REST and as subcommands, acts as forms;
+  errors in words
 - ``runtime``: embedded servers and processes
 - ``demo``: the demonstration
 
