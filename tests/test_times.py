@@ -23,7 +23,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 from kombu.utils import json as kombu_json
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError, create_model
 
 from broker.acts.declaring import fields_of
 from broker.bridges.transformers import checking
@@ -119,8 +119,8 @@ def snoozed() -> datetime:
 
 def windowed() -> datetime | None:
     begin = fields_of(history_points.Window)[1]
-    kind, _ = member_of(begin)
-    found: datetime | None = TypeAdapter(kind).validate_python(TEXT)
+    parameters = create_model("Window", begin=member_of(begin))
+    found: datetime | None = parameters.model_validate({"from": TEXT}).begin
     return found
 
 

@@ -78,6 +78,7 @@ DESTINATIONS = (
         "broker.view_queue",
         key="m",
         views=("console:order_found", "console:edit_view", "console:by_client_id"),
+        subjects=("messages",),
     ),
     Destination(
         "Dead letters",

@@ -17,6 +17,7 @@ NEVER = {  # nothing that a client of AMQP does can raise them
     *("WrongXid", "XidInUse", "NoSuchXid", "NotForced", "NoMessageUnderCursor"),
     *("InvalidFilter", "SearchTooLong", "PoolerHasLocks"),
     *("TransactionLeftOpen", "NoSuchUnitOfWork", "NoSuchConnection"),
+    "NoSuchMessage",
     *("NoSuchCredential", "NoSuchRecurringMessage"),
 }
 

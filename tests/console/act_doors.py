@@ -131,7 +131,7 @@ def through_command(user: User, request: Any) -> str:
         for field in one.fields:
             if field.name not in values and not field.is_required:
                 continue
-            value = getattr(request, field.name)
+            value = values.get(field.name, getattr(request, field.name))
             if field.holds.is_file:
                 file = Path(folder, field.name)
                 file.write_text(value)

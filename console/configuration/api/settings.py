@@ -50,7 +50,7 @@ class SettingChange(Schema):
     differences: list[Difference]
 
 
-class SettingChanges(Warned):
+class ImportedSettings(Warned):
     """The changes that a document makes, or made."""
 
     applied: bool
@@ -82,7 +82,7 @@ def export_settings(
 
 @router.post(
     "/settings-document",
-    response={200: SettingChanges, **REFUSED},
+    response={200: ImportedSettings, **REFUSED},
     summary="Import address settings",
 )
 def import_settings(request: HttpRequest, sent: SettingsDocument) -> dict[str, Any]:
