@@ -84,7 +84,7 @@ def test_a_console_starts_ends_and_starts_again(
         second = start_up(launcher)
         launcher.kill()  # and all it had started goes on
     assert not re.search("password|Making|Bringing|Collecting", second)
-    assert marked(var)
+    assert until(lambda: marked(var))
 
     with running(var, procfile, port) as launcher:
         third = start_up(launcher)
