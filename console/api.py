@@ -51,15 +51,14 @@ from console.messages.api import (
     taking,
 )
 from console.messages.api import saved_views as views
-from console.operations.api import controls, operations, repairs
-from console.operations.api import planning as acting
+from console.operations.api import operations, repairs
 from console.queues import api as queues
 from console.reports.api import reports
 
 PARTS = (
     *(search, detail, sending, taking, branches, decisions),
     *(queues, browsing, letters),
-    *(addresses, settings, definitions, operations, acting, controls, repairs),
+    *(addresses, settings, definitions, operations, repairs),
     *(connections, credentials, audit, health, groups, rules, rights),
     *(reports, views, bridges, documents, alerts),
     *(discards, scheduled, scheduled.tasks, units_of_work, consumers, edits),

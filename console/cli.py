@@ -206,6 +206,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
             "list": operations.list_operations,
             "show": operations.read_operation,
             "items": operations.read_items,
+            "preview": operations.read_preview,
             "plan": plan_operation,
             "resubmit": plan_resubmit,
             "start": start_operation,

@@ -104,7 +104,7 @@ class ReadRights:
     limit: Annotated[int, Holds("Queues at most.", least=1, most=1000)] = 100
 
 
-@declared_query("")
+@declared_query()
 def read_rights(actor: Principal, request: ReadRights) -> Rights:
     """Your rights.
 

@@ -22,7 +22,7 @@ from broker.acts.checking import find_faults
 from broker.acts.declaring import ActField, Holds, fields_of
 from broker.errors.acts import InvalidRequest
 from broker.security.authorities import Principal
-from console.edges import permissions
+from console.edges.permissions import may
 
 Answer = TypeVar("Answer")
 
@@ -49,19 +49,20 @@ class DeclaredQuery:
     request: type
     answer: type
     run: Callable[[Principal, Any], Any]
-    permission: str  # empty: it needs none
+    permissions: tuple[str, ...]
     fields: tuple[ActField, ...]
 
     def __call__(self, actor: Principal, request: Any) -> Any:
         """Read what an actor may see.
 
         Raises:
-            PermissionDenied: the permission is missing.
+            PermissionDenied: a permission is missing.
             InvalidRequest: a field is beyond its limits.
             BrokerError: an object is missing, or hidden from the actor.
         """
-        if self.permission and not permissions.may(actor, self.permission):
-            raise PermissionDenied(f"The permission {self.permission} is missing.")
+        for needed in self.permissions:
+            if not may(actor, needed):
+                raise PermissionDenied(f"The permission {needed} is missing.")
         if faults := list(find_faults(self.fields, request)):
             raise InvalidRequest(tuple(faults))
         return self.run(actor, request)
@@ -71,7 +72,7 @@ QUERIES: dict[str, DeclaredQuery] = {}  # by name
 
 
 def declared_query(
-    permission: str,
+    *permissions: str,
 ) -> Callable[[Callable[[Principal, Any], Any]], DeclaredQuery]:
     """Declare a query by the function that runs it, which is replaced."""
 
@@ -85,7 +86,7 @@ def declared_query(
             request=hints["request"],
             answer=hints["return"],
             run=run,
-            permission=permission,
+            permissions=permissions,
             fields=fields_of(hints["request"]),
         )
         QUERIES[one.name] = one

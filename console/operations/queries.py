@@ -6,14 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
+from django.http import Http404
+
 from broker.acts.declaring import Holds
 from broker.acts.operations.ledgers import Ledger, counts_of, ledger_of
-from broker.acts.operations.rights import require_sight, visible_operations
+from broker.acts.operations.patches import PatchPreview, preview_patch
+from broker.acts.operations.rights import (
+    require_reading,
+    require_sight,
+    visible_operations,
+)
 from broker.acts.operations.states import ABOUT, OperationState, brief_state, state_of
 from broker.errors.operations import NoSuchOperation
 from broker.models import Operation, OperationItem
 from broker.monitoring.dead_letters import NEWEST
 from broker.monitoring.numbers import public_numbers
+from broker.monitoring.visible_search import BROWSE
 from broker.security.authorities import Principal
 from console.edges.queries import (
     After,
@@ -142,6 +150,20 @@ def read_items(actor: Principal, request: ReadItems) -> Items:
         ],
         part[-1].pk if len(rows) > request.limit else None,
     )
+
+
+@declared_query(VIEW, BROWSE)
+def read_preview(actor: Principal, request: ReadOperation) -> PatchPreview:
+    """What the patch of a plan would change.
+
+    Values are shown to callers who may read the messages.
+    """
+    plan, _ = visible_operation(actor, request.operation)
+    require_reading(actor, plan)
+    preview = preview_patch(actor, plan)
+    if preview is None:
+        raise Http404(f"patch of operation {request.operation}")
+    return preview
 
 
 def visible_operation(actor: Principal, number: int) -> tuple[Operation, Ledger]:

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import MISSING
 from datetime import datetime
 from functools import cache
-from inspect import Parameter, Signature
 from typing import Annotated, Any
 
 from django.http import HttpRequest, JsonResponse
-from ninja import Path, Router
+from ninja import Router
 from pydantic import AwareDatetime, BeforeValidator, create_model
 from pydantic.fields import FieldInfo
 
@@ -24,7 +23,11 @@ from broker.acts.declaring import fields_of
 from broker.formats import lossless_json
 from console.edges.answers import as_json
 from console.edges.reading import read_instant
-from console.edges.rest.problems import REFUSED
+from console.edges.rest.operations import (
+    add_operation,
+    fields_in_path,
+    schema_name,
+)
 from console.edges.rest.requests import RequestBody, read_json
 
 BODY = "body"
@@ -58,7 +61,7 @@ def serve(
         after: called when it is done, as to drop what pages keep.
         names: fields of the request, by parameters of the path that differ from them.
     """
-    in_path = {name: names.get(name, name) for name in parameters_of(path)}
+    in_path = fields_in_path(path, names)
     rest = [one for one in one.fields if one.name not in in_path.values()]
 
     def view(request: HttpRequest, **given: Any) -> Any:
@@ -70,40 +73,18 @@ def serve(
             after()
         return JsonResponse(as_json(one, answer))
 
-    types = {field.name: field.type for field in one.fields}
-    annotations: dict[str, Any] = {
-        name: Annotated[types[field], Path(...)] for name, field in in_path.items()
-    }
+    others: dict[str, Any] = {}
     more: dict[str, Any] = {}
     if [field.holds.is_json for field in rest] == [True]:
         more["openapi_extra"] = DOCUMENT  # alone, it is the body
     elif rest or method != "DELETE":  # what only names an object has no body
-        annotations[BODY] = body_of(name_of(one), one.request, rest)
-    view.__name__ = one.name
-    view.__signature__ = Signature(  # type: ignore[attr-defined]
-        [Parameter("request", Parameter.POSITIONAL_OR_KEYWORD)]
-        + [
-            Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind)
-            for name, kind in annotations.items()
-        ]
+        others[BODY] = body_of(schema_name(one), one.request, rest)
+    add_operation(
+        router, method, path, one, view, in_path, others, needs=needs_of(one), **more
     )
-    router.api_operation(
-        [method],
-        path,
-        response={200: one.answer, **REFUSED},
-        summary=one.sentence.removesuffix("."),
-        description=described(one),
-        **more,
-    )(view)
 
 
-def parameters_of(path: str) -> list[str]:
-    """The names in a route of Django, as "<converter:name>"."""
-    parts = (part.partition("}")[0] for part in path.split("{")[1:])
-    return [part.rpartition(":")[2] for part in parts]
-
-
-def described(one: DeclaredAct) -> str:
+def needs_of(one: DeclaredAct) -> str:
     needs = [f"the permission `{name}`" for name in one.permissions]
     needs += [
         f"the authority `{name}` on the {field}"
@@ -112,11 +93,7 @@ def described(one: DeclaredAct) -> str:
     needs += [rule.words for rule in one.rules.values()]
     if one.needs_reason:
         needs.append("a reason")
-    return f"{one.sentence} {one.details}".strip() + f" Needs {', and '.join(needs)}."
-
-
-def name_of(one: DeclaredAct) -> str:
-    return "".join(word.capitalize() for word in one.name.split("_"))
+    return f"Needs {', and '.join(needs)}."
 
 
 def body_of(name: str, of: type, fields: Iterable[ActField]) -> type[RequestBody]:

@@ -40,7 +40,7 @@ from console.edges.commands.options import (
 from console.home.cli import RunCommands
 from console.messages.cli import exchange
 from console.messages.cli import queues as queue_commands
-from console.operations.cli import ordering
+from console.operations import cli as ordering
 
 NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]  # UsageError, not exported by typer
 Kind = Operation.Kind
