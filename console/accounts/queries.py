@@ -18,7 +18,7 @@ from broker.security import authorities
 from broker.security.authorities import Principal
 from broker.security.users import User
 from console.accounts import own_permissions
-from console.edges.queries import build_answer, declared_query
+from console.edges.queries import build_answer, declared_query, page_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ class ListCredentials:
 def list_credentials(actor: Principal, request: ListCredentials) -> Credentials:
     """The credentials of applications, by name, also those revoked or expired."""
     found = list(credentials_after(request.after)[: request.limit + 1])
-    part = found[: request.limit]
+    part, following = page_of(found, request.limit, lambda one: one.name)
     return Credentials(
         [describe_credential(one) for one in part],
-        part[-1].name if len(found) > request.limit else None,
+        following,
     )
 
 
@@ -116,7 +116,7 @@ def read_rights(actor: Principal, request: ReadRights) -> Rights:
     grants = own_permissions.grants_of(actor)
     names = own_permissions.queues_like(actor, request.text.strip())
     rest = [name for name in names if name > request.after]
-    part = rest[: request.limit]
+    part, following = page_of(rest, request.limit, lambda one: one)
     return Rights(
         name=authorities.name_of(actor),
         groups=list(actor.groups.order_by("name").values_list("name", flat=True)),
@@ -138,7 +138,7 @@ def read_rights(actor: Principal, request: ReadRights) -> Rights:
             )
             for one in own_permissions.on_queues(grants, part)
         ],
-        next=part[-1] if len(rest) > request.limit else None,
+        next=following,
     )
 
 

@@ -19,7 +19,7 @@ from broker.models import Alert
 from broker.security import authorities
 from broker.security.authorities import Principal
 from broker.sql import database_now
-from console.edges.queries import LARGEST, All, Number, declared_query
+from console.edges.queries import LARGEST, All, Number, declared_query, page_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,12 @@ def list_alerts(actor: Principal, request: ListAlerts) -> Alerts:
     if request.after is not None:
         every = every.filter(pk__lt=request.after)
     found = list(every[: request.limit + 1])
-    part = found[: request.limit]
+    part, following = page_of(found, request.limit, lambda one: one.pk)
     silences = list(notifications.silences_at(database_now()))
     visible = sight.visible(part, actor, authorities.held_by(actor))
     return Alerts(
         [state_of(one, silences) for one in visible],
-        part[-1].pk if len(found) > request.limit else None,
+        following,
     )
 
 

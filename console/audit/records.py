@@ -13,7 +13,7 @@ from broker.security import audit
 from broker.security.audit import AuditFilter
 from broker.security.authorities import Principal
 from console.edges.permissions import AUDIT
-from console.edges.queries import LARGEST, build_answer, declared_query
+from console.edges.queries import LARGEST, build_answer, declared_query, page_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,9 @@ class ListRecords:
     object: Annotated[
         str, Holds("Only of this: a name, or as queue:orders.", most=500)
     ] = ""
-    outcome: Annotated[Literal["", "done", "refused"], Holds("Only these.")] = ""
+    outcome: Annotated[
+        Literal["", "done", "refused"], Holds("Only what was done, or refused.")
+    ] = ""
     since: Annotated[datetime | None, Holds("From when.", is_past=True)] = None
     until: Annotated[datetime | None, Holds("Up to when.", is_past=True)] = None
     operation: Annotated[
@@ -82,10 +84,10 @@ def list_records(actor: Principal, request: ListRecords) -> Records:
     facts = asdict(request)
     before, limit = facts.pop("after"), facts.pop("limit")
     found = list(audit.found(AuditFilter(**facts), before=before)[: limit + 1])
-    part = found[:limit]
+    part, following = page_of(found, limit, lambda one: one.pk)
     return Records(
         [record_of(one) for one in part],
-        part[-1].pk if len(found) > limit else None,
+        following,
     )
 
 

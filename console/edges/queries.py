@@ -25,6 +25,8 @@ from broker.security.authorities import Principal
 from console.edges.permissions import may
 
 Answer = TypeVar("Answer")
+Row = TypeVar("Row")
+Cursor = TypeVar("Cursor")
 
 LARGEST = 2**63 - 1  # number of an object
 Number = Annotated[int, Holds("Its number.", least=0)]
@@ -99,3 +101,17 @@ def build_answer(kind: type[Answer], source: object, **others: Any) -> Answer:
     """An answer from the fields that are given, and the attributes of an object."""
     names = {one.name for one in fields(cast(Any, kind))} - others.keys()
     return kind(**others, **{name: getattr(source, name) for name in names})
+
+
+def page_of(
+    found: list[Row], limit: int, cursor: Callable[[Row], Cursor]
+) -> tuple[list[Row], Cursor | None]:
+    """The rows of a page, and where the next page begins; None: it is the last one.
+
+    Args:
+        found: the rows; one more than the page has, if there are more.
+        limit: the most rows of a page.
+        cursor: where the page begins that follows a row.
+    """
+    part = found[:limit]
+    return part, cursor(part[-1]) if len(found) > limit else None

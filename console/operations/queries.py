@@ -29,6 +29,7 @@ from console.edges.queries import (
     Number,
     build_answer,
     declared_query,
+    page_of,
 )
 from console.operations import results
 
@@ -64,11 +65,11 @@ def list_operations(actor: Principal, request: ListOperations) -> Operations:
     """
     every = visible_operations(actor).select_related(*ABOUT).order_by("-pk")
     rows = list(every.filter(pk__lt=request.before)[: request.limit + 1])
-    part = rows[: request.limit]
+    part, following = page_of(rows, request.limit, lambda one: one.pk)
     counts = counts_of([one.pk for one in part])
     return Operations(
         [brief_state(one, counts[one.pk]) for one in part],
-        part[-1].pk if len(rows) > request.limit else None,
+        following,
     )
 
 
@@ -135,7 +136,7 @@ def read_items(actor: Principal, request: ReadItems) -> Items:
     """The items of an operation, in the order of processing."""
     found, ledger = visible_operation(actor, request.operation)
     rows = results.items_after(found, request.status, request.after, request.limit + 1)
-    part = rows[: request.limit]
+    part, following = page_of(rows, request.limit, lambda one: one.pk)
     numbers = public_numbers(one.message_id for one in part)
     return Items(
         [
@@ -148,7 +149,7 @@ def read_items(actor: Principal, request: ReadItems) -> Items:
             )
             for one in part
         ],
-        part[-1].pk if len(rows) > request.limit else None,
+        following,
     )
 
 

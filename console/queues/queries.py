@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Literal
 
-from broker.acts.declaring import Holds
+from broker.acts.declaring import Holds, QueueName
 from broker.acts.visible_queues import find_queue
 from broker.monitoring import counters
 from broker.security import authorities
@@ -16,14 +16,13 @@ from console.queues import over_time
 from console.queues.history_points import HistoryPoints, Window, points_of
 
 VIEW = "broker.view_queue"
-Name = Annotated[str, Holds("Which.", most=255)]
 
 
 @dataclass(frozen=True, slots=True)
 class QueueWindow(Window):
     """A queue, and a range of time."""
 
-    queue: Name = field(kw_only=True)
+    queue: QueueName = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ class Counters:
 class ReadCounters:
     """The queue."""
 
-    queue: Name
+    queue: QueueName
 
 
 @declared_query(VIEW)

@@ -21,6 +21,7 @@ from console.edges.queries import (
     Number,
     build_answer,
     declared_query,
+    page_of,
 )
 
 VIEW = "broker.view_queue"
@@ -120,10 +121,10 @@ def list_connections(actor: Principal, request: ListConnections) -> Connections:
         endpoints=ENDPOINTS,
     )
     found = clients.connections(actor, wanted)
-    part = found[: request.limit]
+    part, following = page_of(found, request.limit, lambda one: one.connection.pk)
     return Connections(
         [connection_state(one) for one in part],
-        part[-1].connection.pk if len(found) > request.limit else None,
+        following,
     )
 
 

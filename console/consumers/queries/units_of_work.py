@@ -24,6 +24,7 @@ from console.edges.queries import (
     Number,
     build_answer,
     declared_query,
+    page_of,
 )
 from console.queues.backout_preview import forecast_of
 
@@ -122,10 +123,10 @@ def list_units_of_work(actor: Principal, request: ListUnitsOfWork) -> UnitsOfWor
     held = authorities.held_by(actor)
     names = units.visible_queues(held)
     found = units.listed(held, names, after=request.after, limit=request.limit + 1)
-    part = found[: request.limit]
+    part, following = page_of(found, request.limit, lambda one: one.id)
     return UnitsOfWork(
         [build_answer(UnitOfWorkState, one, **unit_facts(one, names)) for one in part],
-        part[-1].id if len(found) > request.limit else None,
+        following,
     )
 
 

@@ -17,7 +17,7 @@ from broker.security.authorities import Principal
 from broker.settlement import discards as bin_of
 from console.dead_letters import discard_bin
 from console.dead_letters.queries.letters import VIEW, Fingerprint, ManyRows
-from console.edges.queries import build_answer, declared_query
+from console.edges.queries import build_answer, declared_query, page_of
 from console.messages.dead_letter_query import LARGEST
 
 
@@ -88,7 +88,8 @@ def list_discards(actor: Principal, request: ListDiscards) -> Discards:
         before=before,
         limit=request.limit + 1,
     )
-    part, now = found[: request.limit], timezone.now()
+    part, following = page_of(found, request.limit, discard_bin.cursor_of)
+    now = timezone.now()
     numbers = public_numbers(one.message_id for one in part)
     return Discards(
         [
@@ -100,5 +101,5 @@ def list_discards(actor: Principal, request: ListDiscards) -> Discards:
             )
             for one in part
         ],
-        discard_bin.cursor_of(part[-1]) if len(found) > request.limit else None,
+        following,
     )

@@ -14,7 +14,7 @@ from broker.monitoring import dead_letter_groups, dead_letters
 from broker.monitoring.dead_letters import NEWEST
 from broker.monitoring.numbers import public_numbers
 from broker.security.authorities import Principal
-from console.edges.queries import build_answer, declared_query
+from console.edges.queries import build_answer, declared_query, page_of
 from console.messages.dead_letter_query import matches, names_for
 from dashboards.live import attention
 
@@ -81,7 +81,7 @@ def list_letters(actor: Principal, request: ListLetters) -> Letters:
     rows = dead_letters.letters(
         select_letters(request, names), before=request.before, limit=request.limit + 1
     )
-    part = rows[: request.limit]
+    part, following = page_of(rows, request.limit, lambda one: one.message_id)
     numbers = public_numbers(one.message_id for one in part)
     return Letters(
         [
@@ -93,7 +93,7 @@ def list_letters(actor: Principal, request: ListLetters) -> Letters:
             )
             for one in part
         ],
-        part[-1].message_id if len(rows) > request.limit else None,
+        following,
     )
 
 

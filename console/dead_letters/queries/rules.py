@@ -17,7 +17,14 @@ from broker.operations.rules.parser import LENGTH
 from broker.security import authorities
 from broker.security.authorities import Principal
 from console.dead_letters.queries.letters import VIEW
-from console.edges.queries import LARGEST, All, Limit, build_answer, declared_query
+from console.edges.queries import (
+    LARGEST,
+    All,
+    Limit,
+    build_answer,
+    declared_query,
+    page_of,
+)
 from console.messages.dead_letter_query import names_for
 
 QueueOfRules = Annotated[str, Holds("The queue of dead letters.", most=255)]
@@ -182,10 +189,10 @@ def read_passes(actor: Principal, request: ReadPasses) -> Passes:
     if request.after is not None:
         every = every.filter(pk__lt=request.after)
     found = list(every[: request.limit + 1])
-    part = found[: request.limit]
+    part, following = page_of(found, request.limit, lambda one: one.pk)
     return Passes(
         [build_answer(Pass, one) for one in part],
-        part[-1].pk if len(found) > request.limit else None,
+        following,
     )
 
 

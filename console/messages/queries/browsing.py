@@ -18,7 +18,7 @@ from broker.security import audit, authorities
 from broker.security.authorities import Principal
 from console.edges import masking, permissions
 from console.edges.numbers import numbered
-from console.edges.queries import Limit, build_answer, declared_query
+from console.edges.queries import Limit, build_answer, declared_query, page_of
 from console.messages.documents import PLACES, message_document
 
 VIEW, BROWSE = "broker.view_queue", "broker.browse_queue"
@@ -119,7 +119,7 @@ def browse_queue(actor: Principal, request: BrowseQueue) -> Entries:
         found = browse.browse(queue.pk, place, after=request.after, limit=most)
     except (ValueError, OverflowError) as error:
         raise InvalidRequest((("after", f"no cursor: {error}"),)) from error
-    part = found[: request.limit]
+    part, following = page_of(found, request.limit, lambda one: one.cursor)
     numbers = public_numbers(one.message_id for one in part)
     return Entries(
         [
@@ -127,7 +127,7 @@ def browse_queue(actor: Principal, request: BrowseQueue) -> Entries:
             for one in part
         ],
         full_messages(actor, queue, part, request.unmask) if request.whole else None,
-        part[-1].cursor if len(found) > request.limit else None,
+        following,
     )
 
 

@@ -12,7 +12,7 @@ from broker.acts.visible_queues import find_queue
 from broker.models import Queue
 from broker.security import authorities
 from broker.security.authorities import Principal
-from console.edges.queries import build_answer, declared_query
+from console.edges.queries import build_answer, declared_query, page_of
 from dashboards.live import depths
 
 VIEW = "broker.view_queue"
@@ -67,10 +67,8 @@ def list_queues(actor: Principal, request: ListQueues) -> Queues:
     found = [
         one for one in every if text in one.name.lower() and one.name > request.after
     ]
-    part = found[: request.limit]
-    return Queues(
-        states_of(part), part[-1].name if len(found) > request.limit else None
-    )
+    part, following = page_of(found, request.limit, lambda one: one.name)
+    return Queues(states_of(part), following)
 
 
 @dataclass(frozen=True, slots=True)

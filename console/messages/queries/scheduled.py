@@ -14,7 +14,7 @@ from broker.errors.acts import InvalidRequest
 from broker.monitoring import delayed
 from broker.monitoring.numbers import public_numbers
 from broker.security.authorities import Principal
-from console.edges.queries import All, build_answer, declared_query
+from console.edges.queries import All, build_answer, declared_query, page_of
 from console.messages import recurring_list, scheduled_list
 
 VIEW = "broker.view_queue"
@@ -78,7 +78,7 @@ def list_scheduled(actor: Principal, request: ListScheduled) -> ScheduledMessage
         found = delayed.scheduled(names, after=request.after, limit=request.limit + 1)
     except (ValueError, OverflowError):
         raise InvalidRequest((("after", "no cursor of this list"),)) from None
-    part = found[: request.limit]
+    part, following = page_of(found, request.limit, lambda one: one.cursor)
     numbers = public_numbers(one.message_id for one in part)
     return ScheduledMessages(
         [
@@ -94,7 +94,7 @@ def list_scheduled(actor: Principal, request: ListScheduled) -> ScheduledMessage
             )
             for row in scheduled_list.rows_of(part, names, timezone.now())
         ],
-        part[-1].cursor if len(found) > request.limit else None,
+        following,
     )
 
 
