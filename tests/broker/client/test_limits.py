@@ -78,11 +78,15 @@ def test_many_sessions_never_run_more_at_once_and_handle_all() -> None:
     at_once: list[int] = []
     inside: set[int] = set()
     lock = threading.Lock()
+    met = threading.Event()
 
     def handle(delivery: Delivery) -> None:
         with lock:
             inside.add(delivery.message_id)
             at_once.append(len(inside))
+            if len(inside) == 2:
+                met.set()
+        met.wait(10)
         Queue.objects.count()
         with lock:
             inside.discard(delivery.message_id)
