@@ -71,6 +71,7 @@ def test_the_range_of_django_is_what_the_classifiers_name() -> None:
     assert PYTHONS == ["3.11", "3.12", "3.13"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("django", DJANGOS)
 def test_the_page_says_which_packages_stand_in_the_way_of_which_django(
     django: str,

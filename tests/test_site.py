@@ -13,6 +13,7 @@ import pytest
 TREE = Path(__file__).resolve().parent.parent
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(
     find_spec("material") is None,
     reason="mkdocs-material is not installed: run make lint, which installs it.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -163,6 +164,7 @@ class Server:
             assert connection.partial_bytes == sum(map(len, parts))
 
 
+@pytest.mark.thorough
 @given(st.lists(frames, max_size=40), st.booleans())
 @settings(max_examples=400, deadline=None)
 def test_any_frames_in_any_order(said: list[bytes], at_once: bool) -> None:
@@ -176,6 +178,7 @@ def test_any_frames_in_any_order(said: list[bytes], at_once: bool) -> None:
     assert not server.connection.active
 
 
+@pytest.mark.thorough
 @given(st.data())
 @settings(max_examples=300, deadline=None)
 def test_bytes_that_are_changed_on_the_way(data: st.DataObject) -> None:

@@ -111,6 +111,7 @@ def test_a_network_of_ipv6_counts_as_one_address(
     assert place(peer)[: len(expected)] == expected
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("limit", ["connections", "connections_per_host"])
 @pytest.mark.parametrize("tried", ROUND)
 def test_one_connection_too_many_is_hung_up_on(
@@ -183,6 +184,7 @@ def test_a_user_with_too_many_connections_is_told_so(
         assert refused == max(0, tried - MOST)
 
 
+@pytest.mark.thorough
 def test_whoever_does_not_log_in_and_open_in_time_is_hung_up_on(
     transactional_db: None,
 ) -> None:

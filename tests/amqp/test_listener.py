@@ -106,6 +106,7 @@ def test_another_protocol_is_told_which_is_spoken(
     assert wire.hung_up() == SASL_HEADER
 
 
+@pytest.mark.thorough
 def test_noise_ends_the_connection_that_makes_it(here: Listening) -> None:
     good = here.client(container_id="good")
     noisy = here.client(container_id="noisy")
@@ -235,6 +236,7 @@ def test_a_listener_that_stops_tells_its_clients(transactional_db: None) -> None
     assert not ClientConnection.objects.exists()
 
 
+@pytest.mark.thorough
 def test_a_listener_that_stops_waits_little_for_those_who_do_not_answer(
     transactional_db: None,
 ) -> None:
@@ -246,6 +248,7 @@ def test_a_listener_that_stops_waits_little_for_those_who_do_not_answer(
         assert time.monotonic() - began < 30
 
 
+@pytest.mark.thorough
 def test_what_comes_after_the_close_is_not_heard(here: Listening) -> None:
     client = here.client(container_id="")
     late = Connection("late", is_server=False)

@@ -62,6 +62,7 @@ def talks_nonsense(here: Listening, client: Wire) -> None:
     client.closed()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("go", "counted"),
     [
@@ -90,6 +91,7 @@ def test_only_those_who_are_lost_have_failed(
     assert count_of_next(here.client(container_id="second")) == counted
 
 
+@pytest.mark.thorough
 def test_a_listener_that_stops_gives_back_what_it_held(transactional_db: None) -> None:
     make_queue("orders")
     put("orders", b"once")
@@ -100,6 +102,7 @@ def test_a_listener_that_stops_gives_back_what_it_held(transactional_db: None) -
         assert count_of_next(second.client()) == 0
 
 
+@pytest.mark.thorough
 def test_a_listener_that_stops_stores_nothing_that_it_does_not_confirm(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +162,7 @@ def somebody_waits() -> bool:
         return bool(cursor.fetchone()[0])
 
 
+@pytest.mark.thorough
 def test_a_listener_stops_while_somebody_shakes_hands(
     transactional_db: None, tmp_path: Path
 ) -> None:

@@ -240,6 +240,7 @@ sys.stdin.readline()
 """
 
 
+@pytest.mark.thorough
 def test_a_container_id_is_alone_among_all_processes(here: Listening) -> None:
     with process(OTHER) as other:
         assert said(other) == "True"
@@ -273,6 +274,7 @@ def test_the_rows_of_a_process_that_died_go_with_it(here: Listening) -> None:
     client.close()
 
 
+@pytest.mark.thorough
 def test_a_process_that_was_taken_for_dead_writes_everything_anew(
     here: Listening,
 ) -> None:

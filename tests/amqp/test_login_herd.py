@@ -40,6 +40,7 @@ def test_a_wrong_password_that_many_try_at_once_counts_once(
         here.client().close()  # one was counted, of two that are allowed
 
 
+@pytest.mark.thorough
 def test_the_work_of_clients_that_are_gone_is_not_done(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,6 +66,7 @@ def test_the_work_of_clients_that_are_gone_is_not_done(
     assert len(checks) < 6  # those that had begun, and that of the last client
 
 
+@pytest.mark.thorough
 def test_a_login_that_waits_for_the_listener_is_not_late(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,6 +75,7 @@ def test_a_login_that_waits_for_the_listener_is_not_late(
         here.client().close()
 
 
+@pytest.mark.thorough
 def test_work_that_is_cancelled_before_it_begins_leaves_no_warning(
     transactional_db: None,
 ) -> None:

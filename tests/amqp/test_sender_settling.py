@@ -99,6 +99,7 @@ def test_a_rejection_is_repeated_without_its_error() -> None:
         assert client.answer_to(client.got[0]) == p.Rejected()
 
 
+@pytest.mark.thorough
 def test_a_released_message_comes_again_uncounted_and_in_its_place() -> None:
     put_many(make_messages(3))
     with listener() as here:
@@ -273,6 +274,7 @@ def test_what_was_received_in_part_is_no_outcome() -> None:
     assert not Ready.objects.exists()
 
 
+@pytest.mark.thorough
 def test_a_hot_loop_of_releases_slows_down_and_counts_in_the_end() -> None:
     make_setting("orders", max_delivery_attempts=2)
     put("orders", b"poison")

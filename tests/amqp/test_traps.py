@@ -81,6 +81,7 @@ def test_t13_a_message_that_is_a_bomb_is_rejected_alone(
     assert Message.objects.count() == 2
 
 
+@pytest.mark.thorough
 def test_t14_a_message_without_end_is_cut_off_at_the_limit(tmp_path: Path) -> None:
     make_queue("orders")
     by = login()

@@ -114,6 +114,7 @@ class IbmMachine(IbmSteps):
         return session
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 @pytest.mark.spec("UOW-1", "UOW-2", "UOW-3", "POISON-3", "POISON-7", "POISON-8")
 @pytest.mark.spec("ASF-4", "ASF-11", "ASF-13")

@@ -71,6 +71,7 @@ class JoinedGet(Get):
         assert not Ready.objects.exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.spec("UOW-1")
 def test_two_joined_gets_never_take_the_same_entry_and_never_wait(
     explore: Explore,
@@ -206,6 +207,7 @@ class GetAndExpire(Scene):
         assert done(Kind.EXPIRE) == len(on("late")) == 1 - left.result
 
 
+@pytest.mark.thorough
 def test_an_entry_is_got_or_expires_and_never_both(explore: Explore) -> None:
     explore(GetAndExpire)
 
@@ -259,6 +261,7 @@ class GetAndFold(Scene):
         )
 
 
+@pytest.mark.thorough
 def test_depths_stay_exact_while_the_journal_is_added_up(explore: Explore) -> None:
     explore(GetAndFold)
 
@@ -314,6 +317,7 @@ def test_a_deadlock_is_an_ending_of_one_and_the_other_goes_on(explore: Explore) 
     assert "deadlock detected" in str(errors[0])
 
 
+@pytest.mark.thorough
 def test_the_place_of_what_is_no_step_changes_no_ending(explore: Explore) -> None:
     few = explore(GetMoreAndSweep)
     closer = Explorer(every=True)

@@ -45,6 +45,7 @@ def tables() -> set[str]:
     return set(connection.introspection.table_names())
 
 
+@pytest.mark.thorough
 def test_a_database_with_all_earlier_migrations_is_left_alone() -> None:
     whole = {
         "broker": ["0001_initial", LAST["broker"]],

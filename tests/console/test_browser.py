@@ -61,6 +61,7 @@ def page(site: str, letter: Letter) -> Iterator[Page]:
         yield page
 
 
+@pytest.mark.thorough
 def test_a_number_changes_by_itself_and_no_row_moves(page: Page) -> None:
     sign_in(page)
     expect(heading(page)).to_have_text("Queues")
@@ -104,6 +105,7 @@ def test_a_dead_letter_is_resubmitted_and_followed_to_its_end(
     expect(here).to_contain_text("Attempt 1 of 2: accepted")
 
 
+@pytest.mark.thorough
 def test_the_keyboard_alone_resubmits_a_dead_letter(page: Page) -> None:
     sign_in(page)
     arrive(page, "Queues")

@@ -81,6 +81,7 @@ def addresses() -> Iterator[str]:
         yield reverse("console:edit", args=[letter.message_id])
 
 
+@pytest.mark.thorough
 def test_no_payload_runs_and_no_policy_has_to_stop_one(
     world: list[str], page: Page
 ) -> None:
@@ -96,6 +97,7 @@ def test_no_payload_runs_and_no_policy_has_to_stop_one(
     assert complaints == []
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("world")
 def test_what_scripts_build_of_names_is_text(page: Page) -> None:
     sign_in(page)

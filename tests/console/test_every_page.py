@@ -34,6 +34,7 @@ NO_PAGES = {
 }
 
 
+@pytest.mark.thorough
 def test_every_page_that_can_be_got_is_looked_at(client: Client) -> None:
     user = omar()
     every = dict(named(get_resolver()))
@@ -50,6 +51,7 @@ def can_be_got(client: Client, user: User, name: str, one: URLPattern) -> bool:
     return client.get(reverse(name, kwargs=kwargs)).status_code != 405
 
 
+@pytest.mark.thorough
 def test_each_of_them_is_there_with_one_heading(client: Client) -> None:
     user = omar()
     paths = [path for paths in fill(user).values() for path in paths]

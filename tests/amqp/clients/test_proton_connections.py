@@ -103,6 +103,7 @@ def test_one_connection_has_many_sessions(here: Listening) -> None:
         assert sorted(client.seen()) == list(range(20))
 
 
+@pytest.mark.thorough
 @pytest.mark.case(27)
 def test_heartbeats_keep_an_idle_client(transactional_db: None) -> None:
     with listener(idle_timeout_s=4) as here, connected(here, heartbeat=4) as client:

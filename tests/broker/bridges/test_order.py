@@ -52,6 +52,7 @@ def test_a_refused_message_waits_for_no_redelivery_delay() -> None:
     assert [one.body for one in taken("booked")] == BODIES
 
 
+@pytest.mark.thorough
 @pytest.mark.spec("BRIDGE-1")
 @pytest.mark.parametrize("first", ["the housekeeping", "the next process"])
 def test_what_a_killed_process_held_waits_for_none(first: str) -> None:

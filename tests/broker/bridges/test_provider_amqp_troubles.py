@@ -67,6 +67,7 @@ def begin(ours: AmqpSession) -> AmqpSubscription:
 Step = Callable[[AmqpSession, AmqpSubscription], object]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("behind", "step", "error"),
     [
@@ -165,6 +166,7 @@ def test_a_roll_back_is_harmless_whatever_broke(net: Between, is_cut: bool) -> N
     until(lambda: on("orders") == [b"1", b"2"])
 
 
+@pytest.mark.thorough
 def test_silence_is_noticed(net: Between) -> None:
     with session(factory(net.port, properties={"idle-timeout": "0.5"})) as ours:
         source = ours.subscribe(ORDERS)

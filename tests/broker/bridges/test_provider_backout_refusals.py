@@ -62,6 +62,7 @@ def bodies(found: list[Any]) -> list[bytes]:
     return [one.message.body for one in found]
 
 
+@pytest.mark.thorough
 def test_one_message_is_refused_and_the_others_are_sent(
     other: OtherBackout, session: BackoutSession, orders: Queue
 ) -> None:

@@ -104,6 +104,7 @@ def test_a_prepared_transaction_is_undone(
     assert not any(one.redelivered for one in got)
 
 
+@pytest.mark.thorough
 @pytest.mark.spec("BRIDGE-21")
 def test_what_is_prepared_outlives_the_web_process_and_the_session(
     other: OtherBackout, session: BackoutSession, orders: Queue, booked: Queue

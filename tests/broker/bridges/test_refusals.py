@@ -62,6 +62,7 @@ def test_the_sixth_failure_of_a_message_that_is_alone_stops_the_link() -> None:
     assert status(link).failures == 6
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_soon")
 @pytest.mark.parametrize("transacted", [True, False])
 @pytest.mark.parametrize(

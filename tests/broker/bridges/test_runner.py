@@ -126,6 +126,7 @@ def test_a_command_that_is_taken_back_at_once_keeps_the_link_in_its_state() -> N
         until_state(link, PAUSED)
 
 
+@pytest.mark.thorough
 def test_how_much_waits_is_known_of_links_that_carry_nothing() -> None:
     make_queues("bills", "prices")
     paused, stopped = new_link(), new_link("other", source="bills")
@@ -221,6 +222,7 @@ def test_a_link_of_a_process_that_is_killed_is_taken_over_within_five_seconds() 
     assert [one.body for one in taken("booked")] == [b"after"]
 
 
+@pytest.mark.thorough
 def test_a_frozen_process_that_wakes_does_no_harm() -> None:
     link = new_link()
     with bridge_process() as first, bridge_process() as second:
@@ -251,6 +253,7 @@ UnitOfWork.carry_out = freeze
 """
 
 
+@pytest.mark.thorough
 def test_a_process_that_is_frozen_in_a_transaction_is_not_waited_for() -> None:
     """The healthy one goes on with its own links, takes the other's over, and keeps
     them when the frozen one wakes, whose transaction changes nothing."""

@@ -14,6 +14,7 @@ from tests.tools.bridge_faults import strikes
 from tests.tools.bridge_faults.pairs import ALL_HERE, make_pair
 
 
+@pytest.mark.thorough
 @pytest.mark.spec("BRIDGE-20")
 def test_a_transacted_link_carries_each_message_once_whenever_it_is_killed(
     transactional_db: None,

@@ -175,6 +175,7 @@ def test_it_has_nothing_of_its_parent(transactional_db: None) -> None:
 # What it may not do
 
 
+@pytest.mark.thorough
 @pytest.mark.spec("BRIDGE-5")
 def test_one_that_takes_too_long_is_killed_and_the_next_message_gets_another() -> None:
     pid = apart_pid()
@@ -201,6 +202,7 @@ def test_whatever_it_does_so_long_it_is_killed(name: str, tmp_path: Path) -> Non
     until(lambda: all(is_gone(int(one.name)) for one in tmp_path.iterdir()), 5)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "why"),
     [
@@ -294,6 +296,7 @@ def test_a_machine_that_has_no_room_for_it_is_a_failure(
     assert why.startswith("Its worker process cannot be started: [Errno 2]")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", ["test-regex", pytest.param("test-sleep", marks=pytest.mark.long)]
 )

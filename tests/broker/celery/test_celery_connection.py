@@ -73,6 +73,7 @@ def test_a_temporary_queue_is_made_again_with_its_bindings() -> None:
     assert not BackoutQueue.objects.filter(name="brief").exists()
 
 
+@pytest.mark.thorough
 def test_a_process_that_counted_as_dead_gets_with_another_unit_of_work() -> None:
     """Housekeeping backs out what is got with the old one."""
     with peer.app.connection_for_read() as line:
@@ -91,6 +92,7 @@ def test_a_process_that_counted_as_dead_gets_with_another_unit_of_work() -> None
         consumer.cancel()
 
 
+@pytest.mark.thorough
 def test_a_property_that_cannot_be_stored_is_left_out() -> None:
     """As by RabbitMQ, which leaves out all that AMQP does not have."""
     result = peer.add.apply_async(

@@ -111,6 +111,7 @@ def stack_of(letter: DeadLetter) -> str:
     return "".join((one.detail or {}).get("stack", "") for one in events)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("task", [peer.slow, peer.slow_late])
 def test_a_task_over_its_time_limit_is_one_dead_letter(task: Task) -> None:
     result = task.delay()
@@ -129,6 +130,7 @@ FATAL = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("task", [peer.odd, peer.odd_late])
 def test_a_task_may_raise_anything(task: Task) -> None:
     results = {name: task.delay(name) for name in MAKERS.keys() - FATAL}

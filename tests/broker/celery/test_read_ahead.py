@@ -72,6 +72,7 @@ def connection(
         yield made
 
 
+@pytest.mark.thorough
 def test_what_a_slow_worker_does_not_need_is_released(connection: Connection) -> None:
     """It ends many at once, then keeps its last ones."""
     got: list[Any] = []

@@ -49,6 +49,7 @@ def test_each_protocol_of_celery_refuses_it(
         peer.about.apply_async([NAN], queue="kept")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "how",
     [
@@ -69,6 +70,7 @@ def test_a_text_that_says_so_is_put_and_so_is_what_is_no_json(
         assert json.loads(bytes(message.body))[0] == how["args"]
 
 
+@pytest.mark.thorough
 def test_what_is_no_task_is_put_as_it_is() -> None:
     """So a worker can send a result over this broker, as over others."""
     with peer.app.connection_for_write() as line:

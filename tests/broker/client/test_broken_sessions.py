@@ -104,6 +104,7 @@ def test_a_handler_that_breaks_its_session(then: str, join: bool) -> None:
     were_ended(names, backed_out=then == "raise")
 
 
+@pytest.mark.thorough
 @JOINED_OR_NOT
 def test_the_loop_goes_on_with_another_session(join: bool) -> None:
     make_queue("orders")
@@ -138,6 +139,7 @@ def test_a_block_that_breaks_its_session(then: str) -> None:
     were_ended(names, backed_out=then == "raise")
 
 
+@pytest.mark.thorough
 @RAISES_OR_RETURNS
 def test_a_listener_that_breaks_its_session(then: str) -> None:
     names = put_all()
@@ -153,6 +155,7 @@ def test_a_listener_that_breaks_its_session(then: str) -> None:
     were_ended(names, backed_out=then == "raise")
 
 
+@pytest.mark.thorough
 @JOINED_OR_NOT
 @RAISES_OR_RETURNS
 def test_a_task_of_django_that_breaks_its_session(

@@ -40,6 +40,7 @@ def dispatcher() -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
+@pytest.mark.thorough
 def test_processes_share_the_messages_and_one_that_dies_is_replaced(
     dispatcher: subprocess.Popen[str],
 ) -> None:

@@ -303,6 +303,7 @@ def test_what_is_no_task_is_rejected(fields: dict[str, Any]) -> None:
     assert "is no task that can be run" in event.detail["error"]
 
 
+@pytest.mark.thorough
 def test_a_task_that_kills_its_process_becomes_a_dead_letter() -> None:
     make_setting("default", max_delivery_attempts=1, dead_letter_address="DLQ")
     declare_queue("DLQ")

@@ -147,6 +147,7 @@ def test_as_deep_as_is_allowed_is_read_and_written() -> None:
     assert dumps(loads(text)) == text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("depth", [1, DEEPEST - 1])
 def test_a_hostile_text_is_read_and_written_soon(depth: int) -> None:
     """It takes a second or two; what went through each level took half a minute."""

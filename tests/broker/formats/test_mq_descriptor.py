@@ -126,6 +126,7 @@ def test_the_worked_example_has_these_bytes(encoding: int, raw: bytes) -> None:
     assert Descriptor.from_bytes(raw, encoding) == EXAMPLE
 
 
+@pytest.mark.thorough
 @pytest.mark.spec("MD-1", "UNIFY-6")
 @TEN_THOUSAND
 @given(DESCRIPTORS)

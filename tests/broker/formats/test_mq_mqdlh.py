@@ -104,6 +104,7 @@ def test_a_name_too_long_for_its_field_loses_whole_characters() -> None:
     assert DeadLetterHeader.from_bytes(raw).dest_q_name == "ö" * 23 + "x"
 
 
+@pytest.mark.thorough
 @pytest.mark.spec("MD-4", "UNIFY-6")
 @TEN_THOUSAND
 @given(DEAD_LETTER_HEADERS)

@@ -105,6 +105,7 @@ def test_folders_in_utf_16_are_in_the_byte_order_of_the_numbers(ccsid: int) -> N
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.spec("UNIFY-6")
 @TEN_THOUSAND
 @given(RFH2S)

@@ -242,6 +242,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("operations", HOSTILE)
 def test_a_hostile_patch_ends_soon(operations: list[dict[str, Any]]) -> None:
     began = time.monotonic()

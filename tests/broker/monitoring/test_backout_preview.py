@@ -142,6 +142,7 @@ def is_where_it_lands(one: Foreseen, names: list[str]) -> None:
     assert bool(names) == landing.is_anywhere == (not landing.why_not)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ending", Ending)
 def test_what_is_foreseen_comes_true(db: None, ending: Ending) -> None:
     @given(

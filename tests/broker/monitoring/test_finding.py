@@ -70,6 +70,7 @@ def in_small_steps(numbers_from_1: None, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(pages, "BATCH", 4)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("in_small_steps")
 def test_what_is_found_is_what_a_look_at_each_message_finds() -> None:
     make_scene()
@@ -102,6 +103,7 @@ def test_what_is_found_is_what_a_look_at_each_message_finds() -> None:
     assert hits > 500
 
 
+@pytest.mark.thorough
 def test_most_fragments_find_some_and_leave_out_some() -> None:
     make_scene()
     entries = every_entry()

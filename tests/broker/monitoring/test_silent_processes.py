@@ -39,6 +39,7 @@ app.worker_main(["--quiet", "worker", "-Q", "nothing", "--pool", "threads",
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("script", "kind"), [(DISPATCHER, "dispatcher"), (WORKER, "worker")]
 )

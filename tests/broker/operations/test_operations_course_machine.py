@@ -180,6 +180,7 @@ class CourseMachine(RuleBasedStateMachine):
         assert self.course.settled_at is not None
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 @pytest.mark.spec("ADMIN-7")
 class TestCourseMachine(CourseMachine.TestCase):  # type: ignore[valid-type, misc]

@@ -49,6 +49,7 @@ def work_and_die(turns: int) -> None:
         kill(worker)
 
 
+@pytest.mark.thorough
 @pytest.mark.spec("ADMIN-7")
 def test_a_tried_operation_survives_whoever_works_on_it() -> None:
     make_dead_letters(MESSAGES)

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.usefixtures("transactional_db")
 Status = OperationItem.Status
 
 
+@pytest.mark.thorough
 def test_a_patched_operation_survives_the_process_that_works_on_it() -> None:
     count = 1000
     make_broken(*[{"n": n, "currency": "XBT"} for n in range(count)])

@@ -202,6 +202,7 @@ class Interleaving(RuleBasedStateMachine):
         return other
 
 
+@pytest.mark.thorough
 def test_depths_are_exact_however_writers_and_folds_interleave(
     transactional_db: None,
 ) -> None:

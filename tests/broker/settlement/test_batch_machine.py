@@ -319,6 +319,7 @@ class SettlementsMachine(RuleBasedStateMachine):
         ]
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db
 @pytest.mark.spec("UOW-1", "UOW-2", "UOW-4", "DLA-2")
 class TestSettlementsMachine(SettlementsMachine.TestCase):  # type: ignore[valid-type, misc]

@@ -62,6 +62,7 @@ def count() -> int:
     return delivery.backout_count
 
 
+@pytest.mark.thorough
 @pytest.mark.spec("DCP-1", "DCP-2", "DCP-3")
 def test_a_crash_of_the_server(server: Server, settings: Settings) -> None:
     """In one test, for a server takes a second to make."""

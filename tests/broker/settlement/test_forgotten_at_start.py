@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
+import pytest
 from django.conf import settings
 from django.db import connection
 
@@ -66,6 +67,7 @@ def count() -> int:
     return Ready.objects.get().backout_count
 
 
+@pytest.mark.thorough
 def test_the_first_process_of_all_forgets_them_whatever_started_it(
     transactional_db: None,
 ) -> None:

@@ -53,6 +53,7 @@ def delete_ended(*, now: datetime) -> int:
     return retention.delete_ended(now=now)
 
 
+@pytest.mark.thorough
 def test_what_ended_goes_after_the_retention_of_its_address(
     transactional_db: None,
 ) -> None:
@@ -73,6 +74,7 @@ def test_what_ended_goes_after_the_retention_of_its_address(
     assert delete_ended(now=NOON + minutes(61)) == 1, "a later window"
 
 
+@pytest.mark.thorough
 def test_a_message_on_another_queue_stays_until_it_ends_there(
     transactional_db: None,
 ) -> None:
@@ -88,6 +90,7 @@ def test_a_message_on_another_queue_stays_until_it_ends_there(
     assert delete_ended(now=NOON + seconds(1)) == 1
 
 
+@pytest.mark.thorough
 def test_what_an_undo_may_need_stays(transactional_db: None) -> None:
     make_queue("orders")
     make_queue("DLQ", address="DLA")

@@ -238,6 +238,7 @@ def test_the_journal_tells_of_the_skip() -> None:
     assert fsck.violations() == []
 
 
+@pytest.mark.thorough
 @pytest.mark.spec("SKIP-5")
 @pytest.mark.parametrize("way", ["commit", "back_out", ""])
 def test_a_unit_of_work_that_is_dropped_is_told(

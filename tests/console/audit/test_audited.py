@@ -95,6 +95,7 @@ def test_every_operation_of_the_api_that_changes_something_is_looked_at() -> Non
     assert changing == OPERATIONS.keys() | EXCUSED_OPERATIONS.keys()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_that_changes_something_leaves_a_record(
     sign_in: SignIn, name: str
@@ -105,6 +106,7 @@ def test_a_page_that_changes_something_leaves_a_record(
     assert_recorded(act, lambda: client.post(url, said, REMOTE_ADDR="10.0.0.7"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_an_operation_of_the_api_leaves_a_record(sign_in: SignIn, name: str) -> None:
     client = sign_in("administrator")

@@ -80,6 +80,7 @@ def omar(sign_in: SignIn) -> Client:
     return sign_in("operator")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fields", KINDS)
 def test_a_text_is_read_at_each_door(
     orders: Queue, omar: Client, fields: dict[str, Any], tmp_path: Path

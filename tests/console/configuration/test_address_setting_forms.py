@@ -14,6 +14,7 @@ from tests.console.messages.test_messages import words
 ADD = "/admin/broker/addresssetting/add/"
 
 
+@pytest.mark.thorough
 @pytest.mark.spec("MATCH-5", "AUTODL-2")
 @pytest.mark.parametrize("field", sorted(NOWHERE))
 def test_a_text_is_defined_as_something_as_none_or_not_at_all(

@@ -37,6 +37,7 @@ def test_a_threshold_without_a_backout_queue_is_saved_and_warned_about(
     assert warnings(ada, change, backout_queue="poison") == []
 
 
+@pytest.mark.thorough
 @pytest.mark.spec("UNIFY-3")
 @pytest.mark.usefixtures("_dead_letter_queue")
 def test_a_policy_under_which_a_threshold_is_never_reached_is_warned_about(

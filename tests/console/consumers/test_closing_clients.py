@@ -35,6 +35,7 @@ def omar(client: Client, transactional_db: None) -> Client:
     return client
 
 
+@pytest.mark.thorough
 def test_a_listener_closes_what_an_operator_asks_it_to(omar: Client) -> None:
     make_queue("orders")
     with listener() as here:

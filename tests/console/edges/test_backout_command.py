@@ -293,6 +293,7 @@ def test_what_takes_a_second_person_stays_planned(olga: None) -> None:
     assert AuditRecord.objects.get(outcome="refused").act == Act.START
 
 
+@pytest.mark.thorough
 def test_without_a_database_it_says_to_try_again_and_exits_so(
     unused_tcp_port: int,
 ) -> None:

@@ -151,6 +151,7 @@ def test_actions_are_those_that_one_may_do(sign_in: SignIn, client: Client) -> N
     assert ACTION not in found(client, "connect orders")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("one", ACTS.values(), ids=lambda one: one.name)
 def test_each_act_is_listed_by_its_verb_and_its_noun(one: DeclaredAct) -> None:
     name = one.name.replace("_", " ")

@@ -154,6 +154,7 @@ def in_one_form(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "since": at, **goes_on}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SITUATIONS)
 @pytest.mark.usefixtures("transactional_db")
 def test_a_problem_is_the_same_at_every_door(

@@ -53,6 +53,7 @@ def page(site: str, deep: int) -> Iterator[Page]:
         yield page
 
 
+@pytest.mark.thorough
 def test_who_types_slowly_is_answered_for_all_that_was_typed(page: Page) -> None:
     """Each pause asks. What was asked before may still be on its way, and nothing that
     is cut off is told as an error to whoever looks for one."""
@@ -93,6 +94,7 @@ def test_the_keyboard_alone_goes_anywhere_by_name(page: Page) -> None:
     arrive(page, "orders.eu")
 
 
+@pytest.mark.thorough
 def test_what_is_typed_whole_needs_no_choice(page: Page) -> None:
     sign_in(page)
     arrive(page, "Queues")
@@ -104,6 +106,7 @@ def test_what_is_typed_whole_needs_no_choice(page: Page) -> None:
     arrive(page, "orders")
 
 
+@pytest.mark.thorough
 def test_rows_are_walked_and_selected_by_keys(page: Page) -> None:
     sign_in(page, "/queues/orders/")
     arrive(page, "orders")
@@ -121,6 +124,7 @@ def test_rows_are_walked_and_selected_by_keys(page: Page) -> None:
     expect(page.locator(".drawer-title")).to_have_text(re.compile("^Message"))
 
 
+@pytest.mark.thorough
 def test_single_keys_rest_where_they_are_switched_off(page: Page) -> None:
     sign_in(page)
     arrive(page, "Queues")
@@ -138,6 +142,7 @@ def test_single_keys_rest_where_they_are_switched_off(page: Page) -> None:
     expect(page.locator("#go")).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_the_clock_and_all_times_are_where_one_is(page: Page) -> None:
     sign_in(page)
     arrive(page, "Queues")
@@ -153,6 +158,7 @@ def test_the_clock_and_all_times_are_where_one_is(page: Page) -> None:
     expect(local).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.thorough
 def test_what_lies_deep_is_unfolded_by_a_click(page: Page, deep: int) -> None:
     sign_in(page, f"/messages/{deep}/")
     arrive(page, f"Message {deep}")

@@ -75,6 +75,7 @@ def test_the_keyboard_alone_finds_messages(page: Page) -> None:
     expect(page.locator("tbody input")).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_the_keyboard_alone_ticks_and_moves(page: Page) -> None:
     sign_in(page, "/messages/?f=queue%3Abilling&f=body%3A17")
     arrive(page, "Messages")
@@ -101,6 +102,7 @@ def test_the_keyboard_alone_ticks_and_moves(page: Page) -> None:
     expect(page.locator(".result")).to_contain_text("1 moved to orders")
 
 
+@pytest.mark.thorough
 def test_while_some_are_selected_nothing_acts_on_all(page: Page) -> None:
     sign_in(page, "/messages/?f=queue%3Abilling")
     every = page.get_by_role("button", name="Act on all 60 that match…")
@@ -121,6 +123,7 @@ def test_while_some_are_selected_nothing_acts_on_all(page: Page) -> None:
     expect(every).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_shift_and_a_click_select_all_that_lie_between(page: Page) -> None:
     """From the last one that was clicked or chosen by keys, up or down; off, too."""
     sign_in(page, "/messages/?f=queue%3Abilling")
@@ -151,6 +154,7 @@ def ticked(page: Page) -> list[int]:
     return [n for n, is_ticked in enumerate(states) if is_ticked]
 
 
+@pytest.mark.thorough
 def test_a_value_is_followed_and_taken_away_again(page: Page) -> None:
     sign_in(page, "/messages/")
     page.get_by_role("row").filter(has_text="ValueError").get_by_title(
@@ -164,6 +168,7 @@ def test_a_value_is_followed_and_taken_away_again(page: Page) -> None:
     expect(page.locator("[data-row]")).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_values_are_offered_while_one_types(page: Page) -> None:
     sign_in(page, "/messages/")
     arrive(page, "Messages")
@@ -175,6 +180,7 @@ def test_values_are_offered_while_one_types(page: Page) -> None:
     expect(page.locator("[data-said]")).to_contain_text("newest 2,000 messages")
 
 
+@pytest.mark.thorough
 def test_a_file_is_downloaded(page: Page, tmp_path: Path) -> None:
     """Through the real server, which streams it."""
     sign_in(page, "/messages/?f=queue%3Abilling")
@@ -187,6 +193,7 @@ def test_a_file_is_downloaded(page: Page, tmp_path: Path) -> None:
     assert path.read_text().count('"body": "') == 60
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", [False], ids=["unscripted"], indirect=True)
 def test_without_scripts_all_of_it_works(page: Page) -> None:
     sign_in(page, "/messages/")
@@ -214,6 +221,7 @@ def many_fields(letter: Letter) -> int:
     return put("orders", properties=fields).message_id
 
 
+@pytest.mark.thorough
 def test_a_long_list_of_properties_is_narrowed(many_fields: int, page: Page) -> None:
     sign_in(page)
     page.goto(f"/messages/{many_fields}/")
@@ -224,6 +232,7 @@ def test_a_long_list_of_properties_is_narrowed(many_fields: int, page: Page) -> 
     expect(shown).to_have_text(["field17"])
 
 
+@pytest.mark.thorough
 def test_headers_are_copied_a_line_each(page: Page, letter: Letter) -> None:
     sign_in(page)
     page.goto(f"/messages/{letter.origin_id}/")

@@ -72,6 +72,7 @@ def test_a_dead_letter_is_resubmitted_and_that_is_undone(
     expect(page.locator(".verdict")).to_contain_text("It is a dead letter on DLQ")
 
 
+@pytest.mark.thorough
 def test_the_keyboard_alone_moves_messages_and_brings_them_back(page: Page) -> None:
     sign_in(page, "/queues/billing/")
     arrive(page, "billing")
@@ -103,6 +104,7 @@ def test_the_keyboard_alone_moves_messages_and_brings_them_back(page: Page) -> N
     expect(page.locator(".result")).to_have_text("2 put back")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", [False], ids=["unscripted"], indirect=True)
 def test_without_scripts_all_of_it_works(page: Page) -> None:
     sign_in(page, "/queues/billing/")
@@ -124,6 +126,7 @@ def planned(letter: Letter) -> Operation:
     return plan_resubmit(User.objects.get(), "all dead letters")
 
 
+@pytest.mark.thorough
 def test_a_few_go_first_and_the_operation_stops_itself(
     planned: Operation, page: Page
 ) -> None:

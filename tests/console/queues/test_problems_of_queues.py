@@ -80,6 +80,7 @@ QUEUES = st.lists(
 OF_QUEUES = (Name.STOPPED, Name.NOT_CONSUMED, Name.PAUSED, Name.DEAD_LETTERS)
 
 
+@pytest.mark.thorough
 @given(drawn=QUEUES)
 @runs(
     max_examples=40,

@@ -11,6 +11,7 @@ LONGER_S = 5.5  # than the client of Redis and the layer wait for one answer
 STEPS = 40  # of the event loop, which a receive takes at most until it waits
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("redis")
 async def test_where_nothing_is_published_a_page_goes_on_waiting() -> None:
     layer = get_channel_layer()

@@ -91,6 +91,7 @@ async def test_a_page_gets_the_numbers_of_the_queues_that_it_shows(
         assert await page.html() == "<data>1</data><data>sums</data>"
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("redis")
 async def test_a_page_is_told_no_more_often_than_its_user_wants(
     vera: User, orders: Queue, monkeypatch: pytest.MonkeyPatch

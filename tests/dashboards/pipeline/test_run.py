@@ -125,6 +125,7 @@ def test_a_poison_message_ends_up_in_the_report(orders: Queue) -> None:
     assert counted == ["orders", "MAX_DELIVERY_ATTEMPTS", 2]
 
 
+@pytest.mark.thorough
 def test_numbers_that_disagree_are_not_published(orders: Queue) -> None:
     until_final(record(orders, [1]))
     run()

@@ -117,6 +117,7 @@ def alike(found: list[Row], expected: list[Row]) -> None:
     assert sorted(shown, key=place_of) == sorted(expected, key=place_of)
 
 
+@pytest.mark.thorough
 def test_silver_is_what_the_life_lines_say(
     committed: None, spark: SparkSession
 ) -> None:

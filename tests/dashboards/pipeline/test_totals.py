@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("committed")]
 BOTH = Span(NOON.date(), NOON.date() + DAY)
 
 
+@pytest.mark.thorough
 def test_one_pass_counts_for_all_reports_of_the_same_days(spark: SparkSession) -> None:
     from dashboards.pipeline import sources, totals  # noqa: PLC0415  loads Spark
 
