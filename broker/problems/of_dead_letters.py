@@ -36,7 +36,7 @@ def new_causes(seen: Readings, bound: Bound) -> Iterator[Problem]:
     known = set(older.values_list("fingerprint", flat=True).distinct())
     for one in groups:
         if one.fingerprint not in known:
-            yield of_group(one, seen, ", of a cause that was not known")
+            yield of_group(one, seen, ", of a new cause")
 
 
 def of_group(group: dead_letters.Growing, seen: Readings, how: str) -> Problem:

@@ -30,9 +30,11 @@ HALTS: dict[StopReason, str] = {
 }
 REMEDIES: dict[StopReason, str] = {
     StopReason.AGAIN: (
-        "Fix the cause first. If you continue, these are not counted any more."
+        "Fix the cause first. If you continue, only further failures stop it again."
     ),
-    StopReason.NEW: "Look at it first. If you continue, it is not counted any more.",
+    StopReason.NEW: (
+        "Look at it first. If you continue, only further failures stop it again."
+    ),
     StopReason.EXPIRED: (
         "Check the time to live of messages there, and whether a consumer runs."
     ),
@@ -62,7 +64,7 @@ def stages_of(
     tries = course.stage != Trial.REST
     yield Stage("Planned", at=operation.created_at, is_done=True)
     frozen = f"{ledger.total:,}"
-    yield Stage("Frozen", frozen, is_done=True, is_current=is_planned)
+    yield Stage("Selected", frozen, is_done=True, is_current=is_planned)
     if course.canaries:
         yield Stage(
             "Canary",
@@ -82,7 +84,7 @@ def stages_of(
     if copy_outcomes.follows(operation):
         open_ones = f"{waiting:,} open" if waiting and is_over else ""
         yield Stage(
-            "Settling",
+            "Waiting for outcomes",
             open_ones,
             operation.ended_at,
             is_done=is_over and not waiting,

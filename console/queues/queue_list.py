@@ -81,7 +81,7 @@ COLUMNS = [
     ),
     Column(
         "died",
-        "Dead-lettered",
+        "Dead letters from it",
         "dead letters that came from here, on any queue; some seconds old",
         lambda row: row.died,
     ),
@@ -105,7 +105,7 @@ COLUMNS = [
     ),
     Column(
         "back",
-        "Back /s",
+        "Backouts /s",
         "backouts a second, over the last ten seconds: messages to be redelivered",
         lambda row: row.depth.backed_out or 0,
     ),

@@ -46,11 +46,13 @@ FREE_RELEASES = 3  # releases of one entry by one Sender without a delay
 MOST_RELEASES = 10  # from this number on, each release counts as a backout
 # First delay of a release; the delay doubles with each further release.
 FIRST_DELAY = timedelta(milliseconds=100)
-FAILED = "The client modified it: its delivery failed."
+FAILED = "The client reported that its delivery failed (modified)."
 NO_OUTCOME = "The client settled it without an outcome."
 REJECTED = "The client rejected it."
-NOT_HERE = "The client modified it: it is undeliverable there."
-UNDELIVERABLE = "The client modified it: its delivery failed, and would again there."
+NOT_HERE = "The client reported that it is undeliverable there (modified)."
+UNDELIVERABLE = (
+    "The client reported that its delivery failed, and would fail again (modified)."
+)
 RELEASED_TOO_OFTEN = "The client released it again and again."
 ROLLED_BACK = "The client's transaction was rolled back."
 

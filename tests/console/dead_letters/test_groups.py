@@ -249,7 +249,7 @@ def test_a_group_is_archived_as_a_whole_and_restored(
         {"fingerprint": letter.fingerprint, "kind": "remove"},
         follow=True,
     )
-    assert "be archived in the discard bin" in words(plan.content.decode())
+    assert "to the discard bin: no consumer gets" in words(plan.content.decode())
     operation = Operation.objects.get()
     client.post(reverse("console:start", args=[operation.pk]), {"reason": "old"})
 

@@ -57,7 +57,10 @@ def test_a_dead_letter_says_why_and_what_to_do(sign_in: SignIn, orders: Queue) -
 
     said = words(html)
     assert "It is a dead letter on DLQ" in said
-    assert "All 3 attempts on orders were backed out, the last with:" in said
+    assert (
+        "All 3 attempts on orders were backed out, the last one with this error:"
+        in said
+    )
     assert "LookupError: customer 4711 is not known yet" in said
     assert f"Message {letter.origin_id} copy 1 dead letter on DLQ" in said
     assert "Timeline The original" in said

@@ -276,7 +276,7 @@ def test_pages_of_queues_and_groups_lead_here(sign_in: SignIn) -> None:
 
     groups = client.get("/dead/").content.decode()
     (group,) = links(groups, "no such customer {n}")
-    (url,) = links(client.get(group).content.decode(), "Find among these")
+    (url,) = links(client.get(group).content.decode(), "Search these messages")
     assert [one.partition(":")[0] for one in filters_of(url)] == [
         *("state", "fingerprint", "origin", "cause", "queue"),
     ]

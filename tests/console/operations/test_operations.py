@@ -200,7 +200,7 @@ def test_stopping_leaves_what_is_sent_and_what_is_not(
     order = plan(client)
     client.post(url("start", order), {"reason": "mended"})
     running = said(client, url("operation", order))
-    assert "What was sent stays so, and can be undone. The rest is not" in running
+    assert "Messages that were already sent are not taken back; you can" in running
 
     answer = client.post(url("cancel", order))
 

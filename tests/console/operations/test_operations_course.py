@@ -81,7 +81,7 @@ def test_the_stages_are_gone_through_one_by_one(operator: Client) -> None:
     for sent in (30, 90, 20):
         attempt(limit=100)
         assert operations.step(operation.pk) == sent
-    assert stages(operator, operation) == "Settling"
+    assert stages(operator, operation) == "Waiting for outcomes"
     assert "<li>Done</li>" in part_of(operator, operation)
     attempt(limit=200)
 
@@ -102,7 +102,7 @@ def test_sending_without_a_canary_is_its_own_stage(operator: Client) -> None:
 
 def test_a_plan_stands_before_it_is_frozen_no_more(operator: Client) -> None:
     many(2)
-    assert stages(operator, plan(operator)) == "Frozen"
+    assert stages(operator, plan(operator)) == "Selected"
 
 
 def test_it_stops_itself_and_says_at_what(operator: Client) -> None:

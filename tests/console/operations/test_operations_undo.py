@@ -126,7 +126,7 @@ def test_the_button_has_the_number_of_its_plan(sign_in: SignIn, orders: Queue) -
 
     seen = said(client, url("operation", planned))
 
-    assert "2 messages will leave DLQ" in seen
+    assert "2 messages will go from DLQ" in seen
     assert "2 can be sent 1 gone" in seen
     assert "Resubmit 2 messages" in seen
 
