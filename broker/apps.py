@@ -42,7 +42,8 @@ class BrokerConfig(AppConfig):
         post_migrate.connect(migrate.prepare, sender=self)
         connection_created.connect(processes.resign_for_databases)
         celery_scheme.register()
-        if not processes.AT_START:  # a changed INSTALLED_APPS makes all ready again
+        # Django calls this method again when a test changes INSTALLED_APPS.
+        if not processes.AT_START:
             processes.AT_START += [
                 system_queues.make_missing,
                 hardening.forget_counts,

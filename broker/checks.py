@@ -20,8 +20,9 @@ from broker.formats.wildcards import configured
 from broker.queueing import processes
 from broker.settlement.hardening import UNLIMITED
 
-# The tag of checks of settings. Commands run only these: a check of Django's loads all
-# pages and the REST interface, which takes longer than the rest of the start.
+# The tag of the checks of settings. Commands run only the checks with this tag:
+# Django's own checks load all pages and the REST interface, which takes longer than the
+# rest of the start.
 BROKER = "broker"
 NEEDED = ("fsync", "full_page_writes")
 OF_USERS = {"is_active", "is_staff", "is_superuser"}

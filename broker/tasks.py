@@ -26,7 +26,7 @@ from broker.queueing import processes
 
 logger = logging.getLogger(__name__)
 
-ASKS_S = 10.0  # for how long one task asks what is due
+ASKS_S = 10.0  # for this long, one ``send_due`` checks every second what is due
 
 
 class Watched:
@@ -69,8 +69,9 @@ def end_watch(**_: object) -> None:
     WATCHED.end()
 
 
-DUE: list[tuple[Task, Callable[[], object]]] = []  # tasks; whether each has work now
-STOPPING = threading.Event()  # this worker ends
+# The tasks that ``send_due`` sends, each with a function: whether it has work now.
+DUE: list[tuple[Task, Callable[[], object]]] = []
+STOPPING = threading.Event()  # set when this worker ends
 
 
 @signals.worker_shutting_down.connect
@@ -79,7 +80,7 @@ def stop_asking(**_: object) -> None:
 
 
 class Every:
-    """Whether a period has passed since it last had; a negative one never does."""
+    """Says once in each period that it has passed; with a negative period, never."""
 
     def __init__(self, period_s: float) -> None:
         self.period_s = period_s

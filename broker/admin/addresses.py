@@ -16,12 +16,12 @@ from broker.config.address_settings import ATTRIBUTES, Group, in_group
 from broker.formats.wildcards import configured
 from broker.models import Address, AddressSetting
 
-NOWHERE = {  # the checkbox that defines a text as empty
+NOWHERE = {  # by text field, the checkbox that defines it as empty
     name: f"no_{name}"
     for name, one in ATTRIBUTES.items()
     if isinstance(one.default, str)
 }
-# Shown first; the others are folded, by group.
+# The fields that the form shows first; the other fields are in folded groups.
 FIRST = ("max_delivery_attempts", "dead_letter_address", "redelivery_delay_ms")
 MORE = {
     Group.POISON: "The policy says who moves a message away that cannot be processed."

@@ -47,7 +47,8 @@ class AuthorityAdmin(admin.ModelAdmin):
     list_filter = ["group"]
     list_select_related = ["user", "group"]
     search_fields = ["pattern", f"user__{NAME}", "group__name"]
-    # An admin of the project's own users may be missing here.
+    # Autocompletion needs an admin of the user model, which a project's own model may
+    # lack.
     autocomplete_fields = ["user", "group"] if IS_DJANGOS else ["group"]
     raw_id_fields = [] if IS_DJANGOS else ["user"]
     fieldsets = [

@@ -19,7 +19,8 @@ from broker.formats.quantities import ENDINGS, read_stored, write_stored
 
 ALONE = re.compile(r"-?\d{1,18}(\.\d{1,9})?", re.ASCII)
 STORED_UNIT = re.compile(r",? in (milliseconds|seconds|bytes)\b")
-NAMES = {"_ms": "milliseconds", "_s": "seconds", "_bytes": "bytes"}  # by ending
+# Units, by the ending of the field's name.
+NAMES = {"_ms": "milliseconds", "_s": "seconds", "_bytes": "bytes"}
 
 
 class QuantityField(forms.CharField):
@@ -37,7 +38,7 @@ class QuantityField(forms.CharField):
         *,
         ending: str,
         fractions: bool = False,
-        min_value: int | None = None,  # the model's validators know the range
+        min_value: int | None = None,  # not used: the model's validators check it
         max_value: int | None = None,
         **options: Any,
     ) -> None:

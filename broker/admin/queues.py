@@ -79,8 +79,8 @@ class QueueAdmin(AdvisingAdmin):
     def get_deleted_objects(
         self, objs: Iterable[Queue], request: HttpRequest
     ) -> tuple[Any, Any, Any, list[str]]:
-        """Refuse to delete a queue that holds messages; they would be lost. Tell of
-        those that could no longer be restored."""
+        """Refuse to delete a queue that holds messages; they would be lost. List the
+        discarded messages of the queues, too."""
         chosen = list(objs)
         found, counts, missing, kept = super().get_deleted_objects(chosen, request)
         found = [*found, *in_the_bin(chosen)]
@@ -117,7 +117,8 @@ def still_held(queues: Iterable[Queue]) -> Iterator[str]:
 
 
 def in_the_bin(queues: Iterable[Queue]) -> Iterator[str]:
-    """Sentences on the discarded messages of queues: they need a queue of the name."""
+    """Sentences about the discarded messages of queues: they can be restored only to a
+    queue of the same name."""
     for queue in queues:
         count = Discarded.objects.filter(queue_id=queue.pk).count()
         if count:

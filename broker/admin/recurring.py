@@ -24,10 +24,11 @@ class RecurringForm(forms.ModelForm):
         fields = "__all__"  # noqa: DJ007  the admin's fieldsets name them
         widgets = {"body": forms.Textarea(attrs={"rows": 8})}
 
-    user: Any = None  # who fills it in
+    user: Any = None  # the user who fills in the form
 
     def clean_address(self) -> str:
-        """The broker puts it later, so that its author must be able to now."""
+        """Check that the author may put to the address now, as the broker will put the
+        message later."""
         address: str = self.cleaned_data["address"]
         try:
             authorities.require(self.user, "put", address)

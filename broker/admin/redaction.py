@@ -49,6 +49,6 @@ class RedactionAdmin(admin.ModelAdmin):
     def save_model(
         self, request: HttpRequest, obj: RedactionRule, form: Any, change: Any
     ) -> None:
-        """Without a change there is no new revision."""
+        """Save only what has changed, as each save makes a new revision."""
         if form.has_changed():
             super().save_model(request, obj, form, change)

@@ -22,7 +22,7 @@ from broker.security.authorities import Principal, name_of
 from broker.sql import database_now
 
 LONGEST_SILENCE = timedelta(days=30)
-FINGERPRINT = re.compile(r"[-a-zA-Z0-9_]*")  # what pages can have in an address
+FINGERPRINT = re.compile(r"[-a-zA-Z0-9_]*")  # characters that pages' URLs allow
 TEST_TEXT = "This is a test. Nothing is wrong."
 
 

@@ -61,7 +61,8 @@ SECRETS = {
 
 
 def is_elsewhere(stored: AlertTarget, target: AlertTarget) -> bool:
-    """Whether the stored secret would be used otherwise than whoever gave it meant."""
+    """Whether the stored secret would be used for another service or address than the
+    one that it was given for."""
     moved = stored.address != target.address and target.kind == Kind.PAGERDUTY
     return moved or stored.kind != target.kind
 

@@ -24,7 +24,8 @@ from broker.sql.fencing import short_transaction
 EVERY_S = 10.0
 LOCK_CLASS = 0x424C  # first key of the advisory lock
 SEEN_EVERY = timedelta(seconds=30)  # how often ``last_seen_at`` is written
-CLEAR_AFTER = timedelta(minutes=1)  # unseen for so long, an alert is resolved
+# An alert is resolved when its problem was not seen for this long.
+CLEAR_AFTER = timedelta(minutes=1)
 LONGEST = 500  # most characters of a text or a subject
 State, Happened = Alert.State, AlertEvent.Kind
 
@@ -54,7 +55,8 @@ def evaluate(*, now: datetime | None = None) -> bool:
 
 def of_rule(rule: AlertRule, seen: Readings) -> list[Problem]:
     """The problems of one rule, the worst first, and at most ``MOST``."""
-    condition = table().get(rule.condition)  # None: its application is gone
+    # None: the application that defined the condition is not installed any more.
+    condition = table().get(rule.condition)
     found = condition.found(seen, Bound.of(rule)) if condition else ()
     every = {one.subject: one for one in found if OWN.isdisjoint((one.of, *one.queues))}
     return heapq.nlargest(MOST, every.values(), key=lambda one: one.value)
@@ -114,7 +116,8 @@ def begin(rule: AlertRule, finding: Problem, now: datetime) -> Alert:
 
 
 def queue_of(finding: Problem) -> str:
-    """The queue whose sight shows the alert; none of a link, which has its own."""
+    """The queue of an alert: who may see the queue may see the alert. Empty for an
+    alert on a link, for which a user must see all queues of the link."""
     is_of_link = table()[finding.condition].needs_each_queue
     return "" if is_of_link or not finding.queues else finding.queues[0]
 

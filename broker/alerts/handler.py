@@ -53,8 +53,8 @@ def deliver(delivery: Delivery, work: UnitOfWork) -> None:
 
 
 def is_out_of_date(said: Mapping[str, Any]) -> bool:
-    """Whether it says that alerts fire, and all are over: a late trigger after its
-    resolution would open an incident that nobody closes."""
+    """Whether a notification says that alerts fire, but all of them are resolved: a
+    late trigger after its resolution would open an incident that nobody closes."""
     if said["type"] != f"alert.{News.FIRING}":
         return False
     ids = [one["id"] for one in said["alerts"]]

@@ -13,15 +13,15 @@ from broker.declarations.attributes import Attribute
 from broker.declarations.object_kind import Key, ObjectKind, Values, register
 from broker.models import AlertRule, AlertTarget
 
-LISTS = ("targets", "escalate_to")  # of a rule: names of targets
+LISTS = ("targets", "escalate_to")  # attributes of a rule that list targets
 TIMES = ("quiet_from", "quiet_until")
 
 
 class TargetKind(SealedKind):
     name, plural, model, rank = "alert_target", "alert_targets", AlertTarget, 20
     read_only: ClassVar = {
-        "told_at": datetime | None,  # last success
-        "error": str,  # of the last attempt; empty: it succeeded
+        "told_at": datetime | None,  # time of the last notification that succeeded
+        "error": str,  # error of the last notification; empty: it succeeded
         "error_at": datetime | None,
     }
 

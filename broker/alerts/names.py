@@ -9,7 +9,7 @@ from broker.models import Queue
 QUEUE = "backout.alerts"
 DEAD = "backout.alerts.dead"  # notifications that could not be delivered
 OWN = frozenset({QUEUE, DEAD})
-ATTEMPTS = 12  # in about two and a half hours
+ATTEMPTS = 12  # deliveries of a notification, within about two and a half hours
 
 
 def ensure_queue() -> None:

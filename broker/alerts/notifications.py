@@ -139,7 +139,7 @@ def tell(
 
 
 def tell_acknowledged(alert: Alert, *, now: datetime) -> None:
-    """Tell the services that were told that it fires."""
+    """Tell the services that were told that the alert fires."""
     for notice in notices_of([alert.pk])[alert.pk]:
         if notice.target.enabled and notice.target.kind in HEAR_OF_ACKNOWLEDGEMENTS:
             tell([alert], notice.target, News.ACKNOWLEDGED, now=now)

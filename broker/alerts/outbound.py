@@ -25,9 +25,9 @@ from django.conf import settings
 
 from broker.errors.alerts import AddressRefused, NotDelivered
 
-LIMIT_S = 10.0  # for connecting, sending and reading together
-MOST_READ = 16 * 1024  # bytes of an answer
-MOST_SHOWN = 200  # characters of it
+LIMIT_S = 10.0  # time for connecting, sending and reading together
+MOST_READ = 16 * 1024  # most bytes of an answer that are read
+MOST_SHOWN = 200  # most characters of an answer that are shown
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 LATE = f"no answer within {LIMIT_S:.0f} seconds"
@@ -67,7 +67,8 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
             connection.request("POST", target, body, dict(headers))
             with connection.getresponse() as response:
                 answer = judged(response, connection.host)
-            if connection.was_cut:  # what had come until then may look whole
+            # The timer has closed the socket: an incomplete answer may look complete.
+            if connection.was_cut:
                 raise TimeoutError
             return answer
     except (OSError, http.client.HTTPException) as error:
@@ -84,7 +85,8 @@ class PinnedConnection(http.client.HTTPConnection):
 
     def __init__(self, parts: SplitResult, address: str, port: int) -> None:
         super().__init__(str(parts.hostname), port, timeout=LIMIT_S)
-        self.default_port = ports()[parts.scheme]  # not written in the header Host
+        # http.client leaves the default port out of the header Host.
+        self.default_port = ports()[parts.scheme]
         self.address = address
         self.is_tls = parts.scheme == "https"
         self.was_cut = False
@@ -111,7 +113,9 @@ class PinnedConnection(http.client.HTTPConnection):
     def cut(self) -> None:
         self.was_cut = True
         if self.sock is not None:
-            with suppress(OSError):  # the socket's own method would also unwrap TLS
+            # ``SSLSocket.shutdown`` would also drop the TLS state, which another thread
+            # uses.
+            with suppress(OSError):
                 socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
 
 

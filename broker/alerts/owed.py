@@ -18,10 +18,14 @@ from broker.models import (
 )
 
 State, Kind = Alert.State, AlertTarget.Kind
-APART = timedelta(minutes=1)  # between two notifications of one rule to one target
-# Told of an acknowledgement, which makes no noise there.
+# Shortest time between two notifications of one rule to one target.
+APART = timedelta(minutes=1)
+# Kinds of targets that are told of acknowledgements, because this disturbs nobody
+# there.
 HEAR_OF_ACKNOWLEDGEMENTS = (Kind.WEBHOOK, Kind.SLACK, Kind.PAGERDUTY)
-ONE_BY_ONE = (Kind.PAGERDUTY,)  # it groups by itself, and resolves each by its key
+# Kinds of targets that get a notification for each alert: PagerDuty groups alerts
+# itself, and resolves each alert by its key.
+ONE_BY_ONE = (Kind.PAGERDUTY,)
 
 
 class News(StrEnum):
@@ -52,16 +56,16 @@ class Debt:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What decides beside the alerts themselves."""
+    """What decides, besides the alerts, which notifications are owed."""
 
-    recipients: Mapping[int, list[Recipient]]  # by rule
-    notices: Mapping[int, list[AlertNotice]]  # by alert
+    recipients: Mapping[int, list[Recipient]]  # by id of the rule
+    notices: Mapping[int, list[AlertNotice]]  # by id of the alert
     silences: Iterable[AlertSilence]
     now: datetime
 
 
 def debts(alerts: Iterable[Alert], about: Circumstances) -> Iterator[Debt]:
-    """All that is owed now, before ``APART`` and grouping."""
+    """All notifications that are owed now, before ``APART`` and grouping."""
     for alert in alerts:
         if alert.state == State.RESOLVED:
             yield from of_resolved(alert, about)
@@ -70,7 +74,8 @@ def debts(alerts: Iterable[Alert], about: Circumstances) -> Iterator[Debt]:
 
 
 def of_firing(alert: Alert, about: Circumstances) -> Iterator[Debt]:
-    """Recipients that were not told yet, or long ago; later ones after their delay."""
+    """A firing alert is owed to each recipient that was not told yet, after the delay
+    of the recipient, and again after the interval of repetitions."""
     assert alert.fired_at is not None, "it fires"
     told = {one.target_id: one.told_at for one in about.notices.get(alert.pk, ())}
     for one in about.recipients.get(alert.rule_id or 0, ()):
@@ -88,7 +93,7 @@ def next_repeat(rule: AlertRule | None, told_at: datetime) -> datetime:
 
 
 def of_resolved(alert: Alert, about: Circumstances) -> Iterator[Debt]:
-    """Whoever was told that it fires is told that it is over."""
+    """Each target that was told that the alert fires is told that it is resolved."""
     for notice in about.notices.get(alert.pk, ()):
         target = notice.target
         if notice.resolved_told_at is None and (

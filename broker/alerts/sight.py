@@ -20,11 +20,11 @@ from broker.security import authorities
 from broker.security.authorities import GrantedAuthorities, Principal
 
 VIEW = "broker.view_queue"
-OPERATE = "broker.operate_alert"  # to acknowledge and to silence
+OPERATE = "broker.operate_alert"  # permission to acknowledge and to silence
 TARGETS = "broker.view_alerttarget"
 TEST = "broker.change_alerttarget"
 WHOLE_RULE = "A whole rule is silenced by those who may inquire every queue."
-MOST = 500  # alerts that one page or response is made of
+MOST = 500  # most alerts that are read for one page or response
 
 
 def standing() -> QuerySet[Alert]:
@@ -34,7 +34,7 @@ def standing() -> QuerySet[Alert]:
 
 
 def firing() -> QuerySet[Alert]:
-    """Those that nobody has acknowledged."""
+    """Firing alerts that nobody has acknowledged, at most ``MOST``."""
     return standing().filter(state=Alert.State.FIRING)[:MOST]
 
 
@@ -70,7 +70,8 @@ def may_know(
     condition: str, queues: Collection[str], user: Principal, held: GrantedAuthorities
 ) -> bool:
     """Whether the user may know of a problem of these queues."""
-    row, is_each = table().get(condition), False  # None: its application is gone
+    # None: the application that defined the condition is not installed any more.
+    row, is_each = table().get(condition), False
     if row is not None:
         is_each = row.needs_each_queue
         needs = row.permission if user is not None else ""
@@ -114,7 +115,8 @@ def require_scope(user: Principal, *, queue: str, fingerprint: str) -> None:
 def silences(
     held: GrantedAuthorities, found: Iterable[AlertSilence]
 ) -> list[AlertSilence]:
-    """The silences that the user may see: those of a name need its authority."""
+    """The silences that the user may see. A silence of a queue is seen only by those
+    who may inquire the queue."""
     return [one for one in found if not one.queues or held.on("inquire", one.queues)]
 
 

@@ -15,7 +15,7 @@ from django.conf import settings
 from broker.amqp.protocol.conditions import RESOURCE_LIMIT_EXCEEDED, AmqpError
 from broker.amqp.protocol.limits import Limits
 
-ELSEWHERE = {  # fields whose setting is one of the whole broker
+ELSEWHERE = {  # limits that are settings of the whole broker
     "message_bytes": "BROKER_MAX_MESSAGE_BYTES",
 }
 

@@ -99,7 +99,7 @@ class Listener:
             Symbol("platform"): f"Python {platform.python_version()}",
         }
         self.servers: list[asyncio.Server] = []
-        self.clients: dict[Client, asyncio.Transport] = {}  # each with its socket
+        self.clients: dict[Client, asyncio.Transport] = {}  # sockets by client
         self.counts = Counts(self.limits)
         self.line = LoginLine(loop, self.counts)
         self.pool = Pool(loop, "amqp", threads=THREADS)
@@ -108,7 +108,7 @@ class Listener:
             loop, self.limits, database=self.pool, passwords=self.passwords
         )
         self.principals = Principals()
-        # Threads of its own, which clients cannot keep busy.
+        # A thread for the listener's own statements, which clients cannot keep busy.
         self.own = Pool(loop, "rounds", threads=1)
         self.register = Register(self.database, self.own.run)
         self.puts = self.batches_of_puts("puts")
@@ -244,9 +244,10 @@ class Listener:
             server.close()
         connected = [client for client in self.clients if client.is_connected]
         for client in connected:
-            client.hearing.hold("stop")  # what it sends now would not be confirmed
+            # What the client sends now would not be confirmed.
+            client.hearing.hold("stop")
         for client in self.clients.keys() - connected:
-            self.clients[client].abort()  # during its TLS handshake
+            self.clients[client].abort()  # its TLS handshake has not ended
         with suppress(TimeoutError):
             async with asyncio.timeout(BATCHES_END_WITHIN_S):
                 await self.puts.drain()

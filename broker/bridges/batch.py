@@ -29,13 +29,13 @@ class Sending:
 
 
 class Notice(StrEnum):
-    """What is known of a message of which only a notice is on a dead message queue: to
-    send the notice could double the message."""
+    """What has happened to a message for which a dead message queue gets only a notice.
+    Sending the notice to the target could double the message."""
 
-    DELIVERED = "delivered"  # the target has it
-    IN_DOUBT = "in doubt"  # the target has it, or the link will send it
-    AT_SOURCE = "at its source"  # the link tries it again
-    NOT_WANTED = "not to be sent"  # the transformer decided so
+    DELIVERED = "delivered"  # the target has the message
+    IN_DOUBT = "in doubt"  # the target has the message, or the link will send it
+    AT_SOURCE = "at its source"  # the link will try to send the message again
+    NOT_WANTED = "not to be sent"  # a transformer has decided not to send it
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class Dead:
     message: NewMessage  # the copy for the dead message queues
     at: datetime
     is_notice: bool  # only a notice: the message itself is not lost
-    is_elsewhere: bool = False  # a configured dead message queue has accepted it
+    is_elsewhere: bool = False  # a configured dead message queue has the copy
 
 
 @dataclass(slots=True)
@@ -59,9 +59,9 @@ class Batch:
     now: datetime
     sends: list[Sending] = field(default_factory=list)
     dead: list[Dead] = field(default_factory=list)
-    # Outcomes of the first messages, in order.
+    # Outcomes of the messages handled so far, in the order of ``received``.
     outcomes: list[Outcome] = field(default_factory=list)
-    # Messages that stay at the source.
+    # The last messages of ``received``, which the link leaves at the source.
     left: list[Received] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
 

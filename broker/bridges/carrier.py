@@ -32,7 +32,9 @@ TAG = "JMS_SUN_JMSBRIDGE_NAME"
 # Names of the links that a message went through, separated by commas.
 PATH = "x-opt-bridge-path"
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
-SURE_S = 1.0  # a hanging process keeps its link at least this long
+# After a check that a link belongs to this process, no other process takes it over for
+# at least this long.
+SURE_S = 1.0
 
 
 @dataclass
@@ -49,8 +51,8 @@ class Carrier:
     told_no_transfer: bool = False
     told_branch: bool = False
     sure_at: float = -math.inf  # when the link was last known to belong to this process
-    told: datetime = LONG_AGO  # the database's time at that moment
-    # If the other provider prepares transactions: the last one that was decided here.
+    told: datetime = LONG_AGO  # the database's time at ``sure_at``
+    # The last transaction decided here; None if the other provider prepares none.
     decisions: Decisions | None = None
     # Addresses by name of destination.
     addresses: dict[str, str] = field(default_factory=dict)

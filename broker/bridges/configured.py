@@ -8,8 +8,9 @@ from broker.bridges.providers.registry import HERE
 from broker.models import BridgeDestination, ConnectionFactory, Link
 
 ENDS = ("bridge", "source", "source_factory", "target", "target_factory")
-# Fetched by queries of their own: usually no link has failed, and to plan a join of all
-# these tables takes milliseconds.
+# For ``prefetch_related``: a query for each of these relations of a link. Usually no
+# link has failed, so none of them runs; to plan a join of all tables would take
+# milliseconds.
 WITH_ENDS = tuple(f"link__{one}" for one in ENDS)
 
 

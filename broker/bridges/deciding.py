@@ -51,7 +51,9 @@ def decide(branch_xid: str, *, commit: bool, reason: str) -> None:
     with transaction.atomic():
         note(branch, commit=commit, reason=reason)
         if commit:
-            notices.withdraw(branch)  # else they are all that is left of the messages
+            # After a rollback, the notices are kept: they are all that is left of the
+            # messages.
+            notices.withdraw(branch)
         branch.delete()
 
 

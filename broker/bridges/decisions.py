@@ -34,12 +34,12 @@ class Decisions:
         self.link = link
         self.session = session
         self.notice = notice
-        self.xid = ""  # empty: none
+        self.xid = ""  # empty: no decision is stored
         self.received: Sequence[Received] = ()
 
     def decide(self, xid: str, messages: int) -> None:
         """Store the decision to commit at the other provider, in the open transaction.
-        The row of the last one is deleted, if the provider has confirmed it."""
+        The row of the last decision is deleted, if the provider has confirmed it."""
         sql.fetch_one(
             "decide",
             xid=xid,
@@ -49,7 +49,8 @@ class Decisions:
         )
 
     def decided(self, xid: str, received: Sequence[Received]) -> None:
-        """Have the other provider told, as the transaction is committed here."""
+        """Let the session commit the transaction at the other provider, after the
+        commit here."""
         self.xid, self.received = xid, received
         self.session.to_commit = xid
 

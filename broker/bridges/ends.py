@@ -55,7 +55,8 @@ class Ends:
     """Both ends of a running link."""
 
     carrier: Carrier
-    # First the road of resubmitted messages, last the link's own.
+    # The source of resubmitted messages, if there is one, and last the link's own
+    # source.
     roads: list[Road] = field(default_factory=list)
     remote: ProviderSession | None = None
     marker: Marker | None = None
@@ -144,7 +145,7 @@ def connected(
 
 
 def own_source(ends: Ends) -> LocalSubscription:
-    """The source of a link from here; the log tells of delayed messages in it."""
+    """The source of a link at this broker; the log names delayed messages on it."""
     link = ends.carrier.link
     source = local_source(
         ends,
@@ -240,7 +241,7 @@ def look(ends: Ends) -> None:
 
 
 def close_quietly(ends: Ends) -> None:
-    """Close the ends of a link that goes on, or ends, whatever happens here."""
+    """Close the ends of a link; an error is only logged."""
     try:
         ends.close()
     except (BrokerError, DatabaseError) as error:

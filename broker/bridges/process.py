@@ -42,7 +42,8 @@ from broker.sql import fencing
 logger = logging.getLogger(__name__)
 
 EVERY_S = 0.5
-IDLE_S = 2.0  # the same while there is no link
+# Seconds between two rounds while there is no link.
+IDLE_S = 2.0
 LOOK = timedelta(seconds=5)  # time between two counts of the messages at a source
 LOOK_THEMSELVES = (LinkState.STARTED, LinkState.PAUSED)
 # A process without a heartbeat for this long counts as hanging.
@@ -56,7 +57,7 @@ class BridgeRunner:
     def __init__(self) -> None:
         self.stopping = threading.Event()
         self.runners: dict[int, Runner] = {}  # by link id
-        self.named = 0  # the owner that the sessions are named after
+        self.named = 0  # owner id in the names of this process's sessions
 
     def run(self) -> None:
         """Run until ``stop``; continue after the database was away."""
@@ -98,7 +99,8 @@ class BridgeRunner:
             del self.runners[link_id]
         start_new_links()
         statuses = list(LinkStatus.objects.exclude(wanted=""))
-        # Later than what it is compared with: this process may just have been stopped.
+        # Read after the statuses, as this process may hang in between: each owner in
+        # the statuses was registered before, and is found here if it is alive.
         alive = living(me)
         for status in statuses:
             runner = self.runners.get(status.link_id)
@@ -107,7 +109,7 @@ class BridgeRunner:
             elif status.wanted == LinkState.STOPPED:
                 settle_stop(status)
             elif status.owner_id not in alive or status.owner_id == me:
-                with suppressed():  # other links are not to wait for this one
+                with suppressed():  # an error must not keep other links waiting
                     self.take_over(status, me)
         look_at_others()
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from broker.errors.bridges import Hold, SendRefused
 
-MOST_FAILURES = 5  # in a row, as in Open MQ; the next one stops the link
-FIRST_S = 0.5  # the first delay
+MOST_FAILURES = 5  # failures in a row, as in Open MQ; one more stops the link
+FIRST_S = 0.5  # delay after the first failure
 MOST_DOUBLED = 30  # most doublings of a delay
 LONGEST_S = 60.0  # longest delay before a refused message is tried again
 

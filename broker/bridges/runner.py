@@ -76,14 +76,16 @@ class Runner:
     epoch: int
     dead_queues: Sequence[DeadMessageQueue]
     wanted: LinkState
-    owner_id: int | None = None  # of the bridge process; None: not checked
+    # Owner id that the bridge process must still have; None: not checked.
+    owner_id: int | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
     is_over: bool = False
     retries: Retries = field(default_factory=Retries)
     tries: int = 0  # tries to connect, in a row
     alone: int = 0  # number of messages that must still be transferred one by one
     stated: LinkState | None = None  # the last state written
-    is_to_tell: bool = False  # another state is in the row, so this one must be written
+    # Whether the link's row has another state than ``stated``, and must be corrected.
+    is_to_tell: bool = False
     has_given_up: bool = False
     is_leaving: bool = False  # the process ends; another may run the link
     is_resting: bool = False

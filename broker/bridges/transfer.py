@@ -62,7 +62,8 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
     carrier.confirm()
     received = source.receive(limit, 0 if carrier.is_ahead else wait_s)
     if not received:
-        if wait_s:  # nothing else is read meanwhile
+        # The link is idle: no next request commits the last decided batch soon.
+        if wait_s:
             carrier.finish()
         return 0
     batch = carrier.begun(received, now)
@@ -92,11 +93,11 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
                 break
         if sending is None:
             continue
-        # 5. Tag it with the name of the bridge.
+        # 5. Tag the message with the name of the bridge.
         sending.message = tagged(carrier, sending.message)
         batch.send(sending)
-    # 6. Send, with the original time to live, delivery mode and priority; 7.
-    # acknowledge to the source, or commit both ends.
+    # 6. Send, with the original time to live, delivery mode and priority.
+    # 7. Acknowledge to the source, or commit both ends.
     way.carry(batch)
     # 8. Log the transfer.
     log(carrier, batch)
@@ -210,7 +211,8 @@ def tagged(carrier: Carrier, message: NewMessage) -> NewMessage:
     """The link's own copy, with the bridge's tag and the loop guard's property."""
     if not carrier.tags:
         return copied(message)
-    if not message.properties:  # one object for all: it is encoded once for each batch
+    # All messages share one object, which is encoded only once for each batch.
+    if not message.properties:
         return changed(message, properties=carrier.tags)
     properties = {**message.properties, **carrier.tags}
     before = message.properties.get(PATH)

@@ -17,8 +17,8 @@ from broker.models import Message, Place
 from broker.queueing.browse import Browsed, as_delivery, browse
 from broker.queueing.get import Delivery, Lanes
 
-PAGE = 50  # entries in one read
-SCAN = 500  # the same, where few may match
+PAGE = 50  # entries in one read without a match
+SCAN = 500  # entries in one read if few of them may match
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class IdSearch:
         take: Callable[[Lanes, int], list[Delivery]],
         limit: int = 1,
         *,
-        now: datetime | None = None,  # the get knows what has expired
+        now: datetime | None = None,  # not used: ``take`` skips expired messages
     ) -> list[Delivery]:
         got: list[Delivery] = []
         for entry in matching(self.queue_id, self.match):

@@ -242,7 +242,7 @@ class Exactly:
         take: Callable[[Lanes, int], list[Delivery]],
         limit: int = 1,
         *,
-        now: datetime | None = None,  # the get knows what has expired
+        now: datetime | None = None,  # not used: ``take`` skips expired messages
     ) -> list[Delivery]:
         places = places_of({(self.browsed.priority, self.browsed.message_id)})
         priorities, lows = zip(*places, strict=True)

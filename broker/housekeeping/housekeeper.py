@@ -32,8 +32,8 @@ from broker.sql.fencing import HANGS_AFTER_S
 logger = logging.getLogger(__name__)
 
 HOUSEKEEPING = 0x424F  # first key of the advisory lock
-TURN_S = 10.0  # how long one turn lasts
-WAIT_S = 1.0  # how long others wait until they look whether nobody has it
+TURN_S = 10.0  # a process releases the lock after this time, for others
+WAIT_S = 1.0  # pause before another try to take the lock
 STOPS_WITHIN_S = 5.0
 FREE = """
 SELECT NOT EXISTS (
@@ -49,18 +49,19 @@ SELECT NOT EXISTS (
 LIMIT = f"SET idle_session_timeout = '{HANGS_AFTER_S}s'"
 TAKE = "SELECT pg_try_advisory_lock(%s::int, 0)"
 LEAVE = "SELECT pg_advisory_unlock(%s::int, 0)"
-NAME = "backout housekeeping"  # of the connection that holds the lock
-beside_pids: list[int] = []  # the process in which ``beside`` has started one
+NAME = "backout housekeeping"  # name of the session that holds the lock
+# The id of the process in which ``beside`` has started a ``Housekeeper``.
+beside_pids: list[int] = []
 
 
 class Housekeeper:
-    """The thread of this process."""
+    """The thread that does the housekeeping in this process."""
 
     def __init__(self) -> None:
         self.stopping = threading.Event()
         self.called: dict[int, float] = {}  # when each duty was last called
         self.others = of_applications()
-        self.session: psycopg.Connection | None = None  # holds the lock
+        self.session: psycopg.Connection | None = None  # has the lock
         self.thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -93,8 +94,8 @@ class Housekeeper:
 
     @contextmanager
     def taken(self) -> Iterator[bool]:
-        """Take the turn for a block; whether it could be taken: nobody else does the
-        housekeeping."""
+        """Hold the lock for a block. The block gets whether this process has the lock,
+        so that it may do the housekeeping."""
         if not is_free():
             yield False
             return
@@ -103,8 +104,9 @@ class Housekeeper:
             mine = session.execute(TAKE, [HOUSEKEEPING]).fetchone() == (True,)
             self.session = session if mine else None
             yield mine
-            if self.keeps_turn():  # at once, not when the server sees that nobody is
-                session.execute(LEAVE, [HOUSEKEEPING])  # connected
+            # Release the lock now: the server may notice the end of the session late.
+            if self.keeps_turn():
+                session.execute(LEAVE, [HOUSEKEEPING])
             self.session = None
 
     def keeps_turn(self) -> bool:

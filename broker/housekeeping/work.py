@@ -188,7 +188,8 @@ def evaluate_alerts() -> None:
 
 
 def is_near(left: timedelta | None) -> bool:
-    """Whether a time comes before this is asked again."""
+    """Whether something is due within one beat, before this function is called
+    again."""
     return left is not None and left.total_seconds() < BEAT_S
 
 

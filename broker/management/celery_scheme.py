@@ -22,8 +22,8 @@ WITHOUT_BROKER = (
 
 
 def register() -> None:
-    """Let kombu know the URL, if it is installed."""
-    # Once imported, kombu has no spec.
+    """Register the URL scheme with kombu, if kombu is installed."""
+    # ``find_spec`` raises an error once kombu is imported, as kombu then has no spec.
     if "kombu" in sys.modules or find_spec("kombu") is not None:
         from kombu.transport import TRANSPORT_ALIASES  # noqa: PLC0415
 

@@ -73,7 +73,7 @@ def complete(using: str) -> None:
     database = connections[using]
     if not holds(database, IS_THERE, "broker_message"):
         create_unmanaged(database)
-    # A test shall not see the records of another.
+    # Let tests empty the audit table: a test must not see the records of another test.
     if is_of_tests(database) and holds(database, IS_GUARDED):
         holds(database, UNGUARD)
     if not Watermark.objects.using(using).filter(reader="tally").exists():
@@ -101,7 +101,7 @@ def set_apart(using: str) -> None:
 
 def fill(database: BaseDatabaseWrapper) -> None:
     """Make the rows that migrations make, in empty tables."""
-    models: Any = apps  # in place of a migration's own
+    models: Any = apps  # current models, in place of those of a migration
     restart_ids(database)
     with database.schema_editor() as editor:
         for _, name, _ in sorted(iter_modules(migrations.__path__)):
@@ -112,8 +112,9 @@ def fill(database: BaseDatabaseWrapper) -> None:
 
 
 def restart_ids(database: BaseDatabaseWrapper) -> None:
-    """Let rows have the ids that they have after a migration, as tests may write those
-    again (``serialized_rollback``). A rollback takes it back, as it does the flush."""
+    """Let rows have the ids that they have after a migration, as tests may write
+    those ids again (``serialized_rollback``). A rollback undoes this, as it undoes
+    the flush."""
     models = apps.get_app_config("broker").get_models()
     keys = [one._meta.auto_field for one in models if one._meta.managed]
     columns = [(key.model._meta.db_table, key.column) for key in keys if key]

@@ -174,9 +174,11 @@ def of_settings(project: Any, prefix: str | None) -> list[str]:
     lines = []
     wanted = BROKER if prefix is None else CONSOLE
     if missing := lacking(project.INSTALLED_APPS, wanted):
+        # The console must come before the broker, so if the project has the broker, the
+        # missing applications go first; otherwise they go last.
         has = [quoted(missing), "*INSTALLED_APPS"]
         if "broker" in missing:
-            has.reverse()  # or else the console is before the broker that is there
+            has.reverse()
         lines.append(f"INSTALLED_APPS = [{', '.join(has)}]\n")
     if prefix is None:
         return lines
@@ -191,7 +193,8 @@ def of_settings(project: Any, prefix: str | None) -> list[str]:
 
 
 def lacking(has: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """What is wanted and missing; an application may be there by its class."""
+    """The wanted names that are missing; an application may also be named by its
+    AppConfig class."""
     return [
         name
         for name in wanted
@@ -204,7 +207,7 @@ def quoted(names: Sequence[str]) -> str:
 
 
 def changed(path: Path, imports: str, lines: list[str]) -> Iterator[Change]:
-    """A file with lines at its end, and with what they import."""
+    """The change of a file: lines at its end, and the imports that they need."""
     if not lines:
         return
     before = path.read_text()

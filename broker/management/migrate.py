@@ -39,7 +39,8 @@ EVERY_S = {  # intervals in seconds, by task of broker.tasks
     "empty_discard_bin": 60,
     "verify_audit": 3600,
 }
-# Entries of earlier development versions; ``send_due`` sends these tasks now.
+# Names of periodic tasks of earlier development versions; ``send_due`` sends these
+# tasks now.
 FORMER = (
     "broker: release due",
     "broker: back out overdue",

@@ -66,7 +66,7 @@ Child = subprocess.Popen[bytes] | ForkedProcess
 
 def spawned(command: Sequence[str]) -> Child:
     """A process that runs a management command with its options."""
-    path = os.pathsep.join(sys.path)  # manage.py puts its folder there
+    path = os.pathsep.join(sys.path)  # has the project's folder, added by manage.py
     return subprocess.Popen(  # noqa: S603 -- our own command
         [*DJANGO, *command],
         env=os.environ | {PARENT: str(os.getpid()), "PYTHONPATH": path},
@@ -75,12 +75,12 @@ def spawned(command: Sequence[str]) -> Child:
 
 
 def forked(work: Callable[[], object]) -> Child:
-    """A fork of this process that does some work. It ends as a program does that has
-    done it: what was to be done at the exit of this process is done in each."""
-    connections.close_all()  # a connection is of one process
+    """A fork of this process that does some work. The fork then exits as a program
+    does: it also does what this process has registered for its exit."""
+    connections.close_all()  # a fork must not use its parent's connections
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    gc.freeze()  # so that the memory stays shared
+    gc.freeze()  # else a collection in a fork copies the shared memory
     parent = os.getpid()
     pid = os.fork()
     if pid:

@@ -30,10 +30,14 @@ Row = TypeVar("Row")
 FOLDER = Path(__file__).parent
 FILES = {path.stem: path for path in sorted(FOLDER.glob("*/*.sql"))}
 KEPT = ("put", "put_one", "get", "get_one", "accept", "accept_returning")
-LITTLE = 64 * 1024  # most characters or bytes of small parameters and rows
+# A cursor is kept only if its parameters and rows have at most this many characters or
+# bytes.
+LITTLE = 64 * 1024
 JSONB = psycopg.postgres.types["jsonb"].oid
-NO_KEYS = b"\x01{}"  # in the binary format
-FEW = 250  # most values that are measured; measuring more would cost more than it saves
+NO_KEYS = b"\x01{}"  # an empty JSON object in PostgreSQL's binary format
+# Most values whose sizes are added up; for more, this costs more than a kept cursor
+# saves.
+FEW = 250
 
 
 @cache
@@ -82,8 +86,8 @@ def run(name: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def is_refusal(error: DatabaseError) -> bool:
-    """Whether a statement has refused what it was asked for: it divides by zero then,
-    which undoes it."""
+    """Whether a statement has refused its request: it then divides by zero, which
+    undoes the statement."""
     return isinstance(error.__cause__, psycopg.errors.DivisionByZero)
 
 

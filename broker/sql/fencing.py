@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 OWNERS = 0x424B  # first key of the advisory locks that processes hold
 HANGS_AFTER_S = 3
 LIMIT = "SELECT set_config('idle_in_transaction_session_timeout', %s, true)"
-MARK = " [backout {}]"  # at the end of a session's name: the owner's id
+MARK = " [backout {}]"  # end of a session's name: it has the owner's id
 
 
 @contextmanager

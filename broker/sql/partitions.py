@@ -23,12 +23,16 @@ logger = logging.getLogger(__name__)
 
 MESSAGES = 2**20  # message ids of one partition
 MESSAGES_AHEAD, DAYS_AHEAD = 4, 7
-TRIES = 4  # partitions that are read in one call because of the size limit
+TRIES = 4  # most partitions that one call reads because of the size limit
 FEW = 0.02  # largest share of needed rows with which a partition is rewritten
-HALF = 0.5  # the same, if some rows are kept for longer than others
-TURNS = 60  # calls in which each partition with such rows is read once
+# Largest share of needed rows with which a partition is rewritten, if messages of some
+# addresses are kept longer (``kept_since``).
+HALF = 0.5
+# With ``kept_since``, a partition past retention is read only by every 60th call.
+TURNS = 60
 
-# When a message to an address must have been put to be kept; None: as by default.
+# A function of an address and the present time: it returns the time since which
+# messages to the address are kept. None: the default retention applies.
 KeptSince = Callable[[str, datetime], datetime | None]
 
 

@@ -15,7 +15,8 @@ from psycopg._preparing import Key, Prepare, PrepareManager
 from psycopg._queries import PostgresQuery
 from psycopg.pq.abc import PGresult
 
-FORGET = (b"DROP", b"ALTER", b"DISCARD", b"DEALLOCATE")  # tags of commands
+# First words of commands that make prepared statements invalid.
+FORGET = (b"DROP", b"ALTER", b"DISCARD", b"DEALLOCATE")
 
 
 class PreparedStatements(PrepareManager):
@@ -34,7 +35,7 @@ class PreparedStatements(PrepareManager):
     ) -> tuple[Prepare, bytes]:
         how, name = super().get(query, prepare)
         if prepare and how is Prepare.SHOULD:
-            self.lasting.intersection_update(self._names)  # without evicted statements
+            self.lasting.intersection_update(self._names)  # forget evicted ones
             self.lasting.add(self.key(query))
         return how, name
 

@@ -31,7 +31,8 @@ def send(target: AlertTarget, said: Mapping[str, Any], key: str) -> str:
     event = {
         "routing_key": secret_of(target),
         "event_action": ACTIONS[said["type"]],
-        # The same for all notifications of an alert, so a repetition makes no incident.
+        # All notifications of an alert have the same key: a repetition makes no new
+        # incident.
         "dedup_key": f"{said['broker']}-alert-{alert['id']}"[:255],
         "client": "Backout",
         **(

@@ -94,7 +94,7 @@ def read(payload: bytes) -> TokenRequest:
         for name, value in sections.map_of(found.application_properties).items()
     }
     token = None
-    if said.get("operation") == OPERATION:  # of any AMQP type
+    if said.get("operation") == OPERATION:  # sent as string or binary
         token = parse(text(sections.body_of(found.body).value))
     return TokenRequest(properties.message_id, token)
 

@@ -67,7 +67,7 @@ class Client(asyncio.Protocol):
         put_bytes: bytes of messages put by it and not answered.
     """
 
-    is_connected = False  # until the TLS handshake is over
+    is_connected = False  # whether the TLS handshake is over
     transport: asyncio.Transport
     hearing: Hearing
     identity: Identity
@@ -92,12 +92,14 @@ class Client(asyncio.Protocol):
         self.attaches = Attaches(self)
         self.conversation = Conversation(self, self.attaches)
         self.login: Login | Visit | None = None
-        self.early = b""  # received before the TLS handshake had ended
+        self.early = b""  # bytes received before the TLS handshake had ended
         self.id = 0
         self.container_id = ""
         self.ip = self.host = self.address = ""
         self.transactions: dict[bytes, Transaction] = {}
-        self.carried: list[Retired] = []  # deliveries of an earlier transaction
+        # Marked deliveries of a transaction that was rolled back, for the next
+        # transaction.
+        self.carried: list[Retired] = []
         self.temporaries: set[str] = set()  # queues that are deleted with the client
         self.in_flight_bytes = 0
         self.put_bytes = 0
@@ -240,7 +242,8 @@ class Client(asyncio.Protocol):
             return
         if data := self.connection.outgoing():
             self.transport.write(data)
-        if self.connection.events:  # writing failed in the engine
+        # The engine failed to write frames: handle its events, which report the error.
+        if self.connection.events:
             self.hear(b"")
         if self.is_stuffed:
             unsent = self.transport.get_write_buffer_size()

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = 8  # attaches that are answered at once
-MOST_WAITING = 64  # attaches; above this, reading from the socket pauses
+# Most attaches of one client that are handled at the same time.
+AT_ONCE = 8
+# Most attaches that wait to be handled; above this, reading from the socket pauses.
+MOST_WAITING = 64
 
 
 class Conversation:

@@ -32,7 +32,7 @@ from broker.security import credentials
 CBS = "CBS"  # mechanism of clients of Azure Service Bus: a token
 REMEMBERED_FOR_S = 60.0
 MOST_REMEMBERED = 10_000
-WINDOW_S = 60.0  # in which failed attempts are counted
+WINDOW_S = 60.0  # failed attempts are counted over this time
 SLOWED_BY_S = 1.0  # delay of the answer after too many failures
 DECOYS = hashlib.sha256(f"broker.amqp {settings.SECRET_KEY}".encode()).digest()
 
@@ -65,7 +65,7 @@ class Check:
     """A check of one password, shared by all clients that log in with it now."""
 
     future: asyncio.Future[AbstractBaseUser | None]
-    waiting: int = 0  # clients
+    waiting: int = 0  # clients that wait for the result
 
     async def result(self) -> AbstractBaseUser | None:
         """Wait for the result. If all clients have left, the check is cancelled."""

@@ -96,7 +96,7 @@ class Login:
         self.certified = common_name(certificate)
         self.taken = 0  # bytes received
         self.task: asyncio.Task[None] | None = None  # task that answers the client
-        self.early = b""  # received while the task runs
+        self.early = b""  # bytes received while ``task`` runs
         self.sasl = server.ServerSasl(
             client.listener.access.mechanisms(
                 client.ip,
@@ -127,7 +127,8 @@ class Login:
         """
         if self.is_ours:
             self.early += data
-            self.client.hearing.hold("login")  # no more than this is kept
+            # Pause reading, so that ``early`` grows no further.
+            self.client.hearing.hold("login")
             return
         self.taken += len(data)
         if self.taken > self.client.limits.login_bytes:
@@ -209,7 +210,8 @@ class Login:
     async def refuse_for_its_reason(self, *, is_known: bool) -> None:
         """Refuse the login at once; its reason is looked up for the log."""
         name, address = self.sasl.user, self.client.address
-        self.task = None  # not cancelled when the client hangs up
+        # A client that hangs up must not cancel this task, which logs the reason.
+        self.task = None
         self.sasl.deny()
         self.write()
         self.client.turn_away()

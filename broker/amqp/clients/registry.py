@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # id.
 LOOKS = 8
 LOOKS_AGAIN_AFTER_S = 0.2
-LONGEST_CONTAINER_ID = 1000  # characters
+LONGEST_CONTAINER_ID = 1000  # most characters
 
 Database = Callable[..., "asyncio.Future[Any]"]
 
@@ -75,7 +75,7 @@ class Register:
         self.holders: dict[int, dict[Endpoint, bool]] = {}
         self.gone_connections: list[int] = []
         self.gone_endpoints: list[int] = []
-        self.is_anew = False  # all rows must be written again
+        self.is_anew = False  # whether all rows must be written again
 
     async def enter(self, client: Client, *, is_alone: bool) -> int:
         """Insert the row of a connection that opens; return the row's id.
@@ -148,7 +148,8 @@ class Register:
         except BaseException as error:
             self.release(queue_id, endpoint)
             if isinstance(error, IntegrityError) and client.gone:
-                raise gone() from error  # the connection's row is removed, too
+                # The row of the client's connection was deleted meanwhile.
+                raise gone() from error
             raise
         nothing = Snapshot(0, 0, 0, 0)
         self.noted[endpoint] = Noted(client, endpoint, row, written=nothing)
@@ -257,7 +258,8 @@ class Register:
 
     def confirm(self, noted: Noted, snapshot: Snapshot) -> None:
         noted.written = snapshot
-        if self.noted.get(noted.endpoint) is not noted:  # removed meanwhile
+        # The endpoint was removed while its row was inserted.
+        if self.noted.get(noted.endpoint) is not noted:
             self.gone_endpoints.append(noted.row.pk)
 
     def endpoint(self, row_id: int) -> tuple[Client, Endpoint] | None:

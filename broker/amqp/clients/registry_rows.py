@@ -97,8 +97,8 @@ def is_elsewhere(row: ClientConnection) -> bool:
 
 
 def living(owner_ids: Iterable[int]) -> list[int]:
-    """The owners whose processes are alive, as they hold their advisory locks. One that
-    hangs is ended: its clients must not be kept from another one."""
+    """The owners whose processes are alive, as they hold their advisory locks. A
+    process that hangs is ended, so that its clients can connect to another one."""
     if not (asked := list(owner_ids)):
         return []
     with connection.cursor() as cursor:

@@ -93,7 +93,8 @@ class Doorstep(asyncio.Protocol):
                 server_side=True,
                 ssl_handshake_timeout=self.listener.limits.login_timeout_s,
             )
-        except (OSError, EOFError):  # no TLS, a bad certificate, time-out, or gone
+        # No TLS, a bad certificate, a time-out, or a client that has disconnected.
+        except (OSError, EOFError):
             raw.abort()
             self.listener.dismiss(self.client)
             return

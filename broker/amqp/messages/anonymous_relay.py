@@ -15,7 +15,8 @@ from broker.models import Queue, RoutingType
 
 KNOWN_S = 2.0
 MOST = 10_000  # most cached names
-LONGEST = 600  # most characters of a name; an address and a queue have 255 each
+# Most characters of a name. The longest is ``address::queue``, with 255 for each part.
+LONGEST = 600
 URL = re.compile(r"amqps?://[^/]*/(?=.)", re.IGNORECASE)
 
 

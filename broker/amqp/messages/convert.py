@@ -64,7 +64,8 @@ from broker.queueing.store import NewMessage
 PLAIN, BATCH = 0, 0x80013700  # message formats; BATCH is Azure's format of a batch
 MOST_IN_BATCH = 5000
 HIGHEST = 9  # highest priority
-SHORT = 200  # bytes of annotations up to which ``is_silent`` is cached
+# Up to this many bytes of annotations, the cached answer of ``is_silent`` is used.
+SHORT = 200
 LONGEST_TTL_MS = 2**32 - 1
 NOTHING = (None,) * len(PLACES)
 NONE: Mapping[Symbol, Any] = {}

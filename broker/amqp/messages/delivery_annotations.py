@@ -19,7 +19,7 @@ from broker.formats.mq.descriptor import STORED, TENTH, TEXTS, check_put
 from broker.formats.trace_context import TRACEPARENT
 from broker.queueing.store import NewMessage
 
-# The broker's own annotation, and Azure's.
+# Annotations with the time of delivery: the broker's own, and Azure's.
 AT = ("x-opt-delivery-time", "x-opt-scheduled-enqueue-time")
 AFTER = "x-opt-delivery-delay"
 

@@ -81,7 +81,7 @@ def sent_properties(stored: bytes) -> Properties:
         for code, begin, _, end in walked(before):
             if code == PROPERTIES:
                 return properties_of(before[begin:end])
-    except AmqpError:  # the section ends where the body begins
+    except AmqpError:  # ``before`` ends within the body
         pass
     return Properties()
 

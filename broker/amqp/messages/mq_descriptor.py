@@ -34,7 +34,7 @@ WRITTEN = {field: Symbol(name) for name, field in ANNOTATIONS.items()}
 JMS_BYTES = JMS.encode()
 IN_GROUP = int(MsgFlags.MSG_IN_GROUP | MsgFlags.LAST_MSG_IN_GROUP)
 PROPERTIES: Mapping[str, str] = {**MQMD, **PLAIN}
-CHARACTERS: Mapping[str, int] = {  # CCSIDs, by the names of Java
+CHARACTERS: Mapping[str, int] = {  # CCSIDs, by Java's names of character sets
     **dict.fromkeys(("UTF-8", "UTF8"), Ccsid.UTF_8),
     **dict.fromkeys(("UTF-16", "UTF-16BE"), Ccsid.UTF_16),
     **dict.fromkeys(("ISO-8859-1", "ISO8859_1", "LATIN1"), 819),
@@ -109,7 +109,7 @@ def octets(name: str, field: str, value: Any) -> str:
     if isinstance(value, bytes) and len(value) <= OCTETS[field]:
         return value.ljust(OCTETS[field], b"\0").hex()
     if isinstance(value, str):
-        return str(value)  # ``check_put`` checks it
+        return str(value)  # ``check_put`` will check the text
     raise refused(name, f"must be binary, of at most {OCTETS[field]} bytes")
 
 

@@ -23,7 +23,8 @@ from broker.amqp.protocol.types.types import Symbol, Timestamp
 from broker.queueing.get import Delivery
 
 MESSAGE_ID, EXPIRY = 0, 8  # positions among the properties
-# The broker's locks have no end; Azure's clients would renew one that has.
+# Annotation with the end of a message's lock. This broker's locks have no end, so the
+# last possible time is sent: Azure's clients would renew a lock that ends earlier.
 LOCKED_UNTIL = Symbol("x-opt-locked-until")
 FOREVER = Timestamp(LAST_MS)
 

@@ -19,8 +19,8 @@ from broker.amqp.protocol.types.types import Described
 
 SELECTOR = (0x0000468C00000004, "apache.org:selector-filter:string")
 NO_LOCAL = (0x0000468C00000003, "apache.org:no-local-filter:list")
-LONGEST_SELECTOR = 10_000  # characters
-LONGEST_NAME = 255  # characters
+LONGEST_SELECTOR = 10_000  # most characters of a selector
+LONGEST_NAME = 255  # most characters of a name
 EXCLUSIVE = "exclusive"
 # Capability: marked deliveries are not backed out by a rollback.
 MARK = "mark-skip-backout"

@@ -95,7 +95,7 @@ class Connection:
         )
         self.remote: Open | None = None
         self.active = True
-        self.over = False  # received bytes are ignored from now on
+        self.over = False  # whether received bytes are ignored
         self.greeted = False  # our protocol header is written
         self.opened = False  # our open is written
         # Largest frame that we may send to the peer, in bytes.

@@ -59,7 +59,7 @@ class Endpoint:
         self.answered = False
         self.is_echo_due = False
         self.gone = False
-        self.told = False  # the event Detached was given, or is not needed
+        self.told = False  # whether the event Detached was given, or is not needed
         self.context: Any = None
 
     @property

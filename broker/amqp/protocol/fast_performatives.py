@@ -35,7 +35,7 @@ class Unusual(Exception):
 
 UNUSUAL = (Unusual, KeyError, IndexError, TypeError, struct.error)
 
-# Last fields, as whole byte strings. --------------------------------------------------
+# The last fields of performatives, decoded together by their bytes. -------------------
 
 FLAG = {NULL: False, b"\x41": True, b"\x42": False}
 MAYBE = {NULL: None, b"\x41": True, b"\x42": False}
@@ -63,10 +63,12 @@ def endings(*fields: dict[bytes, Any]) -> dict[bytes, tuple[int, tuple[Any, ...]
     }
 
 
-# Settled, more, mode, state, resume, aborted, batchable.
+# The last fields of a transfer: settled, more, mode, state, resume, aborted, batchable.
 TRANSFERS = endings(MAYBE, FLAG, NOTHING, NOTHING, FLAG, FLAG, FLAG)
-DISPOSITIONS = endings(FLAG, STATE, FLAG)  # settled, state, batchable
-FLOWS = endings(FLAG, FLAG, NOTHING)  # drain, echo, properties
+# The last fields of a disposition: settled, state, batchable.
+DISPOSITIONS = endings(FLAG, STATE, FLAG)
+# The last fields of a flow: drain, echo, properties.
+FLOWS = endings(FLAG, FLAG, NOTHING)
 
 
 # Decoding, from the descriptor on. ----------------------------------------------------
@@ -167,7 +169,7 @@ def heads(code: int, count: int) -> list[bytes]:
     return [bytes((0, 0x53, code, LIST, size + 1, count)) for size in range(255)]
 
 
-# Keys: settled, more.
+# The end and the possible heads of a transfer, by the values of settled and more.
 TRANSFER_ENDS = {
     (None, False): (b"", heads(0x14, 4)),
     (True, False): (b"\x41", heads(0x14, 5)),

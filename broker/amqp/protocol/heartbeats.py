@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import inf
 
-PARTS = 4  # checks during one time-out
+PARTS = 4  # checks for silence during one time-out
 LEAST_S = 0.25  # shortest time between heartbeats, however short the peer's time-out is
 
 

@@ -17,7 +17,8 @@ from broker.amqp.protocol.performatives import Attach, Detach
 if TYPE_CHECKING:
     from broker.amqp.protocol.session import Session
 
-# The session ends after this many times the limit of endpoints was refused.
+# Links above the limit are refused. If a connection has this many times the limit, the
+# next attach ends its session.
 REFUSALS = 2
 
 
@@ -36,7 +37,7 @@ class Handles:
         self.by_remote: dict[int, Endpoint] = {}
         self.named: dict[tuple[str, bool], Endpoint] = {}
         self.live: dict[Endpoint, None] = {}
-        self.count = 0  # endpoints that not both sides have detached
+        self.count = 0  # endpoints that are not yet detached by both sides
         self.next = 0
         self.free: list[int] = []  # free handles that are lower than ``next``
 

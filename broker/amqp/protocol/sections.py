@@ -69,7 +69,7 @@ NEXT = {
 }
 # Number of bytes of a value after its constructor, by the constructor's upper half.
 LENGTHS = {4: 0, 5: 1, 6: 2, 7: 4, 8: 8, 9: 16}
-# Instead of a number: unknown, or the size of the length field.
+# Widths that are no number of bytes: unknown, or given by a length field of this size.
 UNKNOWN, ONE_BYTE, FOUR_BYTES = -1, -2, -3
 WIDTHS = [
     UNKNOWN

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
 E = TypeVar("E", bound=Endpoint)
 
-# Frames; this is no real limit, as we hold frames back ourselves.
+# The window that we announce, in frames. It limits nothing: we send no more than the
+# peer's window allows.
 OUTGOING_WINDOW = HALF - 1
 
 
@@ -66,7 +67,7 @@ class Session:
         self.remote_channel: int | None = None
         self.begin: Begin | None = None
         self.active = True
-        self.told = False  # the event Ended was given, or is not needed
+        self.told = False  # whether the event Ended was given, or is not needed
         self.window = connection.limits.incoming_window
         self.room = self.window
         self.half = self.window >> 1

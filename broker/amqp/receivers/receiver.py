@@ -85,9 +85,12 @@ class Puts(End):
         self.credit = Credit(client, endpoint)
         self.came: deque[Came] = deque()
         self.is_waiting = False  # the first item of ``came`` is not ready to be handled
-        self.batches = client.listener.puts  # where its latest messages are stored
-        self.unstored = 0  # its messages there that have no result yet
-        self.is_changing = False  # waits for them before it uses other batches
+        # The batches of the listener that store the latest messages of this link.
+        self.batches = client.listener.puts
+        # Number of messages in ``batches`` that have no result yet.
+        self.unstored = 0
+        # Whether the next message waits until ``unstored`` is 0, to use other batches.
+        self.is_changing = False
         # Deliveries that are stored but not settled yet.
         self.stored: list[Delivery] = []
         self.messages = 0
@@ -204,7 +207,9 @@ class Puts(End):
         puts: list[Put] = []
         was_over = self.credit.is_over
         for delivery in deliveries:
-            if self.credit.is_over and not was_over:  # a settled message was refused
+            # An earlier message was sent settled and refused, which has ended the link:
+            # the later messages are not stored.
+            if self.credit.is_over and not was_over:
                 self.credit.free([delivery])
                 continue
             try:

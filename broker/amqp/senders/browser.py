@@ -242,7 +242,8 @@ class Viewer:
         self.selector = selector
         self.largest = largest  # largest message for the client, in bytes
         self.lows = [LOWEST] * len(LEVELS)  # next position to read, by priority
-        # The current walk over the entries; None after its end.
+        # The search by selector that the next read continues; None: it begins a new
+        # one.
         self.walk: Walk | None = None
 
     def view(self, limit: int, now: datetime) -> View:

@@ -133,7 +133,8 @@ class Parting:
             return
         error = future.exception()
         if isinstance(error, DatabaseAway | DatabaseError):
-            # Other processes give back only entries that dead processes hold.
+            # This process must try again: others release only the entries of dead
+            # processes.
             logger.warning("Gets from %s end later: %s", self.gets.node, error)
             self.listener.loop.call_later(AWAY_S, self.go_on)
             return

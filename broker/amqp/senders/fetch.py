@@ -70,7 +70,7 @@ class Wishes:
     # Accept entries before they are sent: at-most-once delivery.
     is_settled: bool = False
     not_from: str | None = None  # accept messages of this producer without sending
-    largest: int | None = None  # largest message, in bytes
+    largest: int | None = None  # largest message for the client, in bytes
     is_azure: bool = False  # it is a client of Azure Service Bus
 
 
@@ -81,7 +81,8 @@ class Taker:
         self.queue = queue
         self.prefetched = prefetched
         self.wishes = wishes
-        self.is_of_dead_letters: bool | None = None  # None until the first fetch
+        # Whether the queue is a dead letter queue; None until the first fetch.
+        self.is_of_dead_letters: bool | None = None
         # Deliveries that were fetched, but not handed over.
         self.stranded: list[Delivery] = []
 

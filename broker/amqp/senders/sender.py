@@ -33,12 +33,13 @@ from broker.transactions.prefetch import Prefetched
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client
 
-SETTLED = 1  # value of snd-settle-mode
+SETTLED = 1  # value of snd-settle-mode: the client asks for settled messages
 TAG = Struct(">QQ")  # 16 bytes: Azure's clients read a tag as a GUID
 MOST = 500  # most entries in one fetch
 MOST_BYTES = 8 * 2**20  # most bytes in one fetch, estimated from earlier fetches
 UNKNOWN_BYTES = 128 * 2**10  # assumed size of a message before the first fetch
-TOGETHER_S = 0.002  # time to wait for more credit
+# Delay of a fetch, so that more credit may arrive and one fetch uses all of it.
+TOGETHER_S = 0.002
 STARVED_S = 0.05  # delay while the connection's other Senders hold all bytes
 
 

@@ -66,10 +66,9 @@ class Lines:
 
     def __init__(self) -> None:
         self.takers, self.choosers = WaitingLine(), WaitingLine()
-        self.told_at = (
-            -math.inf
-        )  # when they were told that there is something, though it
-        # had not changed: it may be nothing for them
+        # When the waiters were last woken for ready entries although the queue had not
+        # changed. They may be entries that the waiters have left before.
+        self.told_at = -math.inf
 
     def of(self, waiter: Waiter) -> WaitingLine:
         return self.choosers if waiter.chooses else self.takers
@@ -99,7 +98,7 @@ class Waking:
         self.database = database
         self.lines: dict[int, Lines] = {}  # by queue id
         self.lock = threading.Lock()
-        self.unheard: set[int] = set()  # queues that changed; guarded by the lock
+        self.unheard: set[int] = set()  # ids of changed queues; guarded by the lock
         self.timer: asyncio.TimerHandle | None = None
         self.is_checking = False
         self.checked_at = -QUIET_S

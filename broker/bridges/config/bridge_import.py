@@ -77,7 +77,7 @@ class BridgeImportPreview:
     mode: Mode
     changes: Sequence[PartChange]
     left_open: Sequence[LeftOpen]
-    warnings: Sequence[Advice] = ()  # those that the changes add
+    warnings: Sequence[Advice] = ()  # new warnings, caused by the changes
 
     def of(self, deed: Deed) -> list[PartChange]:
         return [one for one in self.changes if one.deed == deed]
@@ -143,7 +143,7 @@ def preview(document: Document, mode: Mode) -> BridgeImportPreview:
         with transaction.atomic():
             found = apply(deepcopy(document), mode)
             transaction.set_rollback(True)
-    except BrokerError:  # it would be refused: the changes are shown all the same
+    except BrokerError:  # the import would be refused; still show its changes
         return compared(stored_as(document), document, mode)
     return found
 

@@ -52,4 +52,4 @@ def queues_of(link: Link) -> Iterator[Queue]:
     try:
         yield local_queue(link.source.name)
     except NoSuchQueue:
-        return  # the link says so when it starts
+        return  # the link reports the missing queue when it starts

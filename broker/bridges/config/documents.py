@@ -35,7 +35,7 @@ class Document:
     factories: list[ConnectionFactory] = field(default_factory=list)
     destinations: list[BridgeDestination] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    # In the order of their use.
+    # Dead message queues, in the order in which the bridge uses them.
     dead_queues: list[DeadMessageQueue] = field(default_factory=list)
     left_open: list[LeftOpen] = field(default_factory=list)
 

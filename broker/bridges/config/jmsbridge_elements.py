@@ -97,7 +97,7 @@ def value(element: Element, name: str, column: str, text: str) -> Any:
     """
     kind = column_of(element.name, column)
     if isinstance(kind, models.BooleanField):
-        if text in ("true", "false"):  # as its document type says
+        if text in ("true", "false"):  # the only values of the document type
             return text == "true"
         words = "true or false"
     elif isinstance(kind, models.IntegerField):

@@ -35,7 +35,8 @@ Tree = ElementTree.Element
 REMARK = (
     " Its password is not written out. Open MQ needs it as the attribute password. "
 )
-ALWAYS = {("destination", "type")}  # Open MQ has no default for it
+# Attributes that are always written, because Open MQ has no default for them.
+ALWAYS = {("destination", "type")}
 
 
 def write(document: Document, *, sealed: bool = False) -> str:

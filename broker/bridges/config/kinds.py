@@ -82,10 +82,12 @@ class BridgeKind(OfBridges):
 
 
 class PartKind(SealedKind, OfBridges):
-    """Parts of a bridge: the names of the bridge, and of the part in it."""
+    """A kind of parts of a bridge; its key is the names of the bridge and of the
+    part."""
 
     keys = ("bridge", "name")
-    # The attributes that name other parts of the bridge, by the kind of them.
+    # The attributes that name other parts of the bridge, each with the kind of its
+    # part.
     named_kinds: ClassVar[dict[str, type[Part]]] = {}
 
     def order(self) -> Key:
@@ -112,7 +114,8 @@ class PartKind(SealedKind, OfBridges):
         return values
 
     def fill(self, row: Any, values: Values) -> None:
-        """A part that is named and not stored yet is a new row in the row."""
+        """Set the values of a row. A part that they name and that is not stored yet
+        becomes a new, unsaved row."""
         own = {k: v for k, v in values.items() if k not in self.named_kinds}
         super().fill(row, own)
         for name, model in self.named_kinds.items():
@@ -127,7 +130,7 @@ class PartKind(SealedKind, OfBridges):
                 setattr(row, f"{name}_id", None)
 
     def missing(self, row: Any) -> Part | None:
-        """What a row refers to, and is not stored."""
+        """A part that a row refers to and that is not stored; None: all are stored."""
         found = (getattr(row, name, None) for name in ("bridge", *self.named_kinds))
         return next((one for one in found if one is not None and one.pk is None), None)
 
@@ -181,7 +184,7 @@ class LinkKind(PartKind):
         yield from self.visible(self.rows(), user)
 
     def visible(self, rows: Iterable[Link], user: authorities.Principal) -> list[Link]:
-        """Those whose ends here a principal may inquire. One query."""
+        """The links whose queues at this broker the user may inquire. One query."""
         held = authorities.held_by(user)
         return [
             one

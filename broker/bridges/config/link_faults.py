@@ -112,8 +112,9 @@ def of_target(link: Link, source: Provider, target: Provider) -> Iterator[FieldF
     if link.target is not None:
         yield from of_topic("target", link.target_factory, link.target)
         return
+    # Without a target (AS_SOURCE), the link sends to a destination named as its source.
     destination = getattr(link, "source", None)
-    if destination is not None:  # None (AS_SOURCE): the same as the source's
+    if destination is not None:
         yield from of_topic("target", link.target_factory, destination)
 
 

@@ -58,7 +58,7 @@ from broker.formats.exceptions import cause_of, context_of, text_of
 from broker.queueing.store import NewMessage
 
 PRIORITY = f"{OURS}priority"  # name of a header
-# Kombu's own body encodings; a body in them is not packed.
+# Content encodings that kombu sets itself; another one may mean a compressed body.
 MARKS = frozenset({"binary", "utf-8"})
 NEXT_S = 0.01  # wait for each message after the first; each wait may be a round trip
 NO_SELECTORS = "kombu has no message selectors. Leave the selector of the source empty."

@@ -64,7 +64,8 @@ class LocalSubscription:
         else:
             self.consumer = self.session.subscribe(name, selector)
         self.destination = destination
-        # JMSMessageIDs of messages without one, up to their last 8 bytes
+        # Beginning of the JMSMessageID of messages that have none; their message number
+        # is added to it.
         self.made = f"ID:{made_id(0, settings.BROKER_NAME)[:-8].hex()}"
         self.read: Callable[[NewMessage], NewMessage] = lambda message: message
 

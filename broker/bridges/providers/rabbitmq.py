@@ -111,7 +111,8 @@ class RabbitMQSession(NoTransactions):
             durable_name,
             durable=bool(durable_name),
             exclusive=not durable_name,
-            auto_delete=False,  # a release closes its consumer for a moment
+            # A durable subscription keeps its queue while it has no consumer.
+            auto_delete=False,
         ).queue
         channel.queue_bind(queue, exchange, asked.get("binding-key", "#"))
         return queue

@@ -110,9 +110,8 @@ class RabbitMQSubscription:
         RabbitMQ does not confirm an acknowledgement, which may be lost with the
         connection. So a request with an answer follows it; the answer comes after the
         acknowledgement was processed. This costs one round trip for each batch, in
-        which
-        the next messages are read. The node may still redeliver some of them if it
-        crashes before they are on its disk.
+        which the next messages are read. The node may still redeliver acknowledged
+        messages if it crashes before the acknowledgements are on its disk.
         """
         ended = {one.handle for one in received}
         if not ended:
@@ -142,11 +141,10 @@ class RabbitMQSubscription:
     def release(self, received: Sequence[Received], *, failed: bool = False) -> None:
         """See ``interface.Subscription``.
 
-        They are redelivered from here. If RabbitMQ took them back, prefetched messages
-        would overtake them, and on quorum queues even others. It gets them back in
-        their
-        places when the subscription is closed. So it counts no attempt, and a queue's
-        delivery limit does not drop messages that a link holds.
+        The messages are kept here and delivered again. If RabbitMQ took them back,
+        prefetched messages would overtake them, and on quorum queues even others. It
+        gets them back in their places when the subscription is closed. So it counts no
+        attempt, and a queue's delivery limit does not drop messages that a link holds.
         """
         for one in received:
             self.released[one.handle] += 1

@@ -40,7 +40,8 @@ ALIKE = attrgetter(
     *("content_type", "reply_to", "subject", "producer", "group_id"),
     *("durable", "priority"),
 )
-# Fields that few messages have in common; with one of them, nothing is shared.
+# Fields that differ in most messages. The encoded properties of a message with one of
+# them are not reused for other messages.
 ALONE = attrgetter("correlation_id", "expires_at", "envelope")
 NONE_ALONE = None, None, None
 Refusals = dict[int, str]  # reasons of refusals, by position of the message
@@ -57,8 +58,8 @@ class Publisher:
     """Publishes messages. The caller must hold the wire.
 
     RabbitMQ numbers the messages of a channel, from 1, and confirms by number. A
-    message
-    that no queue takes is returned before its confirm; its id tells which one it is.
+    message that no queue takes is returned before its confirm; its id tells which one
+    it is.
     """
 
     def __init__(self, wire: Wire) -> None:
@@ -69,7 +70,8 @@ class Publisher:
         self.known: set[Route] = set()
         self.refused: Refusals = {}
         self.left: deque[int] = deque()  # positions of messages not written yet
-        # Encoded properties, without the id, of like messages in this ``publish``.
+        # Encoded properties of this ``publish``, before and after the message id, by
+        # the values that they depend on.
         self.like: dict[tuple[Any, ...], tuple[bytes, bytes]] = {}
         self.open_channel()
 

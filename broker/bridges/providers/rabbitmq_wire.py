@@ -24,7 +24,7 @@ from broker.errors.bridges import ProviderError
 READ_BYTES = 256 * 1024  # most bytes of one system call
 HEARTBEAT_S = 30
 TICK_S = 1.0  # seconds between checks whether a heartbeat is due
-PULSE_S = 5.0  # seconds between these checks while the connection is idle
+PULSE_S = 5.0  # seconds between checks for a heartbeat while the connection is idle
 PATIENCE_S = 30.0  # time-out of answers and writes, in seconds
 FRAME_END = 0xCE
 

@@ -110,7 +110,8 @@ def json_patch(message: NewMessage, context: Context) -> NewMessage:
 
 
 def sentence(unfit: Unfit) -> str:
-    """Why a patch does not fit; the path is that of the patch, no value is told."""
+    """Why a patch does not fit, without values of the message; the path is that of the
+    patch."""
     if unfit.path:
         return f"The message has no value at the path {unfit.path} of the patch."
     return SENTENCES[unfit.misfit]

@@ -36,7 +36,7 @@ class Started:
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
-    lifeline: int  # our end of the pipe; the process lives until it is closed
+    lifeline: int  # our end of a pipe; closing it ends the process
 
     def is_waiting(self) -> bool:
         """Whether the process runs, and has sent nothing unexpected."""

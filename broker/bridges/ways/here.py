@@ -20,7 +20,8 @@ from broker.queueing.store import Receipt
 from broker.transactions.scope import UnitOfWork
 
 RETRY = Link.OnSendFailure.RETRY
-NOT_SENT = "", None, False  # id and number of the copy, and whether it was transformed
+# Id and number of the copy (none), and whether it was transformed.
+NOT_SENT = "", None, False
 
 
 class Here:

@@ -61,7 +61,7 @@ class Inbound:
         raise NotImplementedError
 
     def put(self, batch: Batch) -> None:
-        """Step 6, in the open transaction."""
+        """Step 6 of ``transfer``: put the messages, in the open transaction."""
         carrier = self.carrier
         carrier.fence(batch.final_counts(), batch.now)
         receipts = local.send([one.message for one in batch.sends])
@@ -87,8 +87,8 @@ class Acknowledged(Inbound):
             raise
 
     def put_each(self, batch: Batch) -> None:
-        """Step 6: put each message alone. A refused message becomes a dead message, or
-        the link tries again and each try sends a notice."""
+        """Step 6 of ``transfer``: put each message alone. A refused message becomes a
+        dead message, or the link tries again and each try sends a notice."""
         try:
             self.put_new(batch)
         except SendRefused as refusal:

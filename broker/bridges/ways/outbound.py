@@ -84,7 +84,7 @@ class Outbound:
         return refusals
 
     def end(self, batch: Batch, work: UnitOfWork) -> None:
-        """Step 7 here, in the open transaction."""
+        """Step 7 of ``transfer`` at this broker, in the open transaction."""
         carrier = self.carrier
         carrier.fence(batch.final_counts(), batch.now)
         dead = bury(carrier.link, batch.dead)
@@ -104,14 +104,14 @@ class Acknowledged(Outbound):
             with transaction.atomic():
                 self.end(batch, work)
         except (LockLost, DatabaseError) as error:
-            work.ended = True  # the system has backed it out, or will do so
+            work.ended = True  # the system has backed out the work, or will do so
             sent = [one.received for one in batch.sends]
             self.carrier.notice(sent, Outcome.ACK_FAILURE, str(error))
             raise
 
     def send_each(self, batch: Batch) -> None:
-        """Step 6: send each message alone. A refused message becomes a dead message, or
-        the link tries again and each try sends a notice."""
+        """Step 6 of ``transfer``: send each message alone. A refused message becomes a
+        dead message, or the link tries again and each try sends a notice."""
         again = self.carrier.link.on_send_failure == RETRY
         for run in batch.runs():
             for one, refusal in zip(run, self.send_run(run), strict=True):

@@ -40,7 +40,8 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
     def __init__(self, connection: Any) -> None:
         self.connection = connection
         options = connection.client.transport_options
-        # As with Redis; with RabbitMQ, 9 is the highest priority.
+        # Whether priority 0 is the highest, as with Redis; otherwise 9 is, as with
+        # RabbitMQ.
         self.zero_first = bool(options.get("zero_first", False))
         # Whether a task that failed becomes a dead letter.
         self.keeps_failures = bool(options.get("dead_letters", True))
@@ -48,7 +49,8 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
         self.unread = 0  # deliveries of all consumers that were not handed over yet
         self.unacked: dict[str, TaskMessage] = {}
         self.consumers: dict[str, TaskConsumer] = {}
-        self.ended: list[Prefetched] = []  # of cancelled consumers
+        # Deliveries that cancelled consumers have prefetched.
+        self.ended: list[Prefetched] = []
         self.temporary: set[str] = set()  # queues to delete with their last consumer
         self.closed = False
         self.tags = count(1)
@@ -113,7 +115,7 @@ class Channel(StdChannel):  # type: ignore[misc]  # kombu has no types
         """
         if queue.kind != Queue.Kind.TEMPORARY:
             return Queue.objects.filter(name=queue.name).first()
-        if queue.name not in self.connection.declared:  # it was deleted
+        if queue.name not in self.connection.declared:  # a client has deleted the queue
             return None
         found = queues.declare(queue.name, is_temporary=True)
         for binding in self.connection.bindings.get(queue.name, ()):

@@ -37,13 +37,17 @@ if HAS_CELERY:
 
 logger = logging.getLogger(__name__)
 
-TRANSPORT = "backout"  # its name
+TRANSPORT = "backout"  # the name of the transport
 LOOK_S = 2.0
-MOST = 500  # ends of one look
-FIRST = timedelta(hours=1)  # how far the first look goes back
-OVERLAP = timedelta(minutes=1)  # transactions commit in another order than they begin
+MOST = 500  # most ended tasks that are read at once
+# The age of the oldest end of a task that is read at the start.
+FIRST = timedelta(hours=1)
+# Each read repeats this last part of the time read before: transactions commit in
+# another order than they begin.
+OVERLAP = timedelta(minutes=1)
 TAKE = "SELECT pg_try_advisory_xact_lock(%s::int, 0)"
-TELLS = 0x4253  # first key of the lock: one worker tells at a time
+# First key of an advisory lock: one worker at a time reports ends of tasks.
+TELLS = 0x4253
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class Teller:
         self.app = app
         self.queues = queues
         self.since: datetime | None = None
-        self.floor = 0  # id of a message; dead letters up to it were seen
+        self.floor = 0  # dead letters up to this message id are not read again
         self.seen: set[int] = set()
         self.stopping = threading.Event()
 
@@ -80,7 +84,7 @@ class Teller:
             except DatabaseError as error:
                 logger.warning("Ends of tasks wait for the database: %s", error)
                 connection.close()
-            except Exception:  # of a result backend, which may be away
+            except Exception:  # the result backend may be away
                 logger.exception("Ends of tasks could not be stored.")
         connection.close()
 
@@ -103,8 +107,8 @@ class Teller:
             self.since = now
 
     def dead(self, since: datetime) -> Iterator[UnseenEnd]:
-        """Dead letters of which Celery does not know. What a worker rejects, it
-        knows."""
+        """Dead letters of which Celery does not know. It knows those that a worker
+        rejected."""
         letters = DeadLetter.objects.filter(
             message_id__gt=self.floor, origin_queue__in=list(self.queues)
         ).exclude(cause=DeadLetter.Cause.REJECTED)
@@ -134,7 +138,7 @@ class Teller:
             return
         try:
             backend.mark_as_failure(task_id, TaskError(why), request=request)
-        except Exception as error:  # noqa: BLE001  # of errbacks, which are foreign
+        except Exception as error:  # noqa: BLE001  # errbacks are foreign code
             logger.error("%s was not told that it ended: %s", task_id, described(error))
 
 
@@ -146,7 +150,7 @@ def request_of(message: Message) -> Any:
     try:
         args, kwargs, after = loads(bytes(message.body))
         said |= {"args": args, "kwargs": kwargs, **after}
-    except (TypeError, ValueError):  # in another serialization
+    except (TypeError, ValueError):  # the arguments are not in JSON
         pass
     return Context(said)
 

@@ -38,7 +38,8 @@ if HAS_CELERY:
 
 logger = logging.getLogger(__name__)
 
-LENT = threading.local()  # sessions of the tasks that run in this thread, by id
+# Database sessions lent to the tasks that run in this thread, by task id.
+LENT = threading.local()
 UNKNOWN = "The task failed; why could not be read."
 NOT_NOTED = "A task of the type %s failed; why could not be read: %s"
 
@@ -54,7 +55,7 @@ def failure_of(exc_info: Any, throws: tuple[type[BaseException], ...]) -> Reject
         None if it did not fail: it is retried, ignored, requeued or revoked.
     """
     error = exc_info.exception
-    if is_a(error, ExceptionWithTraceback):  # from another process
+    if is_a(error, ExceptionWithTraceback):  # raised in another process
         error = error.exc
     if is_a(error, exceptions.Reject):
         if error.requeue:
@@ -74,7 +75,7 @@ def failure_of(exc_info: Any, throws: tuple[type[BaseException], ...]) -> Reject
 
 
 def words(error: BaseException) -> str:
-    if is_a(error, TimeLimitExceeded):  # its own text is its class, again
+    if is_a(error, TimeLimitExceeded):  # its text only repeats its class
         return exceeded(error.args[0])
     return described(error)
 
@@ -116,8 +117,8 @@ def timed_out(
     soft: bool,  # noqa: FBT001  # as Celery calls it
     timeout: float,
 ) -> Any:
-    """The same for a task that was killed at its hard time limit. A pool of processes
-    calls ``failed`` before."""
+    """As ``failed``, for a task that was killed at its hard time limit. A pool of
+    processes calls ``failed`` before."""
     limit = None if soft else Reject(exceeded(timeout))
     return noted(request, limit, partial(go_on, soft, timeout))
 
@@ -128,7 +129,9 @@ def noted(request: Any, failure: Reject | None, go_on: Callable[[], Any]) -> Any
         return go_on()
     message.has_failed = True
     is_late = not request.acknowledged
-    if is_late:  # an early acknowledgement may still be on its way: it accepts
+    # With a failure, the acknowledgement of a message rejects it. An early one may not
+    # be handled yet, and must accept it.
+    if is_late:
         message.failure = failure
     try:
         return go_on()

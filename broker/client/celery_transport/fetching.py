@@ -35,20 +35,24 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-KIND = "celery"  # kind of the process
-MOST = 200  # most tasks in hand of a channel without a limit
+KIND = "celery"  # kind of the owner that a process of Celery is
+MOST = 200  # most unacknowledged tasks of a channel without a limit
 AWAY_S = 1.0  # wait after an error of the database
-TOGETHER_S = 0.002  # wait for more room, so that one get takes several tasks
-# Without Redis, commands and their answers are looked for more often than tasks.
+# Delay of a get while few tasks may be got, so that one get takes several tasks.
+TOGETHER_S = 0.002
+# Without Redis, temporary queues, which have Celery's commands and their answers, are
+# polled more often than queues of tasks.
 QUICK_POLL_S = 0.2
-# Started beside the first consumer of a process, in order: what else needs to run.
+# Functions that start what must run beside the consumers of a worker, in order. They
+# are called for each consumer, and start it once for each process.
 HOUSEKEEPERS: list[Callable[[], object]] = []
 WAITS = "Tasks wait for the database: %s"
 
 
 @dataclass(eq=False)
 class TaskConsumer:
-    """A consumer of one queue. ``deliver`` is called in the thread that drains."""
+    """A consumer of one queue. ``deliver`` is called in the thread that calls
+    ``drain_events``."""
 
     tag: str
     queue: Queue
@@ -56,8 +60,9 @@ class TaskConsumer:
     deliver: Callable[[TaskConsumer, Delivery], None]
     no_ack: bool
     prefetched: Prefetched = field(init=False)
-    seen: int = -1  # version of the queue at the last look
-    look_at: float = 0.0  # monotonic time of the next look, if nothing is announced
+    seen: int = -1  # version of the queue at the last get
+    # Monotonic time of the next get, if no message is announced before.
+    look_at: float = 0.0
     ahead: ReadAhead = field(default_factory=ReadAhead)
 
     def __post_init__(self) -> None:
@@ -72,7 +77,7 @@ class TaskConsumer:
 
     @property
     def prefetch_limit(self) -> int:
-        """How many tasks to get besides those there is room for."""
+        """How many tasks to get ahead, in addition to ``room``."""
         is_limited = not self.no_ack and self.channel.prefetch_count
         return max(self.ahead.wanted - len(self.ahead.stock), 0) if is_limited else 0
 
@@ -88,18 +93,18 @@ class Fetcher:
 
     def __init__(self, settling: Settler, wake: Callable[[], None]) -> None:
         self.settling = settling
-        self.wake = wake  # called when something is there after there was nothing
+        self.wake = wake  # called when ``inbox`` is no longer empty
         self.changed = threading.Condition()
         self.consumers: deque[TaskConsumer] = deque()
         self.inbox: deque[tuple[TaskConsumer, Delivery]] = deque()
         self.ending: deque[Prefetched] = deque()
         self.is_poked = False
         self.alive_at = 0.0
-        self.owner: int | None = None  # id of this process, for the database
+        self.owner: int | None = None  # owner id of this process in the database
         self.thread: threading.Thread | None = None
 
     def add(self, consumer: TaskConsumer) -> None:
-        if consumer.queue.kind != Queue.Kind.TEMPORARY:  # it is a worker
+        if consumer.queue.kind != Queue.Kind.TEMPORARY:  # the consumer of a worker
             for each in HOUSEKEEPERS:
                 each()
         with self.changed:
@@ -129,7 +134,8 @@ class Fetcher:
             self.settling.add(delivery, Release())
 
     def end(self, prefetched: Iterable[Prefetched]) -> None:
-        """Release what these still hold, and end their units of work."""
+        """Release all deliveries that are still prefetched, and end their units of
+        work."""
         with self.changed:
             self.ending.extend(prefetched)
             self.start()
@@ -189,7 +195,8 @@ class Fetcher:
             except BrokerError as error:
                 logger.warning("Tasks wait: %s", error)
                 time.sleep(AWAY_S)
-            except Exception:  # without this thread the worker gets nothing
+            # If this thread ended, the worker would get no more tasks.
+            except Exception:
                 logger.exception("Tasks wait.")
                 time.sleep(AWAY_S)
         connection.close()
@@ -224,7 +231,8 @@ class Fetcher:
             self.ending.popleft()
 
     def release_idle(self) -> None:
-        """Release what was got ahead of workers that do not need it any more."""
+        """Release tasks that were got ahead, if the worker does not need them any
+        more."""
         for consumer in list(self.consumers):
             with self.changed:
                 ahead = consumer.ahead
@@ -258,7 +266,7 @@ class Fetcher:
         consumer.seen = notifications.version(consumer.queue.pk)
         try:
             got = consumer.prefetched.get(limit)
-        except LockLost:  # this process was taken for dead
+        except LockLost:  # this process counted as dead for a while
             self.begin_again(consumer)
             return 1
         except NoSuchQueue:
@@ -272,15 +280,16 @@ class Fetcher:
         return len(got)
 
     def begin_again(self, consumer: TaskConsumer) -> None:
-        """With another unit of work: all that the last one held is redelivered."""
+        """Begin another unit of work; all tasks that the last one held are
+        redelivered."""
         with self.changed:
             consumer.ahead.empty()
             consumer.prefetched = Prefetched(consumer.queue)
 
     def find_again(self, consumer: TaskConsumer) -> None:
-        """A queue is gone; somebody may have created another of its name."""
+        """Look for another queue of the same name, as the consumer's queue is gone."""
         consumer.look_at = time.monotonic() + notifications.POLL_S
-        # Meanwhile nobody can cancel the consumer and delete its queue.
+        # While this lock is held, nobody can cancel the consumer and delete its queue.
         with self.changed:
             if consumer in self.consumers:
                 queue = consumer.channel.declare_again(consumer.queue)
@@ -298,8 +307,8 @@ class Fetcher:
             consumer.prefetched.give_back(got)
 
     def give(self, consumer: TaskConsumer) -> None:
-        """Give what is in stock and there is room for to the thread that drains.
-        ``changed`` is held."""
+        """Give tasks from the stock to the thread that calls ``drain_events``, as far
+        as there is room. The caller holds ``changed``."""
         room = consumer.room if consumer.ahead.stock else 0
         if room > 0:
             some = consumer.ahead.next(room, time.monotonic())

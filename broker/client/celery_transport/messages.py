@@ -21,26 +21,28 @@ from broker.queueing.store import NewMessage
 from broker.settlement.outcomes import Reject
 from broker.sql import database_now
 
-REST = "kombu"  # the property for what is no property of its own
-HIGHEST = 9  # priority
+# Property with those parts of Celery's message that no other property or field has.
+REST = "kombu"
+HIGHEST = 9  # highest priority
 TRANSIENT = 1  # delivery mode of messages that need not survive a crash
 TEXT, OCTETS = "utf-8", "binary"  # content encodings
-# Properties that the broker adds to copies; no header of the task.
+# Prefixes of properties that the broker adds to copies; they are no headers of the
+# task.
 OURS = ("_AMQ", "JMS", "traceparent", "tracestate")
 OWN_FIELDS = (
     *("correlation_id", "reply_to", "message_id", "priority", "expiration"),
     *("delivery_info", "delivery_tag", "body_encoding"),
 )
 LONG = 2**63
-KINDS = {"headers": dict, "properties": dict}  # of the values within ``REST``
+KINDS = {"headers": dict, "properties": dict}  # types of values in ``REST``
 
 
 class TaskMessage(Message):  # type: ignore[misc]  # kombu has no types
     """A message as kombu's consumers get it."""
 
-    delivery: Delivery  # of the broker
-    failure: Reject | None = None  # why its task failed
-    has_failed = False  # whether the failure is noted; a pool may tell it twice
+    delivery: Delivery  # the broker's delivery of the message
+    failure: Reject | None = None  # outcome if its task failed; None: it did not
+    has_failed = False  # whether a failure is noted; a pool may report it twice
 
 
 def new_message(
@@ -138,7 +140,7 @@ def received(
 
 
 def json_of(text: Any) -> dict[str, Any]:
-    """What else kombu needs; nothing if the message is not of kombu."""
+    """The value of the property ``REST``; empty if kombu did not send the message."""
     try:
         rest = loads(text or "{}")
     except (TypeError, ValueError):
@@ -149,7 +151,7 @@ def json_of(text: Any) -> dict[str, Any]:
 
 
 def as_json(rest: dict[str, Any]) -> str:
-    """What else kombu needs, without properties that cannot be stored."""
+    """The text for the property ``REST``, without properties that cannot be stored."""
     try:
         return str(dumps(rest))
     except TypeError:
@@ -173,7 +175,8 @@ def is_simple(value: object) -> bool:
 
 
 def turned(priority: Any, *, zero_first: bool) -> int:
-    """A priority of Celery as one of the broker, or back; none is 0, as in AMQP."""
+    """The broker's priority for Celery's, or the reverse; no priority is 0, as in
+    AMQP."""
     try:
         level = min(max(int(priority or 0), 0), HIGHEST)
     except (TypeError, ValueError):

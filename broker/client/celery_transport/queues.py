@@ -27,7 +27,7 @@ from broker.settlement.discards import discard
 
 CHUNK = 1000
 LOCK = processes.LOCK_CLASS
-DEAD_LETTERS = "DLQ"  # address of tasks that failed
+DEAD_LETTERS = "DLQ"  # dead letter address of tasks
 PURGED = "The queue was purged by a client of Celery."
 
 
@@ -56,7 +56,8 @@ def declare(name: str, *, is_temporary: bool) -> Queue:
         return open_temporary(name, found)
     except IntegrityError as error:
         if not sql.is_duplicate(error):
-            raise  # else another process has just created it
+            raise
+        # Another process has just created the queue.
         return find(name)
 
 
@@ -81,7 +82,8 @@ def is_abandoned(queue: Queue) -> bool:
 
 @transaction.atomic
 def open_temporary(name: str, before: Queue | None) -> Queue:
-    """Create a queue that ends with this process, in place of one before it."""
+    """Create a queue that is deleted with this process, in place of an earlier queue of
+    its name."""
     if before is not None:
         subscriptions.remove(before.subscription)
     model = ModelQueue.objects.filter(name=subscriptions.DEFAULT_MODEL).first()
@@ -139,7 +141,7 @@ def delete(queue: Queue) -> int:
 
 
 def remove_address(queue: Queue) -> None:
-    """Delete the address of a queue that is deleted, if it has its name and no other
+    """Delete the address of a deleted queue, if it has the queue's name and no other
     queue."""
     Address.objects.filter(
         pk=queue.address_id, name=queue.name, queues=None, subscriptions=None

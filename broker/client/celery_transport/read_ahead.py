@@ -12,9 +12,11 @@ from collections import deque
 
 from broker.queueing.get import Delivery
 
-AHEAD_S = 0.05  # the worker ends what is got ahead within this time, at its last pace
+# As many tasks are got ahead as the worker ends in this time, at its last pace.
+AHEAD_S = 0.05
 MOST = 100  # most tasks got ahead
-IDLE_S = 0.25  # after this time without a task given from it, the stock is released
+# If no task of the stock is given to the worker for this long, the stock is released.
+IDLE_S = 0.25
 
 
 class ReadAhead:

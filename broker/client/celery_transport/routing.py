@@ -10,7 +10,7 @@ from functools import lru_cache
 from broker.models import Binding, Queue
 
 Kind = Binding.Kind
-ONE = r"[^.]+"  # a word
+ONE = r"[^.]+"  # pattern of one word of a routing key
 Matches = Callable[[str, str], bool]
 
 

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 MOST = 500  # most outcomes of one statement
 AWAY_S = 1.0  # wait after an error of the database
-LINGERS_S = 1.0  # how long the thread waits for more
+LINGERS_S = 1.0  # the thread ends after this time without work
 ENDS_WITHIN_S = 10.0  # longest wait for the last outcomes when a connection closes
 LOST = "The outcome of %d tasks has no effect, they were redelivered: %s"
 NOT_STORED = BackOut("The outcome of the task could not be stored.")
@@ -38,7 +38,7 @@ class Settler:
     def __init__(self) -> None:
         self.changed = threading.Condition()
         self.outcomes: deque[Ended] = deque()
-        # What else is to be done in the same thread.
+        # Other functions for the same thread, in order.
         self.jobs: deque[Callable[[], object]] = deque()
         self.is_busy = False
         self.most = MOST
@@ -83,14 +83,15 @@ class Settler:
                 logger.warning("Outcomes of tasks wait for the database: %s", error)
                 connection.close()
                 time.sleep(AWAY_S)
-            except Exception:  # no outcome may hold back those after it
+            # An outcome that cannot be stored must not hold back the outcomes after it.
+            except Exception:
                 logger.exception("The outcomes of tasks could not be stored.")
                 self.isolate()
         connection.close()
 
     def isolate(self) -> None:
-        """After an error that no database explains: settle one by one, and back out
-        the one that fails."""
+        """After an error that is not the database's: settle outcomes one by one, and
+        back out the task whose outcome fails."""
         if self.most > 1:
             self.most = 1
             return
@@ -127,7 +128,7 @@ class Settler:
             try:
                 self.jobs[0]()
             except DatabaseError:
-                raise  # it is done again
+                raise  # ``run`` calls the job again
             except Exception:
                 logger.exception("The failure of a task could not be stored.")
             self.jobs.popleft()

@@ -20,7 +20,7 @@ from broker.client.celery_transport.settling import Settler
 from broker.models import Queue
 
 NAME = ends.TRANSPORT
-# Steps of a worker that it takes with transports that it knows.
+# Steps of a worker that Celery takes only with the transports that it knows.
 STEPS = {
     "celery.worker.consumer.mingle": "Mingle",
     "celery.worker.consumer.gossip": "Gossip",
@@ -53,11 +53,12 @@ class Transport(KombuTransport):  # type: ignore[misc]  # kombu has no types
         self.pid = os.getpid()
         self.channels: list[Channel] = []
         self.kinds: dict[str, str] = {}  # types of exchanges, by name
-        self.declared: set[str] = set()  # names of queues
-        self.exclusive: set[str] = set()  # queues that end with the connection
-        # Temporary queues: the bindings of each, to create it again.
+        self.declared: set[str] = set()  # names of queues that clients declared here
+        self.exclusive: set[str] = set()  # queues that are deleted with the connection
+        # Bindings by name of the temporary queue, to create the queue again with them.
         self.bindings: dict[str, set[tuple[str, str, str]]] = {}
-        # Wakes the event loop, if there is one.
+        # A pair of sockets: a byte written to ``bell`` wakes the event loop, if there
+        # is one.
         self.alarm: socket.socket | None = None
         self.bell: socket.socket | None = None
         self.settling = Settler()
@@ -122,7 +123,7 @@ class Transport(KombuTransport):  # type: ignore[misc]  # kombu has no types
     def wake(self) -> None:
         """Wake the event loop; called in the thread that fetches."""
         if self.bell is not None:
-            with suppress(OSError):  # it has more than enough to read, or is closed
+            with suppress(OSError):  # the socket is full, or closed
                 self.bell.send(b"\0")
 
     def drain_events(self, connection: Transport, timeout: float | None = None) -> None:

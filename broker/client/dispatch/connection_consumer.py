@@ -60,14 +60,16 @@ from broker.transactions.session import Lent
 logger = logging.getLogger(__name__)
 
 BACKED_OUT = "%s was backed out: %s"
-SWEEP_S = 1.0  # longest time that unwanted messages wait for wanted messages
+# Unwanted messages are removed at least this often, even if there always are wanted
+# messages.
+SWEEP_S = 1.0
 
 
 class Got(NamedTuple):
     """The deliveries of one get."""
 
     deliveries: list[Delivery]
-    # A message must match one of these; None: not checked.
+    # Selectors of which a message must match one, or it is unwanted; None: not checked.
     selectors: list[Selector] | None = None
 
 
@@ -148,8 +150,8 @@ class ServerSession:
             the statement that accepts a message gets the next one.
     """
 
-    now: datetime | None = None  # for tests; the database's clock when not given
-    got = NOTHING  # in this round
+    now: datetime | None = None  # for tests; None: the database's clock
+    got = NOTHING  # deliveries of this round
 
     def __init__(
         self, consumer: ConnectionConsumer, goes_on: Callable[[], bool] = bool
@@ -160,13 +162,15 @@ class ServerSession:
         self.sweep: Search | None = None
         self.swept_at = time.monotonic()
         self.next = Next(consumer.queue.name, pooled=True)
-        self.following: list[Delivery] = []  # got by the commit of the last round
+        # Deliveries that the commit of the last round has got for the next round.
+        self.following: list[Delivery] = []
         self.spans = Spans(consumer.handler)
-        self.held_s = 0.0  # seconds that a limit makes it wait
+        self.held_s = 0.0  # how long a limit makes this session wait
 
     @cached_property
     def search(self) -> Finder | None:
-        """What finds its messages; None: the next of its queue."""
+        """What finds messages for this session; None: it gets the next messages of its
+        queue."""
         text, limits = self.handler.selector, self.consumer.limits
         search = Search(self.consumer.queue.name, parse(text)) if text else None
         return search if limits is None else limits.within(search)
@@ -193,7 +197,7 @@ class ServerSession:
             self.note_backout(error)
         except BrokerError as error:
             logger.warning("%s: %s", self.handler.queue, error)
-        except Reject as error:  # as the handler wishes
+        except Reject as error:  # the handler has rejected its message
             logger.info("%s was rejected: %s", self.handler.queue, text_of(error))
         except BaseException as error:  # any error of a handler is a backout
             if concerns_program(error):
@@ -221,7 +225,7 @@ class ServerSession:
         traces: bool = settings.BACKOUT_LOG_TRACES
         try:
             logger.error(BACKED_OUT, *said, exc_info=traces, extra=logs.ids())
-        except BaseException:  # noqa: BLE001  # of a formatter that asks the exception
+        except BaseException:  # noqa: BLE001  # a formatter calls the exception
             logger.error(BACKED_OUT, *said, extra=logs.ids())
 
     def close(self) -> None:
@@ -242,7 +246,8 @@ class ServerSession:
             self.put_away(going, got, work)
         else:
             for delivery in got.deliveries:
-                # not ended here: the line about a backout has the ids, too
+                # Not unbound after the call: the log's line about a backout has the
+                # ids, too.
                 logs.bind(
                     message_id=delivery.message_id,
                     unit_of_work=delivery.uow,
@@ -254,7 +259,8 @@ class ServerSession:
         return None
 
     def call(self, delivery: Delivery, work: UnitOfWork) -> None:
-        """Call the handler. What it leaves of its session if it fails is of no use."""
+        """Call the handler. If it fails, its database session is dropped, as the
+        handler may have changed it."""
         session = Lent.now()
         try:
             session.watch(

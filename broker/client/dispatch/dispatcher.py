@@ -78,7 +78,8 @@ class Dispatcher:
         notifications.wake_all()
         for thread in self.threads:
             thread.join()
-        with suppress(DatabaseError):  # other processes clean up after this one
+        # On failure, other processes release what it holds.
+        with suppress(DatabaseError):
             for pool in self.pools:
                 pool.close()
         self.heartbeat.stop()
@@ -99,12 +100,13 @@ class Dispatcher:
                 session.drop()
                 FLOORS.forget()
                 self.stopping.wait(AWAY_S * random.uniform(0.5, 1.5))  # noqa: S311
-            except (NoSuchQueue, DeliveryStopped):  # either may change
+            # The queue may be created, or started.
+            except (NoSuchQueue, DeliveryStopped):
                 self.stopping.wait(notifications.POLL_S)
             except BrokerError as error:
                 logger.warning("%s waits: %s", queue, error)
                 self.stopping.wait(AWAY_S)
-            except Exception:  # as a middleware that cannot be imported
+            except Exception:  # for example, a middleware cannot be imported
                 logger.exception("%s waits.", queue)
                 self.stopping.wait(AWAY_S)
         connection.close()

@@ -30,17 +30,18 @@ class Handler:
     handle: Handle
     join: bool  # run in a database transaction; False: run under a lease
     batch: int  # most deliveries of one unit of work
-    concurrency: int  # server sessions of each dispatcher
+    concurrency: int  # server sessions in each dispatcher
     selector: str = ""  # selector of wanted messages; empty: all messages are wanted
     retain_unwanted: bool = True  # keep unwanted messages (MSGRETENTION)
     user: str | None = None  # user whose authorities apply; None: the application
-    # limits over all processes
+    # The next two are limits for all processes together.
     max_running: int | None = None
     rate: str = ""
 
     @property
     def name(self) -> str:
-        """The path of its function; of an object that is called, that of its class."""
+        """The path of the handler's function; for a callable object, the path of its
+        class."""
         of: Any = self.handle
         if not (hasattr(of, "__module__") and hasattr(of, "__qualname__")):
             of = type(of)

@@ -29,7 +29,7 @@ from broker.sql.fencing import short_transaction
 
 RATE = re.compile(r"([1-9]\d{0,8})/([a-z]+)")
 NO_TIME = timedelta(0)
-SLACK = timedelta(milliseconds=100)  # of late starts that are made up for
+SLACK = timedelta(milliseconds=100)  # late starts are made up for, up to this time
 NO_RATE = (
     "{!r} is no rate: write a number and a unit of time (s, min, h, d), as 100/min."
 )
@@ -60,7 +60,7 @@ def interval(rate: str) -> timedelta:
     if form := RATE.fullmatch(rate):
         with suppress(ValueError):
             every = timedelta(seconds=read_duration(f"1 {form[2]}")) / int(form[1])
-    if not every:  # also more than one in a microsecond
+    if not every:  # no rate, or more than one in a microsecond
         raise ImproperlyConfigured(NO_RATE.format(rate))
     return every
 
@@ -110,7 +110,7 @@ class SharedLimits:
         """Lock the state; return its id."""
         asked = {"queue_id": self.queue_id, "handler": self.handler}
         rows = sql.run("lock_limit", asked | {"synchronous_commit": synchronous_commit})
-        if not rows:  # the queue is gone, which the dispatcher will find
+        if not rows:  # the queue was deleted; the dispatcher will notice
             raise OverLimit(notifications.POLL_S)
         return int(rows[0][0])
 
@@ -156,7 +156,9 @@ class Admission:
         Raises:
             OverLimit: a limit is reached; nothing was taken.
         """
-        how = commits_how()  # before the transaction
+        # Asked before the transaction begins, as the answer depends on whether one is
+        # open.
+        how = commits_how()
         with short_transaction():
             limit_id = self.limits.lock_state(how)
             self.limits.require(limit_id, now)

@@ -20,14 +20,15 @@ from broker.transactions.scope import UnitOfWork
 
 class Spans:
     """The spans of one round at a time. As a context manager it surrounds the unit of
-    work, so that the end of this is within."""
+    work, so that its spans include the end of the unit of work."""
 
     def __init__(self, handler: Handler) -> None:
         self.handler = handler
         self.handled: list[Delivery] = []  # deliveries of this round, if traced
-        self.error: BaseException | None = None  # the handler's
-        self.handled_ns = 0  # when the handler ended, by the clock of spans
-        self.context: Any = None  # of its span
+        self.error: BaseException | None = None  # the error that the handler raised
+        # When the handler ended, in nanoseconds since 1970.
+        self.handled_ns = 0
+        self.context: Any = None  # context of the handler's span
 
     def __enter__(self) -> Self:
         return self

@@ -122,7 +122,7 @@ def obstacle(queue: Queue, stoppage: Stoppage, now: datetime | None) -> Blocked 
 
 def take(queue: Queue, message_id: int, now: datetime | None) -> Delivery | None:
     """Get one ready message, even from a paused queue."""
-    # The caller undoes this.
+    # The caller rolls this change back.
     Queue.objects.filter(pk=queue.pk).update(paused=False, paused_until=None)
     positions = [message_id, message_id - BACK]
     entry = Ready.objects.filter(

@@ -99,7 +99,7 @@ def unfit(
 def is_malformed(delivery: Delivery) -> bool:
     """Whether a message's descriptor announces a header that cannot be read."""
     if delivery.descriptor is None and delivery.headers is None:
-        return False  # most messages end here
+        return False  # most messages have neither
     chain = chain_of(
         delivery.descriptor, delivery.content_type, delivery.headers, delivery.body
     )

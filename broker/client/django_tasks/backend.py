@@ -126,8 +126,8 @@ def check_transaction() -> None:
 
 
 def declare(queue: str) -> None:
-    """Make a queue of tasks, if it is missing. What fails in it for good becomes a dead
-    letter, wherever its settings say, or else on ``DEAD_LETTERS``."""
+    """Make a queue of tasks, if it is missing. A task that fails for good becomes a
+    dead letter at the address of its settings, or else at ``DEAD_LETTERS``."""
     if Queue.objects.filter(name=queue).exists():
         return
     if settings_for(queue).dead_letter_address:

@@ -33,7 +33,7 @@ else:
     from django_tasks.signals import task_enqueued, task_finished, task_started
     from django_tasks.utils import normalize_json
 
-    if hasattr(exceptions, "InvalidTask"):  # its name after version 0.12
+    if hasattr(exceptions, "InvalidTask"):  # the class has this name after version 0.12
         from django_tasks.exceptions import InvalidTask
     else:
         from django_tasks.exceptions import InvalidTaskError as InvalidTask

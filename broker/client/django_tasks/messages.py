@@ -25,8 +25,9 @@ from broker.formats import moments, strict_json
 
 SUBJECT = "django-task"
 JSON = "application/json"
-DEFAULT_PRIORITY = 4  # of JMS; that of a task with the priority 0
-LEVELS_BELOW, LEVELS_ABOVE = 25, 20  # priorities of tasks for each of JMS
+DEFAULT_PRIORITY = 4  # JMS's default, for tasks with the priority 0
+# How many priorities of tasks make one priority of a message, below and above 0.
+LEVELS_BELOW, LEVELS_ABOVE = 25, 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,10 @@ from broker.models import DeadLetter, Kind, Message, Place, Returned
 from broker.queueing import journal
 from broker.queueing.journal import LifelineEvent
 
-LONGEST_ID = 19  # digits
+LONGEST_ID = 19  # most digits of the id of a result
 FAILED = {Kind.BACK_OUT, Kind.DEAD_LETTER}
-LOST = "broker.errors.LockLost"  # the attempt ended with its process, or its time
+# The exception of an attempt that ended because its process died, or its lease ended.
+LOST = "broker.errors.LockLost"
 
 
 def result_of(backend: Any, result_id: str) -> TaskResult | None:
@@ -82,7 +83,7 @@ def made(backend: BaseTaskBackend, lives: Sequence[Message]) -> TaskResult:
 
 
 def dead_among(ids: Sequence[int]) -> set[int]:
-    """Those of the messages that are dead letters; only copies can be."""
+    """The messages that are dead letters; only copies can be dead letters."""
     copies = ids[1:]
     if not copies:
         return set()
@@ -93,8 +94,8 @@ def dead_among(ids: Sequence[int]) -> set[int]:
 def status_of(
     lives: Sequence[Message], events: Sequence[LifelineEvent], dead: set[int]
 ) -> TaskResultStatus:
-    """What the last event of the newest message that is on a queue says; if there is
-    none, that of the newest."""
+    """The status by the last event of the newest message that is on a queue; if there
+    is none, by the last event of the newest message."""
     last = {event.message_id: event for event in events}
     ids = [one.pk for one in lives]
     here = [one for one in ids if one in last and last[one].went_to is not None]

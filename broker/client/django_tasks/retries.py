@@ -12,7 +12,7 @@ from broker.formats.exceptions import is_a
 from broker.settlement.outcomes import describe
 from broker.settlement.redelivery_policy import redelivery_delay
 
-NAME = "__redelivery__"  # of the attribute of a task's function
+NAME = "__redelivery__"  # attribute of a task's function with its policy
 MS = 1000
 Decorated = TypeVar("Decorated")
 
@@ -47,7 +47,7 @@ class TaskPolicy:
         raise RedeliverIn(redelivery_delay(self, attempts, spread)) from error
 
 
-def redelivery(  # each is named where it is used
+def redelivery(
     *,
     delay: float = 0,
     multiplier: float = 1,
@@ -87,6 +87,6 @@ def redelivery(  # each is named where it is used
 
 
 def policy_of(function: Callable[..., Any]) -> TaskPolicy | None:
-    """What a task says itself; None: its queue's settings decide."""
+    """The policy that a task declares; None: the settings of its queue decide."""
     found: TaskPolicy | None = getattr(function, NAME, None)
     return found

@@ -43,8 +43,8 @@ NO_QUEUES = (
 )
 RETURNED = "What the task returns"
 HAS_NUL = "it has the character NUL, which PostgreSQL cannot store"
-NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # its escape, not one of a backslash
-ORIGINAL = "_AMQ_ORIG_MESSAGE_ID"  # a property of copies
+NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # NUL's escape, not an escaped backslash
+ORIGINAL = "_AMQ_ORIG_MESSAGE_ID"  # property of a copy: id of the original
 
 
 def register() -> None:
@@ -58,7 +58,7 @@ def register() -> None:
         for name in sorted(backend.queues):
             queue = backend.prefix + name
             if (queue, "") in HANDLERS and HANDLERS[queue, ""].handle is run:
-                continue  # of another backend, or of an earlier call
+                continue  # another backend or an earlier call made it
             declare(queue)
             made = consumes(queue, join=backend.join, concurrency=backend.concurrency)
             made(run)
@@ -209,8 +209,8 @@ def fail(
 
 
 def note_failure(backend: BackoutBackend, result: TaskResult) -> None:
-    """Note the end of a task that failed. What a receiver of the signal raises does not
-    change that: Django's own logs the exception, and so asks it for its text."""
+    """Note the end of a task that failed, even if a receiver of the signal raises an
+    exception. Django's receiver may: it logs the text of the task's exception."""
     try:
         note_end(backend, result, TaskResultStatus.FAILED)
     except BaseException as error:

@@ -32,7 +32,7 @@ class Holding:
         self.actor = actor
         self.user = user
         self.now = now
-        self.lost: LockLost | None = None  # it was not reported yet
+        self.lost: LockLost | None = None  # a loss that was not reported yet
         self.work = self.begin()
 
     def begin(self) -> UnitOfWork:

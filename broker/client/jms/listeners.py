@@ -52,7 +52,7 @@ class Listening:
                 if not self.session.closing.is_set():
                     notifications.wait_for_any(seen, longest_s=longest_s)
         except LockLost as error:
-            # The next commit of the session reports it.
+            # The next commit of the session reports the loss.
             self.session.holding.lost = error
             logger.warning("%s", error)
         except BrokerError as error:
@@ -76,7 +76,7 @@ class Listening:
             try:
                 consumer.listener(message)
                 lent.check()
-            except BaseException as error:  # noqa: BLE001  # whatever it raises
+            except BaseException as error:  # noqa: BLE001  # any error of a listener
                 lent.drop()
                 why = describe(error)
                 logger.info("A listener of %s: %s", consumer.queue.name, why)

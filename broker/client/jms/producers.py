@@ -37,7 +37,8 @@ class SendOptions(TypedDict, total=False):
     """Options of a send, for a producer or for one message."""
 
     priority: int  # 0 to 9; messages with 9 are delivered first; default 4
-    # Counted from the put, even in a unit of work; 0: no limit.
+    # Time until the message expires, counted from the put, even in a unit of work; 0:
+    # never.
     time_to_live: timedelta | None
     delivery_delay: timedelta  # time before which the message is not delivered
     delivery_mode: Persistence  # persistent or not; "as the queue" means persistent

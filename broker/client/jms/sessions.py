@@ -231,7 +231,7 @@ class Session:
             if self.is_transacted:
                 self.holding.reject_at_commit(delivery, reason)
             else:
-                # In an AUTO session nothing else is held after this.
+                # In an AUTO session, only this delivery is held after the release.
                 self.release_unread()
                 self.holding.reject(delivery, reason)
 

@@ -10,7 +10,7 @@ from typing import Any
 from broker.models import DeadLetter, Delayed, Discarded, Message
 from broker.queueing.put import NewMessage
 
-ANY: Any = object()  # any JSON
+ANY: Any = object()  # the default: any value is accepted
 FIELDS = [one.name for one in fields(NewMessage) if one.name != "deliver_at"]
 BYTES = ("body", "headers", "envelope")
 

@@ -43,7 +43,7 @@ class Attempt:
     """One delivery to a handler, and how it ended."""
 
     delivery: Delivery
-    error: BaseException | None  # what the handler raised; None: it was accepted
+    error: BaseException | None  # what the handler raised; None: it returned
 
 
 def run_ready(
@@ -130,7 +130,7 @@ class RecordingSession(ServerSession):
                 raise refused
         except RedeliverIn as error:
             self.error = error.__cause__ or error
-        except BaseException as error:  # as in its base
+        except BaseException as error:  # as in ``ServerSession.serve_round``
             if concerns_program(error):
                 raise
             self.error = error
@@ -144,7 +144,7 @@ def handlers_of(queues: Collection[str]) -> list[Handler]:
         NoSuchQueue: one has no handler.
     """
     if getattr(settings, "TASKS", None):
-        # only here: it needs Django's Tasks, or their package
+        # Imported only here, as it needs Django's Tasks or the package django-tasks.
         from broker.client.django_tasks import running  # noqa: PLC0415
 
         running.register()
@@ -191,7 +191,7 @@ def committed() -> Iterator[None]:
         start = before.get(line.alias, 0)
         while waiting := line.run_on_commit[start:]:
             del line.run_on_commit[start:]
-            for registered in waiting:  # savepoints, callback, whether it is robust
+            for registered in waiting:  # a tuple: savepoints, callback, is it robust
                 registered[1]()
 
 

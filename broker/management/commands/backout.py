@@ -12,7 +12,7 @@ from broker.checks import BROKER
 from broker.management import init
 from broker.management.processes import Processes, spawned
 
-COMMANDS = {  # of each process
+COMMANDS = {  # the management commands of each process
     "dispatcher": ("broker_dispatch",),
     "listener": ("broker_listen",),
     "bridge": ("broker_bridge",),

@@ -28,7 +28,7 @@ class Command(BaseCommand):
         try:
             secrets.check_all()
         except SecretsLost as error:
-            self.stderr.write(str(error))  # other links continue
+            self.stderr.write(str(error))  # links with readable secrets still run
         bridge = BridgeRunner()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: bridge.stop())

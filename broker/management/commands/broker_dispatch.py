@@ -65,7 +65,8 @@ class Command(BaseCommand):
         except UnsafeServer as error:
             raise CommandError(str(error)) from error
         if getattr(settings, "TASKS", None):
-            # only here: it needs Django's Tasks, or their package
+            # Imported only here, as it needs Django's Tasks or the package
+            # django-tasks.
             from broker.client.django_tasks import running  # noqa: PLC0415
 
             running.register()
@@ -79,7 +80,8 @@ class Command(BaseCommand):
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
-        # It loads what it needs here, and not while messages are handled.
+        # The Housekeeper is created now, so that its imports do not delay messages
+        # later.
         dispatch = partial(self.dispatch, handlers, Housekeeper(), stop)
         if processes > 1:
             # Forks inherit the event and the signal handlers.
@@ -99,12 +101,13 @@ class Command(BaseCommand):
         try:
             if not is_one_of_several():
                 self.say("Stopping: waiting for running handlers to finish.")
-        finally:  # also if nobody reads any more
+        finally:  # also if the output is closed, and writing fails
             dispatcher.stop()
             housekeeper.stop()
 
     def tell(self, handlers: list[Handler]) -> None:
-        theirs = [one for one in handlers if one.queue != QUEUE]  # ours are not news
+        # Without the broker's own handler of notifications.
+        theirs = [one for one in handlers if one.queue != QUEUE]
         if not theirs:
             self.stderr.write(
                 "No application registers a handler; write @consumes in its handlers.py"

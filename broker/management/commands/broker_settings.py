@@ -100,7 +100,8 @@ class Command(BaseCommand):
 
 
 def content_of(file: str) -> bytes:
-    """A document as bytes; of a larger one, one byte more than is taken."""
+    """A document as bytes. Of a document above the limit, one byte more than the limit
+    is read."""
     if file == "-":
         return sys.stdin.buffer.read(LARGEST_BYTES + 1)
     with Path(file).open("rb") as source:

@@ -21,8 +21,8 @@ ITERATIONS = 4096  # for keys that are made here; the minimum of RFC 7677
 MOST_ITERATIONS = 1_000_000  # most iterations accepted in a server's challenge
 NONCE_BYTES = 18
 SALT_BYTES = 16
-# Channel binding is not supported by the client, or the client thinks that we do not
-# support it.
+# First field of a client's message: the client does not support channel binding (n),
+# or thinks that we do not (y).
 NO_BINDING = ("n", "y")
 CLIENT, SERVER = b"Client Key", b"Server Key"
 

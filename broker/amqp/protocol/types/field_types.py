@@ -31,7 +31,8 @@ class FieldCodec:
     write: Callable[[Any], bytes]
 
 
-KINDS: dict[str, FieldCodec] = {}  # by name; composite types add their codecs
+# Codecs of the types of fields, by name; composite types add their codecs.
+KINDS: dict[str, FieldCodec] = {}
 
 
 def instance(kind: type) -> Callable[[Any], Any]:

@@ -60,7 +60,8 @@ def code_point(text: str) -> bytes:
     return text.encode("utf-32-be")
 
 
-# By constructor; lists, maps and arrays add their functions.
+# Functions that encode a value without its constructor, by constructor. ``encoding``
+# adds those of lists, maps and arrays.
 BODIES: dict[int, Writer] = {
     0x40: nothing,
     0x50: fixed(">B"),

@@ -66,7 +66,7 @@ def tls(options: Options) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=options.ca_file or None)
         if options.cert_file:
             context.load_cert_chain(options.cert_file, options.key_file or None)
-    except OSError as error:  # ssl raises this for wrong contents, too
+    except OSError as error:  # ssl raises it for invalid files, too
         why = (
             f"A file for TLS cannot be used: {reason(error)}. Correct ca-file,"
             " cert-file or key-file."

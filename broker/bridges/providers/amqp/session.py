@@ -242,7 +242,7 @@ class AmqpSession:
                 stop(one)
             self.transactions.roll_back()
             self.give_back()
-        except (ProviderLost, WrongFactory):  # it has rolled the transaction back
+        except (ProviderLost, WrongFactory):  # the provider has rolled it back
             self.transactions.open = None
 
     def give_back(self) -> None:

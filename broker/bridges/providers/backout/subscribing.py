@@ -24,8 +24,9 @@ from broker.formats import moments
 from broker.queueing.store import NewMessage
 
 MOST = 1000  # most messages in one request
-# If a link dies here, its request still waits at the other side, and may get messages
-# in vain. So a request waits no longer than another process needs to take over.
+# If the process of a link dies, its request still waits at the other broker, and may
+# claim messages that nobody receives. So a request waits no longer than another process
+# needs to take the link over.
 LONGEST_WAIT_S = 2.0
 
 
@@ -40,7 +41,8 @@ class Handle(NamedTuple):
 class Work:
     """Sends and acknowledgements of a session's open transaction."""
 
-    to_commit: str = ""  # see ``interface.ProviderSession``
+    # Prepared transaction that the next request commits first; empty: none.
+    to_commit: str = ""
     is_open: bool = False
     puts: list[NewMessage] = field(default_factory=list)
     accepted: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -120,7 +122,8 @@ class BackoutSubscription:
         try:
             answer = self.calls.post(path, json.dumps(wanted).encode(), JSON)
         except Answered as error:
-            if self.work.to_commit:  # it may be the commit that is refused
+            # The broker may have refused the commit, not the get: send each by itself.
+            if self.work.to_commit:
                 self.work.commit_first(self.calls)
                 return self.get(limit, wait_s)
             if self.branch is not None and error.refused.status in (404, 409):

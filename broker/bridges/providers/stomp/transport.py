@@ -20,7 +20,8 @@ from stomp.utils import PollableQueue
 from broker.bridges.providers.stomp.options import Options
 
 CHUNK = 2**16  # most bytes to read at once
-BLANK_LINES = (b"\n", b"\r\n")  # between frames, and as heartbeats
+# Lines that servers send between frames, and as heartbeats.
+BLANK_LINES = (b"\n", b"\r\n")
 WAIT_TO_WRITE = "ll"  # struct timeval: seconds and microseconds
 
 # stomp.py's errors are raised anyway, and logged frames would show passwords.
