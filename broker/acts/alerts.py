@@ -39,8 +39,8 @@ class AlertState:
     severity: str  # warning or critical
     state: str  # firing, acknowledged or resolved
     subject: str
-    queue: str  # empty: it is of no queue
-    fingerprint: str  # of dead letters; else empty
+    queue: str  # empty: the alert concerns no queue
+    fingerprint: str  # fingerprint of dead letters; else empty
     text: str
     value: int
     silenced_until: datetime | None
@@ -134,7 +134,7 @@ class SilenceState:
     by: str
     begins_at: datetime
     ends_at: datetime
-    changed: bool = True  # false: it was over before
+    changed: bool = True  # false: the silence had ended before
 
     def __str__(self) -> str:
         return f"Silence {self.id} lasts until {moments.in_utc(self.ends_at)}."

@@ -26,7 +26,8 @@ from broker.security.authorities import EVERYTHING, Authority, Principal, held_b
 
 OPERATE, DECIDE = "broker.operate_link", "broker.decide_branch"
 LINKS = "broker.view_link"
-SET: dict[str, Authority] = {"link": "set"}  # on the queues of the link here
+# Authority on the queues that a link uses here.
+SET: dict[str, Authority] = {"link": "set"}
 
 BridgeName = Annotated[str, Holds("The name of the bridge.")]
 LinkName = Annotated[
@@ -70,7 +71,7 @@ class LinkStanding:
     target_provider: str
     error: str  # the last error, a sentence
     error_at: datetime | None
-    waits_for: Hold | None  # it waits for its target, and goes on by itself
+    waits_for: Hold | None  # why the link waits for its target; null: it does not
     last_transfer_at: datetime | None
     waiting: int | None  # messages at the source; null: unknown
     oldest_at: datetime | None  # when the oldest of the waiting messages was put
@@ -137,7 +138,7 @@ class StopLink(LinkRequest):
 class LinkOrdered(LinkStanding):
     """The link; its state shows how far the order is carried out."""
 
-    changed: bool  # false: the order has no effect in the link's state
+    changed: bool  # false: the order does not change the link's state
 
     def __str__(self) -> str:
         name, already = f"{self.bridge}/{self.link}", "" if self.changed else " already"

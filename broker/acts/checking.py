@@ -109,7 +109,8 @@ def find_fault(field: ActField, value: Any) -> str:
         texts = (*value, *value.values())
     elif is_dataclass(value) and not isinstance(value, type):
         texts = astuple(value)
-    is_text = field.type is not Any  # what may be anything need not be stored as text
+    # A value of type Any is not always stored as text, so it may have NUL.
+    is_text = field.type is not Any
     if is_text and any(isinstance(text, str) and "\0" in text for text in texts):
         return "It contains a NUL character, which cannot be stored."
     size, unit = value, ""

@@ -26,9 +26,10 @@ TAKEN = "There is a credential of this name, maybe a revoked one. Choose another
 STRONGER = (
     "This user has permissions that you lack. Ask a superuser to create the credential."
 )
-TYPED = {"name", "patterns"}  # what the model checks by itself
+TYPED = {"name", "patterns"}  # fields that the model itself checks
 OTHERS = {field.name for field in Credential._meta.fields} - TYPED
-FIELDS: Mapping[str, str] = {"user": "owner", NON_FIELD_ERRORS: ""}  # of the model
+# Names of the request's fields, by field of the model.
+FIELDS: Mapping[str, str] = {"user": "owner", NON_FIELD_ERRORS: ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def create_credential(actor: Principal, request: CreateCredential) -> NewCredent
     The answer has its secret, which is not stored and cannot be read again. Its rights
     are limited to those of its user.
     """
-    by = cast("User", actor)  # needs_person
+    by = cast("User", actor)  # ``needs_person`` is set, so the actor is a user
     owner = named(request.owner).filter(is_active=True).first()
     if owner is None:
         raise InvalidRequest((("owner", "There is no active user of this name."),))
@@ -184,7 +185,7 @@ def credentials_after(name: str) -> QuerySet[Credential]:
 
 
 def describe_credential(one: Credential) -> CredentialState:
-    """What is told of a credential, whose users are read."""
+    """A credential for answers; its users must have been read with it."""
     return CredentialState(**facts_of(one))
 
 

@@ -25,8 +25,8 @@ from broker.models import Act
 from broker.security import authorities
 from broker.security.authorities import Authority, Principal
 
-LONGEST_REASON = 500  # characters, as in the audit
-PROCESS = "command line"  # the process itself, where it orders what a person may
+LONGEST_REASON = 500  # most characters of a reason, as in the audit
+PROCESS = "command line"  # actor in the journal if a process, not a user, orders an act
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,21 @@ class Holds:
 
     help: str  # a sentence
     names: str = ""  # the kind of object that it names, of ``objects.KINDS``
-    least: int | None = None  # the smallest number; or characters, or values, at least
-    most: int | None = None  # the largest number; or characters, or values, at most
-    options: tuple[str, ...] = ()  # of commands, if not its name
-    is_argument: bool = False  # commands take it without its name, if at all
+    # The smallest number, or the least number of characters or values.
+    least: int | None = None
+    # The largest number, or the largest number of characters or values.
+    most: int | None = None
+    # Names of the command's option, if they differ from the name of the field.
+    options: tuple[str, ...] = ()
+    # Commands take it as a positional argument, although it is optional.
+    is_argument: bool = False
     is_file: bool = False  # a text of many lines, which commands read from a file
-    is_past: bool = False  # a time that has gone, so no length of time from now
-    word: str = ""  # what REST and commands call it, if not by its name
-    is_json: bool = False  # the text is a JSON object, which REST has as such
-    within: tuple[str, ...] = ()  # the fields that name what the object is part of
+    is_past: bool = False  # a time in the past, so it cannot be a duration from now
+    word: str = ""  # its name in REST and in commands, if another
+    # The text is a JSON object; in REST, the field is this object, not a text.
+    is_json: bool = False
+    # Fields that name the objects of which the object is part, such as a link's bridge.
+    within: tuple[str, ...] = ()
 
 
 Reason = Annotated[str, Holds("Why, for the audit.", most=LONGEST_REASON)]
@@ -55,10 +61,11 @@ QueueName = Annotated[str, Holds("The name of the queue.", names="queue", most=2
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What an actor needs for an object, where one authority does not say it."""
+    """What an actor needs for an object, if it is not just one authority."""
 
-    words: str  # the end of a sentence, for people
-    require: Callable[[Principal, Any], None]  # with the object; raises what refuses
+    words: str  # what the actor needs: the end of a sentence
+    # Takes the actor and the object; raises an error if the actor may not.
+    require: Callable[[Principal, Any], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,7 @@ class ActField:
     type: Any  # without ``None``, and without ``Annotated``
     holds: Holds
     is_optional: bool  # whether it may be None
-    default: Any  # ``MISSING``: it has to be given
+    default: Any  # ``MISSING``: the field is required
 
     @property
     def is_required(self) -> bool:
@@ -77,7 +84,7 @@ class ActField:
 
     @property
     def word(self) -> str:
-        """What it is called outside."""
+        """Its name in REST and in commands."""
         return self.holds.word or self.name
 
     @property
@@ -92,7 +99,7 @@ class ActField:
 
     @property
     def parts(self) -> tuple[ActField, ...]:
-        """The fields of what it holds, where that is a dataclass."""
+        """The fields of its value, if that is a dataclass."""
         kind: type = self.type
         return fields_of(kind) if is_dataclass(kind) else ()
 
@@ -109,25 +116,27 @@ class ActField:
 class DeclaredAct:
     """An act."""
 
-    name: str  # of the function, as "pause_queue"
+    name: str  # name of the function, as "pause_queue"
     sentence: str
     details: str  # further sentences, or empty
     request: type
     answer: type
     run: Callable[[Principal, Any], Any]
     permissions: tuple[str, ...]
-    # by fields that name queues, or what has queues: what is needed on each
+    # For each field that names a queue, or an object with queues: the authority that
+    # the actor needs on all these queues.
     authorities: Mapping[str, Authority]
-    rules: Mapping[str, Rule]  # by fields, where one authority does not say it
+    # For each field whose object needs more than one authority: the rule.
+    rules: Mapping[str, Rule]
     recorded_as: Act
-    needs_person: bool  # the process itself cannot order it
+    needs_person: bool  # only a user can order it, not a process
     needs_reason: bool
     is_confirmed: bool
     fields: tuple[ActField, ...]
 
     @property
     def permission(self) -> str:
-        """That which is asked first."""
+        """The permission that is checked first."""
         return self.permissions[0]
 
     @property
@@ -140,12 +149,12 @@ class DeclaredAct:
 
     @property
     def subject(self) -> str:
-        """What it is about, as the module or package that declares it is called."""
+        """The name of the module or package that declares it."""
         before, _, inside = self.run.__module__.partition(".acts")
         return inside.split(".")[1] if inside else before.rpartition(".")[2]
 
 
-ACTS: dict[type, DeclaredAct] = {}  # by request
+ACTS: dict[type, DeclaredAct] = {}  # acts by the class of their request
 
 
 def declared(  # noqa: PLR0913  # all are facts of one act

@@ -16,7 +16,7 @@ from broker.security.authorities import Principal
 from broker.settlement import discards
 from broker.settlement.discards import Binned, Restored
 
-AT_ONCE = 500  # entries restored at once
+AT_ONCE = 500  # most entries that one request restores
 EITHER = "Give either messages or the fingerprint of a group."
 
 
@@ -43,7 +43,7 @@ class RestoredMessage:
     """What came of one message."""
 
     message_id: int
-    code: str  # empty: it is back on its queue; otherwise the code of the error
+    code: str  # code of the error; empty: the message is back on its queue
     detail: str  # the error, for people
 
 

@@ -29,7 +29,7 @@ class GroupPart:
 
     origin_queue: str
     cause: str
-    queue: str  # the queue they are on
+    queue: str  # queue that the dead letters are on now
     messages: int
     first_died_at: datetime
     last_died_at: datetime

@@ -60,7 +60,9 @@ class WaitingMessage:
     queue: str
     letter: DeadLetter | None
     subject: Subject
-    through: Link | None  # the link that could not carry it, and gets the edited copy
+    # The link that could not transfer the message, and that will transfer the edited
+    # copy.
+    through: Link | None
 
 
 def find_waiting(actor: Principal, message_id: int, queue: str = "") -> WaitingMessage:
@@ -137,7 +139,7 @@ class EditedCopy:
 
     message_id: int  # the id of the copy
     number: int  # the number that pages show, which all copies of the message share
-    operation_id: int  # the operation that sent it, and that can be undone
+    operation_id: int  # the operation that sent the copy; it can be undone
     copied_from: int
 
     def __str__(self) -> str:

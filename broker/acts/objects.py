@@ -46,7 +46,7 @@ from broker.transactions.prepared_units import PreparedRow
 if TYPE_CHECKING:
     from broker.acts.declaring import ActField
 
-# One of these shows an actor that a message exists.
+# An actor with one of these authorities on a message's queue may know of the message.
 READERS: tuple[authorities.Authority, ...] = (SIGHT, "browse")
 LARGEST = 2**63  # no number in the database is as large
 
@@ -55,7 +55,8 @@ class FoundMessage(NamedTuple):
     """A message, as far as it decides who may see it."""
 
     id: int
-    queues: frozenset[str]  # that it is or was on; if none is known, its address
+    # Queues that the message is or was on; if no queue is known, its address.
+    queues: frozenset[str]
 
 
 def find_message(held: GrantedAuthorities, number: int) -> FoundMessage:
@@ -222,9 +223,9 @@ def find_endpoint(actor: Principal, number: int) -> ClientEndpoint:
     raise NoSuchConnection("endpoint", number)
 
 
-# Finds what a field names by its key, or raises the error of what is missing.
-Find = Callable[..., Any]  # with the actor, its authorities, and the key
-# By kind; those who declare acts on objects of their own add these.
+# Finds the object with a key, or raises an error that says that it is missing.
+Find = Callable[..., Any]  # arguments: actor, the actor's authorities, key
+# By kind of object. A package that declares acts on its own kinds of objects adds them.
 KINDS: dict[str, Find] = {
     "alert": sight.found,
     "alert rule": lambda _actor, _held, name: find_rule(name),
@@ -246,7 +247,8 @@ KINDS: dict[str, Find] = {
 
 
 def key_of(field: ActField, request: Any) -> list[Any]:
-    """The names of what a field names: of what it is part of, and its own."""
+    """The key of a field's object: the names of the objects it is part of, and its own
+    name."""
     return [getattr(request, one) for one in (*field.holds.within, field.name)]
 
 
@@ -268,5 +270,6 @@ def name_subject(kind: str, *key: Any) -> Thing:
     """The object of a refused attempt, whether or not it exists."""
     if isinstance(key[-1], int):
         return Thing(kind, key[-1], f"{kind} {key[-1]}")
-    is_unique = kind == "branch"  # an xid is, without the name of its link
+    # An xid is unique, so the name of the link is left out.
+    is_unique = kind == "branch"
     return Thing(kind, "", str(key[-1]) if is_unique else "/".join(map(str, key)))

@@ -54,7 +54,7 @@ class QueueDelivery:
     queue: str
     paused: bool
     paused_until: datetime | None
-    changed: bool  # false: it was so before
+    changed: bool  # false: the queue was in this state before
 
     def __str__(self) -> str:
         if not self.paused:
@@ -105,7 +105,7 @@ class CountersReset:
     """The values before the reset."""
 
     queue: str
-    had: Mapping[str, int]  # by counter
+    had: Mapping[str, int]  # values by name of the counter
 
     def __str__(self) -> str:
         words = ", ".join(f"{one} {value:,}" for one, value in self.had.items())
@@ -137,7 +137,7 @@ class DeliveryStarted:
     """Whether delivery was stopped."""
 
     queue: str
-    changed: bool  # false: it had been started already
+    changed: bool  # false: delivery was not stopped
 
     def __str__(self) -> str:
         if not self.changed:

@@ -19,7 +19,7 @@ from broker.security.audit.records import NOTHING, Thing
 if TYPE_CHECKING:
     from broker.acts.declaring import DeclaredAct
 
-NOTED = "attempt"  # attribute of an error
+NOTED = "attempt"  # attribute of an error: the refused attempt
 
 
 class Attempt(NamedTuple):

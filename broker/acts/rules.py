@@ -39,7 +39,7 @@ class RulesState:
     # the user who set the mode; the rules act with this user's authority
     acts_for: str | None
     trouble: str  # why the rules do not run; empty if they run
-    # what the change leads to that is hardly meant, and what to do about it
+    # Effects of the change that are probably not intended, each with its remedy.
     warnings: tuple[str, ...] = ()
 
     def __str__(self) -> str:

@@ -36,7 +36,7 @@ class SettingAttribute(NamedTuple):
     group: Group
     title: str
     default: Any
-    is_of_artemis: bool = True  # Artemis has it too, by the same name with hyphens
+    is_of_artemis: bool = True  # Artemis has it, too, under the same name with hyphens.
 
 
 POISON, AGAIN, LETTERS, EXPIRY, ARRIVAL, AUTO, ENDED = Group
@@ -48,13 +48,13 @@ ATTRIBUTES: Mapping[str, SettingAttribute] = {
         ("redelivery_delay_ms", AGAIN, "Redelivery delay", 0),
         ("redelivery_delay_multiplier", AGAIN, "Multiplier after each backout", 1.0),
         ("redelivery_collision_avoidance_factor", AGAIN, "Collision avoidance", 0.0),
-        # None: ten times the merged delay
+        # None: ten times the redelivery delay.
         ("max_redelivery_delay_ms", AGAIN, "Max redelivery delay", None),
         ("expiry_address", EXPIRY, "Expiry address", ""),
-        # None: it depends on whether the queue has a threshold
+        # None: decided by whether the queue has a backout threshold.
         ("poison_policy", POISON, "Poison policy", None, False),
         ("discard_retention_s", ENDED, RESTORABLE, WEEK_S, False),
-        # None: BROKER_MESSAGE_RETENTION_DAYS
+        # None: the setting BROKER_MESSAGE_RETENTION_DAYS of Django.
         ("message_retention_s", ENDED, "Stay readable for", None, False),
         ("send_to_dla_on_no_route", LETTERS, NO_ROUTE, False),
         ("auto_create_dead_letter_resources", LETTERS, CREATE, False),

@@ -41,11 +41,13 @@ class SettingRead:
     """What was read of one ``<address-setting>``."""
 
     element: Element
-    match: str  # as here
-    setting: AddressSetting | None = None  # None: nothing of it can be kept
+    match: str  # pattern in this broker's syntax
+    setting: AddressSetting | None = None  # None: no value can be imported
     taken: list[Path] = field(default_factory=list)
-    same: list[Path] = field(default_factory=list)  # what is so here anyway
-    left: list[tuple[Element, str]] = field(default_factory=list)  # with the reason
+    # Parts that ask for what this broker always does.
+    same: list[Path] = field(default_factory=list)
+    # Elements that are not imported, each with the reason.
+    left: list[tuple[Element, str]] = field(default_factory=list)
 
 
 def read(text: str | bytes) -> Document:
@@ -108,7 +110,7 @@ def beside(root: Element, groups: Sequence[Element]) -> Iterator[LeftOut]:
 
 
 def stranger(element: Element) -> str:
-    """Why an element among the settings is none."""
+    """Why an element among the settings is not a setting."""
     if is_include(element):
         return INCLUDED
     return "Only <address-setting> can stand here."

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 LONGEST_NAME = 255  # most characters of a name
 LONGEST_MS = 100 * 365 * 24 * 3600 * 1000  # a century, in milliseconds
-DIGITS = 12  # of the digest in a shortened name
+DIGITS = 12  # digits of the digest in a shortened name
 MADE = "Queue %s of address %s is auto-created, for messages of %s."
 DELETED = "%s was auto-created and is idle: it is deleted."
 

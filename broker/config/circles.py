@@ -1,4 +1,4 @@
-"""Warnings on circles of moves: messages that come back to where they were."""
+"""Warnings on circles of moves, which bring messages back to a queue."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from broker.config.configuration import Configuration
 from broker.config.moves import Move, moves
 from broker.config.transfers import Way
 
-Circle = tuple[Move, ...]  # each begins where the one before ends
-Onward = Mapping[str, Mapping[str, Move]]  # by source, and by target
+Circle = tuple[Move, ...]  # each move begins where the previous move ends
+# Moves by name of the source, then of the target.
+Onward = Mapping[str, Mapping[str, Move]]
 
 
 def of_circles(found: Configuration) -> Iterator[Advice]:
@@ -54,7 +55,7 @@ def order(move: Move) -> tuple[str, str, str, str]:
 
 
 def shortest(onward: Onward, start: str, end: str) -> Circle | None:
-    """The fewest moves from a place to another; None if there is no way."""
+    """The shortest chain of moves from one place to another; None if there is none."""
     reached: dict[str, Move | None] = {start: None}
     waiting = deque([start])
     while waiting and end not in reached:
@@ -73,6 +74,6 @@ def shortest(onward: Onward, start: str, end: str) -> Circle | None:
 
 
 def turned(circle: Circle) -> Circle:
-    """The same circle, from the first of its names."""
+    """The same circle, beginning at the place whose name is first in the alphabet."""
     first = min(range(len(circle)), key=lambda n: circle[n].source)
     return circle[first:] + circle[:first]

@@ -21,7 +21,7 @@ Row = TypeVar("Row")
 class QueueRow(NamedTuple):
     """The attributes of a queue that warnings are about."""
 
-    pk: int | None  # None: it is not stored yet
+    pk: int | None  # None: the queue is not stored yet
     name: str
     address: str
     kind: int = Queue.Kind.LOCAL
@@ -39,7 +39,7 @@ MOVES = Q(backout_threshold__gt=0) | ~Q(backout_queue="")
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Objects as they are to be, by name; None: they are to be deleted."""
+    """The future state of objects, by name; None: the object will be deleted."""
 
     rules: dict[str, AddressSetting | None] = field(default_factory=dict)
     models: dict[str, ModelQueue | None] = field(default_factory=dict)
@@ -114,7 +114,8 @@ def stored(changes: Changes | None = None) -> Configuration:
 
 
 def alone(changes: Changes) -> Configuration:
-    """What is to be, as if nothing else were stored. No query."""
+    """The configuration that has only these changes, without stored objects. No
+    query."""
     nothing: dict[str, str] = {}
     rules, models = changed({}, changes.rules), changed({}, changes.models)
     return Configuration(

@@ -33,7 +33,7 @@ def of_dead_letter_addresses(found: Configuration) -> Iterator[Advice]:
 
 
 def of_attempts(found: Configuration) -> Iterator[Advice]:
-    """Warn about a limit of attempts without an address for what reaches it."""
+    """Warn about a limit of attempts without a dead letter address."""
     for rule in found.rules:
         if (rule.max_delivery_attempts or 0) <= 0:
             continue

@@ -19,7 +19,9 @@ from django.core.exceptions import ImproperlyConfigured
 from broker.config import defaults
 
 TYPES: Mapping[str, Any] = get_type_hints(defaults)
-KNOWN = dict(TYPES)  # with those of other applications, as they are loaded
+# Types of the broker's settings, and of the settings of other applications, which are
+# added when these are loaded.
+KNOWN = dict(TYPES)
 PREFIXES = ("BACKOUT_", "BRIDGE_", "BROKER_")
 TRUE = frozenset({"1", "on", "true", "y", "yes", "ok"})
 # Defaults that depend on other settings.

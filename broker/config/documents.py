@@ -28,11 +28,11 @@ LARGEST_BYTES = 2**20
 class LeftOut:
     """Something in a document that is not kept, or not as it was written."""
 
-    where: str  # its place in the document, as "line 12"
+    where: str  # place in the document, as "line 12"
     match: str
-    what: str  # an element's name
-    why: str  # with what to do, as a sentence
-    said: str = ""  # its content
+    what: str  # name of the element
+    why: str  # the reason and what to do, as a sentence
+    said: str = ""  # content of the element
 
     def __str__(self) -> str:
         whose = f" of {self.match}" if self.match else ""

@@ -64,7 +64,7 @@ class ImportPreview:
     mode: Mode
     changes: Sequence[SettingChange]  # ordered by pattern
     left_out: Sequence[LeftOut]
-    warnings: Sequence[Advice] = ()  # those that the changes add
+    warnings: Sequence[Advice] = ()  # warnings that the changes cause
 
     def of(self, deed: Deed) -> list[SettingChange]:
         return [one for one in self.changes if one.deed == deed]
@@ -193,7 +193,7 @@ def apply(document: Document, mode: Mode, *, token: str | None = None) -> Import
             for change in found.changes:
                 carry_out(change, stored.get(change.match), mode)
     except IntegrityError as error:
-        # A setting was added meanwhile.
+        # Another transaction has just added a setting with the same pattern.
         if isinstance(error.__cause__, UniqueViolation):
             raise SettingsChanged from None
         raise

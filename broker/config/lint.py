@@ -24,8 +24,8 @@ from broker.formats.mq import mqdlh
 from broker.formats.quantities import write_stored
 from broker.models import AddressSetting, ModelQueue, Queue
 
-# Functions of packages above this one, with warnings on what is only so for now: told
-# when a change leads to it, and nothing to fix afterwards.
+# Functions of packages above this one that warn of temporary states. A warning is shown
+# only for a change that leads to the state; later there is nothing to fix.
 PASSING: list[Callable[[], Iterable[Advice]]] = []
 FULL = 0.8  # share of max depth above which a dead letter queue counts as nearly full
 
@@ -63,7 +63,7 @@ def advice_and_passing() -> list[Advice]:
 
 
 def foreseen(change: Callable[[], object]) -> list[Advice]:
-    """The warnings that a change would add; it is made and rolled back."""
+    """The warnings that a change would add: the change is made, and rolled back."""
     with transaction.atomic():
         with advised() as found:
             change()

@@ -66,7 +66,7 @@ def created_by(rule: AddressSetting) -> Iterator[str]:
 
 
 def of_settings(row: QueueRow, found: Configuration) -> Iterator[Move]:
-    """Where messages of a queue go that fail too often, or expire."""
+    """Where messages of a queue go if they fail too often, or expire."""
     merged = found.merged(row.address)
     for to in filter(None, [dead_letter_target(row, merged)]):
         for each in takers(to, found):
@@ -134,7 +134,7 @@ def of_transfer(one: Transfer, found: Configuration) -> Iterator[Move]:
 
 
 def reached(end: TransferEnd, found: Configuration) -> list[str]:
-    """The places to which a message comes that is put at the end of a transfer."""
+    """The places that a message reaches from the target of a transfer."""
     row = found.queue(end.name)
     if end.kind == QUEUE:
         return [row.name] if row else []
@@ -165,5 +165,5 @@ def takers(address: str, found: Configuration) -> list[str]:
 
 
 def subscriber(one: Transfer) -> str:
-    """The name of what a transfer reads at a topic."""
+    """The name of the subscription by which a transfer reads a topic."""
     return f"subscription of {one.by} to {one.source.name}"

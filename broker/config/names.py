@@ -134,7 +134,8 @@ def unique(beginning: str) -> str:
 
 
 MEANT_BY: Mapping[type[Model], tuple[type[Model], ...]] = {
-    # the models whose names must differ from names of each model
+    # A name of an object of the first model must differ from the names of all objects
+    # of the models on the right.
     Address: (Address, QueueAlias),
     ModelQueue: (ModelQueue, Queue, QueueAlias),
     Queue: (Queue, QueueAlias, ModelQueue),

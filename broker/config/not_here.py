@@ -1,4 +1,4 @@
-"""What other brokers have and this one has not: with the reason, and what to do."""
+"""Features of other brokers that this broker lacks, with the reason and what to do."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from broker.formats.inventory import BY_HAND
 
 
 class NotHere(NamedTuple):
-    """What is not kept here."""
+    """An element that is not converted, and why."""
 
-    why: str  # with what to do, as a sentence
-    same: frozenset[str] = frozenset()  # values that say what is so here anyway
+    why: str  # the reason and what to do, as a sentence
+    # Values that ask for what this broker always does; they need no warning.
+    same: frozenset[str] = frozenset()
 
 
 def rows(why: str, names: Iterable[str], *same: str) -> Iterator[tuple[str, NotHere]]:

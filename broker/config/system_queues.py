@@ -1,4 +1,4 @@
-"""The queue that the defaults name: the broker has it without anybody's doing."""
+"""The queue that the default settings name: the broker creates it by itself."""
 
 from __future__ import annotations
 

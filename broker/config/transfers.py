@@ -43,7 +43,8 @@ class TransferEnd(NamedTuple):
     """Where a transfer begins or ends."""
 
     name: str
-    # A queue; an address, to which it puts or subscribes; or at another broker.
+    # Kind of the end: a queue; an address, to which the transfer puts or subscribes; or
+    # a destination at another broker.
     kind: str = QUEUE
 
 
@@ -53,10 +54,10 @@ class Transfer(NamedTuple):
     source: TransferEnd
     target: TransferEnd
     way: Way
-    by: str = ""  # the name of what carries them
+    by: str = ""  # name of what transfers the messages, such as a link
 
 
-# Functions that read the transfers that are active.
+# Functions of other packages that return the active transfers.
 SOURCES: list[Callable[[], Iterable[Transfer]]] = []
 
 

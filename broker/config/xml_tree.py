@@ -22,7 +22,7 @@ from broker.formats.inventory import Inventory, Path
 from broker.formats.quantities import write_size
 
 TEXT = "text()"
-DEEPEST = 100  # levels of elements
+DEEPEST = 100  # most levels of nested elements
 WHOLE = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 SECRET = re.compile(r"passw|secret|token|credential|passphrase", re.I)
@@ -75,11 +75,12 @@ class Element:
 
     @property
     def content(self) -> Path:
-        """The path of the text; of the element itself, if it says nothing else."""
+        """The path of the text; if there is only the element, the path of the
+        element."""
         return (*self.path, TEXT) if self.text else self.path
 
     def parts(self) -> Iterator[Path]:
-        """The paths of what this element says by itself."""
+        """The paths of this element's attributes, processing instructions and text."""
         yield from map(self.at, self.attributes)
         yield from ((*self.path, f"?{target}") for target in self.instructions)
         if self.text:
@@ -88,7 +89,7 @@ class Element:
             yield self.path
 
     def describe(self) -> str:
-        """What the element says, for a sentence, without passwords."""
+        """The content of the element, for a sentence, without passwords."""
         words = [
             f'{name}="{mask_secrets(name, text)}"'
             for name, text in self.attributes.items()

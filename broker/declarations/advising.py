@@ -20,7 +20,7 @@ Item = TypeVar("Item", ObjectChange, Declaration)
 
 
 def advise(plan: ChangePlan) -> list[Advice]:
-    """The warnings that a plan adds to those on what is stored now."""
+    """The warnings that a plan adds to the present warnings."""
     to_be = Changes()
     for one in about(plan.changes):
         row = one.kind.named(one.key).first() or one.kind.new(one.key, str(one))
@@ -44,14 +44,14 @@ def circles_in(declarations: Iterable[Declaration]) -> list[Advice]:
 
 
 def about(every: Iterable[Item]) -> Iterator[Item]:
-    """Those of kinds that warnings are about."""
+    """The changes or declarations of kinds about which there are warnings."""
     return (one for one in every if one.kind in NOTED)
 
 
 def note(
     to_be: Changes, kind: ObjectKind, key: Key, row: Any, values: Values | None
 ) -> None:
-    """Note what an object is to be; without values it is deleted."""
+    """Note the future state of an object; without values, it is deleted."""
     name, is_gone = key[0], values is None
     kind.fill(row, values or {})
     if kind is QUEUE:

@@ -1,4 +1,4 @@
-"""Make things as declared: all changes or none, each with its audit record."""
+"""Apply declarations: all changes or none, each with its audit record."""
 
 from __future__ import annotations
 
@@ -31,10 +31,12 @@ from broker.settlement.discards import discard
 
 logger = logging.getLogger(__name__)
 
-ONE_AT_A_TIME = 0x4250  # key of the advisory lock of those who declare
+# Key of the advisory lock that is held while declarations are applied.
+ONE_AT_A_TIME = 0x4250
 AT_ONCE = 1000  # messages that a purge takes with one statement
-ATTEMPTS = 5  # to lock out puts
-# Less than PostgreSQL's deadlock_timeout, so that it is the deletion that gives way.
+ATTEMPTS = 5  # attempts to get the lock that keeps out puts
+# Less than PostgreSQL's deadlock_timeout: in a deadlock with puts, the deletion fails,
+# and is tried again.
 PATIENCE = "SET LOCAL lock_timeout = '800ms'"
 LOCK_OUT = "LOCK TABLE broker_ready, broker_delayed IN SHARE ROW EXCLUSIVE MODE"
 BUSY = (
@@ -75,7 +77,8 @@ def apply(
                 carry_out(change, actor)
             return now
     except IntegrityError as error:
-        if isinstance(error.__cause__, UniqueViolation):  # it was created meanwhile
+        # Another transaction has just created the object.
+        if isinstance(error.__cause__, UniqueViolation):
             raise SettingsChanged("definitions") from None
         raise
 
@@ -194,7 +197,7 @@ def remove_queue(queue: Queue, *, purge: bool, actor: str = "") -> int:
 
 
 def empty(queue: Queue, actor: str) -> int:
-    """Discard what waits on a queue; return how many messages."""
+    """Discard all messages of a queue; return their number."""
     discarded = 0
     while True:
         taken: dict[Place, list[TakenEntry]] = {Place.READY: [], Place.DELAYED: []}

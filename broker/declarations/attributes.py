@@ -31,7 +31,7 @@ TYPES: Mapping[type[models.Field], type] = {
     models.TextField: str,
     models.IntegerField: int,
     models.JSONField: dict,
-    models.ForeignKey: str,  # a name
+    models.ForeignKey: str,  # the name of the other object
 }
 WORDS = {
     bool: "true or false",
@@ -41,7 +41,7 @@ WORDS = {
     list: "a list of texts",
     dict: "a table of texts and numbers",
 }
-NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # in JSON
+NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # a NUL character in JSON
 TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
 
 
@@ -54,10 +54,10 @@ class Attribute:
     default: Any = None  # None: not set
     choices: tuple[str, ...] = ()
     help: str = ""
-    # It is set, and never read: answers only tell whether it is there.
+    # It can be set, but not read: answers only say whether it has a value.
     is_secret: bool = False
-    # It is of a message: a text of any characters, or an object of any JSON, which may
-    # be given as text.
+    # It is a part of a message: a text with any characters, or any JSON object, which
+    # can also be given as a text of JSON.
     is_content: bool = False
 
     @property
@@ -73,18 +73,19 @@ class Attribute:
 
 
 def of_field(model: type[models.Model], name: str) -> Attribute:
-    """The attribute that a field of a model is."""
+    """The attribute that represents a field of a model."""
     field = model._meta.get_field(name)
     assert isinstance(field, models.Field)
     choices = [value for value, _ in field.choices or ()]
-    if choices and isinstance(choices[0], int):  # an enumeration: its names are shown
+    # An enumeration, which is shown by names.
+    if choices and isinstance(choices[0], int):
         named = tuple(str(label).partition(":")[0] for _, label in field.choices or ())
         usual = named[choices.index(field.default)]
         return Attribute(name, str, usual, named, str(field.help_text))
     kind = next(of for one, of in TYPES.items() if isinstance(field, one))
     default: Any = field.get_default()
     if choices and default not in choices:
-        default = None  # it has to be given
+        default = None  # the attribute is required
     return Attribute(name, kind, default, tuple(choices), str(field.help_text))
 
 
@@ -195,7 +196,7 @@ def write_attribute(attribute: Attribute, value: Any) -> tuple[str, Any]:
     """The name and value as people write them: with a unit, where there is one."""
     if attribute.suffix and isinstance(value, int) and 0 < value < ENDS_BEFORE:
         return attribute.short, write_stored(value, attribute.suffix)
-    if isinstance(value, dict) and has_null(value):  # which TOML does not have
+    if isinstance(value, dict) and has_null(value):  # TOML has no null
         return attribute.name, json.dumps(value, ensure_ascii=False)
     return attribute.name, value
 

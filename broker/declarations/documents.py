@@ -16,7 +16,7 @@ from broker.errors.settings import WrongSettings
 from broker.formats.quantities import write_size
 
 LARGEST_BYTES = 2**20
-WORDS = ("absent", "purge", "unset")  # beside the attributes of an object
+WORDS = ("absent", "purge", "unset")  # keys of an object that are not attributes
 BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 
@@ -53,7 +53,7 @@ def read(
 def objects(
     table: Any, kind: ObjectKind, key: Key, where: str
 ) -> Iterator[tuple[Key, Any]]:
-    """The keys of the objects in a table, and what each is to be."""
+    """The keys of the objects in a table, each with its content."""
     if not isinstance(table, dict):
         raise WrongSettings(where, "It must be a table, with a name for each entry.")
     for name, content in table.items():
@@ -96,7 +96,7 @@ def read_one(kind: ObjectKind, key: Key, content: Any, where: str = "") -> Decla
 def unset(
     kind: ObjectKind, key: Key, names: Any, values: dict[str, Any], where: str
 ) -> None:
-    """Add the defaults of the attributes that are to be as if they were never set."""
+    """Add the defaults of the attributes to unset."""
     if not isinstance(names, list):
         raise WrongSettings(f"{where}, unset", "It must be a list of names.")
     defaults = kind.defaults(key)
@@ -164,7 +164,7 @@ def write(declarations: Iterable[Declaration], *, notes: Sequence[str] = ()) -> 
 
 
 def content_of(one: Declaration) -> Iterator[str]:
-    """What the table of an object says, line by line."""
+    """The lines of an object's table."""
     left = []
     for name, each in () if one.absent else one.values.items():
         short, value = write_attribute(one.kind.attributes[name], each)

@@ -226,9 +226,9 @@ class RecurringKind(ObjectKind):
     name, plural = "recurring_message", "recurring_messages"
     model, rank, word = RecurringMessage, 8, "recurring"
     read_only: ClassVar = {
-        "next_at": datetime | None,  # None: it is switched off
-        "last_at": datetime | None,  # when the last one was due
-        "problem": str,  # why the last one was not put; empty: it was
+        "next_at": datetime | None,  # None: the recurring message is switched off
+        "last_at": datetime | None,  # when the last message was due
+        "problem": str,  # why the last message was not put; empty: it was
     }
 
     def __init__(self, *fields: str) -> None:
@@ -247,7 +247,8 @@ class RecurringKind(ObjectKind):
     def require_authorities(
         self, user: authorities.Principal, row: Any, values: Values
     ) -> None:
-        """The broker puts it later, so that whoever saves it must be able to now."""
+        """Refuse a user who may not put the message: later the broker puts it in the
+        user's place."""
         address = values.get("address", row.address if row else "")
         authorities.require(user, "put", address)
 

@@ -18,10 +18,10 @@ from broker.declarations.attributes import Attribute, of_field
 from broker.errors.settings import WrongSettings
 from broker.security import authorities
 
-Key = tuple[str, ...]  # the name of an object, or the parts of it
+Key = tuple[str, ...]  # the name of an object, or the parts of its name
 
 
-Values = Mapping[str, Any]  # by name of the attribute
+Values = Mapping[str, Any]  # values by name of the attribute
 
 
 class ObjectKind:
@@ -34,22 +34,24 @@ class ObjectKind:
     plural: ClassVar[str]
     model: ClassVar[type[Model]]
     keys: ClassVar[Key] = ("name",)
-    # The attribute that may stand alone in place of a table.
+    # In a document, the attribute that can be given as a plain value, ``name = value``,
+    # instead of a table ``name = {attribute = value}``; empty: none.
     bare: ClassVar[str] = ""
-    rank: ClassVar[int]  # place in the order of creation; the opposite for deletion
+    # Kinds are created in the order of ranks, and deleted in the opposite order.
+    rank: ClassVar[int]
     attributes: Mapping[str, Attribute]
     can_be_pruned = True
-    secrets: frozenset[str] = frozenset()  # names of attributes
-    # Facts of a row beside its attributes, with their types.
+    secrets: frozenset[str] = frozenset()  # names of secret attributes
+    # Types of fields that are shown, but are no attributes, by name.
     read_only: ClassVar[Mapping[str, Any]] = {}
-    view: ClassVar[str] = ""  # permission to see them; by default the model's own
+    view: ClassVar[str] = ""  # permission to see the objects; empty: the model's
 
     def __init__(self, *fields: str) -> None:
         self.attributes = {name: of_field(self.model, name) for name in fields}
 
     @property
     def noun(self) -> str:
-        """What people call one of them."""
+        """What people call an object of this kind."""
         return self.name.replace("_", " ")
 
     @property
@@ -89,7 +91,7 @@ class ObjectKind:
         return {name: getattr(row, name) for name in self.defaults(self.key_of(row))}
 
     def secret_of(self, row: Any, name: str) -> str:
-        """What is stored of a secret, in clear; empty: nothing, or its key is lost."""
+        """A secret in clear text; empty: none is stored, or its key is lost."""
         raise NotImplementedError
 
     def describe(self, row: Any) -> dict[str, Any]:
@@ -179,11 +181,11 @@ class ObjectKind:
         return ""
 
 
-REGISTERED: dict[str, ObjectKind] = {}  # by name
+REGISTERED: dict[str, ObjectKind] = {}  # kinds by name
 
 
 def register(*kinds: ObjectKind) -> None:
-    """Add kinds to those of all doors."""
+    """Register kinds of objects, for documents and for all interfaces."""
     REGISTERED.update((one.name, one) for one in kinds)
 
 

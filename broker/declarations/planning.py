@@ -22,16 +22,18 @@ Verb = Literal["create", "alter", "delete"]
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What one object is to be."""
+    """The desired state of one object."""
 
     kind: ObjectKind
     key: Key
-    # The attributes to set, each of its type. Others keep their value; those of a new
-    # object have their default.
+    # The attributes to set. Other attributes keep their value; in a new object, they
+    # have their default.
     values: Values = field(default_factory=dict)
-    absent: bool = False  # it is to be deleted
-    purge: bool = False  # messages of a queue to delete go to the discard bin
-    where: str = field(default="", compare=False)  # its place in a document
+    absent: bool = False  # whether the object is to be deleted
+    # Whether the messages of a deleted queue go to the discard bin.
+    purge: bool = False
+    # Place of the declaration in its document.
+    where: str = field(default="", compare=False)
 
     @property
     def id(self) -> tuple[str, Key]:
@@ -51,7 +53,7 @@ class ObjectChange:
     key: Key
     differences: Sequence[Difference]
     values: Values  # the attributes to set
-    messages: int = 0  # on a queue to delete
+    messages: int = 0  # number of messages on a queue that is deleted
     purge: bool = False
 
     def __str__(self) -> str:
@@ -123,7 +125,7 @@ def refuse_twice(wanted: Iterable[Declaration]) -> None:
 def undeclared(
     wanted: Sequence[Declaration], needed: set[str], prune: Collection[ObjectKind]
 ) -> Iterator[Declaration]:
-    """Deletions of what is stored and not declared."""
+    """Deletions of stored objects that are not declared."""
     named = {one.id for one in wanted}
     named |= {(ADDRESS.name, (address,)) for address in needed}
     for kind in prune:
@@ -194,7 +196,9 @@ def making(one: Declaration) -> ObjectChange | None:
         for name, value in values.items()
         if value != before[name] or (is_new and name == "address")
     ]
-    if getattr(row, "auto_created", False):  # it would be deleted when it is idle
+    # A declared object must not be deleted when it is idle, as auto-created objects
+    # are.
+    if getattr(row, "auto_created", False):
         differences.append(Difference("auto_created", before=True, after=False))
     if not (differences or is_new):
         return None
@@ -244,7 +248,7 @@ def deletion(
 
 
 def depth(queue: Queue) -> journal.Depth:
-    """What a queue holds now."""
+    """The number of messages on a queue now."""
     return journal.depths([queue.pk]).get(queue.pk, journal.Depth())
 
 

@@ -17,7 +17,7 @@ from broker.errors.mq_codes import Completion, Reason
 class StatedError(Exception):
     """An error that states facts: a dataclass, whose fields are also its ``args``."""
 
-    sentence: ClassVar[str] = ""  # with fields in braces, as of ``str.format``
+    sentence: ClassVar[str] = ""  # the message, a format for ``str.format``
 
     def __init_subclass__(cls) -> None:
         dataclass(eq=False, repr=False)(cls)
@@ -103,7 +103,7 @@ class LockLost(BrokerError):
     code = "lock-lost"
     reason = Reason.BACKED_OUT
 
-    uow: int | None  # None: it only put, and had no number
+    uow: int | None  # None: the unit of work only put, and had no number
 
     def __str__(self) -> str:
         name = "The unit of work" if self.uow is None else f"Unit of work {self.uow}"

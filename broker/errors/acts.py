@@ -31,7 +31,7 @@ class NotPermitted(BrokerError):
 class PayloadsNotPermitted(NotPermitted):
     """The actor may not read what a filter would reveal; nothing was searched."""
 
-    what: str  # what takes the permission, a verb and its object
+    what: str  # what the permission is for: a verb with its object
 
     sentence = (
         "To {what}, you need the permission {permission}, as for reading payloads. An"

@@ -60,6 +60,6 @@ class NotDelivered(AlertError):
     code = "not-delivered"
 
     why: str
-    permanent: bool = False  # another attempt cannot succeed
+    permanent: bool = False  # whether another attempt cannot succeed
 
     sentence = "{why}"

@@ -8,7 +8,7 @@ from enum import StrEnum
 from broker.errors import BrokerError
 from broker.errors.queues import PutInhibited, QueueFull
 
-# As Backout, ActiveMQ, Artemis and RabbitMQ say it.
+# Texts by which Backout, ActiveMQ, Artemis and RabbitMQ report that a queue is full.
 FULL_IN_WORDS = re.compile(
     r"\bis full\b|\bfull:|limit (is |was )?(reached|exceeded)|limit-exceeded", re.I
 )
@@ -244,7 +244,7 @@ class WrongBridge(BridgeError):
 
     code = "wrong-bridge"
 
-    problems: list[str]  # each is a sentence
+    problems: list[str]  # sentences
 
     def __str__(self) -> str:
         return " ".join(self.problems)

@@ -85,7 +85,7 @@ class MalformedHeader(BrokerError):
 
     header: str  # "MQRFH2", "MQDLH" or "MQMD"
     why: str
-    offset: int  # position of the fault, in bytes from the header's first
+    offset: int  # position of the fault, in bytes from the header's start
 
     sentence = "The {header} cannot be read at byte {offset}: {why}."
 

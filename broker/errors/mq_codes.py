@@ -172,10 +172,10 @@ class Enc(IntEnum):
 class Ccsid(IntEnum):
     """The character set of a text (MQCCSI_* and numbers of code pages)."""
 
-    APPL = -3  # that of the application
+    APPL = -3  # the character set of the application
     INHERIT = -2  # the character set of the part before
     EMBEDDED = -1  # the text names its character sets itself
-    Q_MGR = 0  # that of the queue manager; also MQCCSI_DEFAULT
+    Q_MGR = 0  # the character set of the queue manager; also MQCCSI_DEFAULT
     UTF_8 = 1208
     UTF_16 = 1200
     UTF_16_UNICODE_2 = 13488

@@ -109,7 +109,7 @@ class QueueNotEmpty(BrokerError):
 
     queue: str
     messages: int
-    in_flight: int  # those of them that a consumer holds
+    in_flight: int  # how many of these messages a consumer holds
 
     def __str__(self) -> str:
         one = self.messages == 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from broker.errors import BrokerError
 
-NAMED = 3  # most faults that the error's sentence names
+NAMED = 3  # The error's sentence names at most this many faults.
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -51,9 +51,9 @@ class ObjectInUse(BrokerError):
 
     code = "object-in-use"
 
-    kind: str  # as "address"
+    kind: str  # kind of object, as "address"
     name: str
-    why: str  # as a sentence, with what to do
+    why: str  # the reason and what to do, as a sentence
 
     sentence = "The {kind} {name!r} stays as it is. {why}"
 

@@ -52,7 +52,7 @@ VARIABLES = {
     r"[A-Za-z0-9]{14,}\b",
     "number": r"(?:(?<![\w)\]}])-)?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+\b)?",
 }
-# Variable parts whose placeholder has another name.
+# Names of placeholders, where they differ from the key in ``VARIABLES``.
 NAMES = {"key": "id", "number": "n", "pod": "id"}
 VARIABLE = re.compile("|".join(f"(?P<{name}>{of})" for name, of in VARIABLES.items()))
 UNCLOSED = re.compile(r"""(?<!\w)['"“\u2018«`][^'"“”\u2018’«»`]*\Z""")
@@ -83,7 +83,7 @@ def fingerprint(error: str) -> Fingerprint:
     """
     line = (error[:LONGEST].splitlines() or [""])[0]
     pattern = VARIABLE.sub(named, line.strip())
-    if len(line) == LONGEST:  # a quoted text may have been cut at its end
+    if len(line) == LONGEST:  # The error may have been cut within a quoted text.
         pattern = UNCLOSED.sub("{text}", pattern)
     key = hashlib.sha256(pattern.encode(errors="replace")).hexdigest()[:12]
     return Fingerprint(key, pattern)

@@ -15,7 +15,8 @@ from typing import Any
 from broker.formats.error_fingerprint import readable
 
 UNREADABLE = "(its text cannot be read)"
-# What a class or an exception says itself of these may be anything.
+# A class of users can override these attributes with anything, so the descriptors of
+# Python's own classes read them.
 NAME, QUALNAME, MODULE = (
     type.__dict__[one] for one in ("__name__", "__qualname__", "__module__")
 )
@@ -28,13 +29,15 @@ CAUSE, CONTEXT, HIDES_CONTEXT, TRACEBACK = (
 def plain_text_of(value: object) -> str:
     """The text of an exception or another foreign object."""
     try:
-        return str.__str__(str(value))  # a subclass of str is foreign, too
+        # ``str(value)`` can be of a foreign subclass of str.
+        return str.__str__(str(value))
     except BaseException:  # noqa: BLE001  # whatever it raises, be it SystemExit
         return UNREADABLE
 
 
 def text_of(value: object) -> str:
-    """The same so that it can be stored; see ``readable``."""
+    """The text of an exception or another object, so that it can be stored; see
+    ``readable``."""
     return readable(plain_text_of(value).strip())
 
 
@@ -51,7 +54,7 @@ def path_of(error: BaseException) -> str:
     """The dotted path of an exception's class."""
     try:
         module = MODULE.__get__(type(error))
-    except AttributeError:  # somebody has deleted it
+    except AttributeError:  # the attribute was deleted
         module = None
     name = qualname_of(error)
     return readable(f"{module}.{name}") if type(module) is str else name
@@ -66,7 +69,8 @@ def described(error: BaseException) -> str:
 def is_a(
     error: BaseException, kinds: type[BaseException] | tuple[type[BaseException], ...]
 ) -> bool:
-    """As ``isinstance``, which also asks the exception for its ``__class__``."""
+    """Whether an exception is of these classes, by its real type; ``isinstance`` also
+    trusts the exception's own ``__class__``."""
     return issubclass(type(error), kinds)
 
 

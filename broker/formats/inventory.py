@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-Path = tuple[str | int, ...]  # of a part, from the outside in
-LINE = re.compile(r"line (\d+), (.*)", re.S)  # a place in a text
+Path = tuple[str | int, ...]  # names from the outermost element to the part
+LINE = re.compile(r"line (\d+), (.*)", re.S)  # the place of a part, by line
 BY_HAND = "If it matters, set by hand what comes nearest to it."
-POSITION = re.compile(r"\[\d+\]$")  # of an element among its like
+POSITION = re.compile(r"\[\d+\]$")  # number of an element among those of its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Inventory:
     def __init__(
         self, paths: Iterable[Path] = (), *, place: Callable[[Path], str] = slashed
     ) -> None:
-        self.paths = dict.fromkeys(paths)  # in the order of the file
+        self.paths = dict.fromkeys(paths)  # a dict, to keep the order of the file
         self.within = {one[:size] for one in self.paths for size in range(len(one) + 1)}
         self.place = place
         self.taken: set[Path] = set()
@@ -63,12 +63,13 @@ class Inventory:
         self.sentences: dict[str, list[Path]] = defaultdict(list)
 
     def take(self, *paths: Path) -> None:
-        """Note that parts are in what was made."""
+        """Note that parts were converted."""
         self.require(paths, self.paths)
         self.taken.update(paths)
 
     def default(self, *paths: Path) -> None:
-        """Note that parts say what is so anyway, there and here."""
+        """Note that parts only ask for the default of both the other broker and this
+        one."""
         self.require(paths, self.paths)
         self.defaults.update(paths)
 
@@ -112,7 +113,7 @@ class Inventory:
         return PartCounts(len(ends), ends.count("taken"), named, ends.count("default"))
 
     def comments(self) -> Iterator[str]:
-        """A sentence for all parts that are named, with their places."""
+        """The comments: each sentence with the places of the parts that it is about."""
         for sentence, paths in self.sentences.items():
             yield self.located(paths, sentence)
         left: dict[str, dict[Path, None]] = defaultdict(dict)
@@ -132,7 +133,8 @@ class Inventory:
         return f"{places}: {sentence}" if places else sentence
 
     def left(self) -> Iterator[Path]:
-        """What is left: where nothing of a whole group was looked at, the group."""
+        """The parts that nobody sorted out; instead of all parts of a group, the group
+        itself."""
         ends = self.sorted_out()
         looked_at = {
             path[:size]
@@ -147,7 +149,8 @@ class Inventory:
 
 
 def gathered(places: Iterable[str]) -> Iterator[str]:
-    """Places, each once; those that differ in the number of the line only, as one."""
+    """Places without duplicates; places that differ only in the number of the line are
+    joined."""
     lines: dict[str, dict[int, None]] = {}
     for place in places:
         found = LINE.fullmatch(place)

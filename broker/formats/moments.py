@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 
-MINUTE, SECOND = "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"  # forms
+MINUTE, SECOND = "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"  # formats of strftime
 HOW = "2026-05-14T02:00Z or 2026-05-14T02:00+02:00"
 
 
@@ -95,5 +95,5 @@ def exists_in_zone(at: datetime) -> bool:
 
 
 def in_utc(at: datetime, form: str = SECOND) -> str:
-    """A time as text for people, where no zone was chosen."""
+    """A time as text for people, in UTC, if no time zone was chosen."""
     return f"{at.astimezone(UTC):{form}} UTC"

@@ -16,11 +16,11 @@ from typing import Any
 from broker.formats import moments
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-NUL = "\N{SYMBOL FOR NULL}"  # instead of NUL, which PostgreSQL cannot store
+NUL = "\N{SYMBOL FOR NULL}"  # replaces NUL, which PostgreSQL cannot store
 LARGEST = 10**40  # whole decimals up to this are numbers, not texts
 
 
-Plain = Callable[[Any], Any]  # makes a value of Python from one of a protocol's type
+Plain = Callable[[Any], Any]  # converts a value of a protocol's type to Python
 
 
 def unchanged(value: Any) -> Any:
@@ -41,7 +41,7 @@ def document(found: Mapping[Any, Any], plain: Plain = unchanged) -> dict[str, An
 
 
 def names(given: Iterable[Any]) -> list[str]:
-    """The names in JSON, in order. Two that would be the same differ by a ␀."""
+    """The names in JSON, in order. To names that would be equal, a ␀ is added."""
     found: dict[str, None] = {}
     for one in given:
         name = text(one)

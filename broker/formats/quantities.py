@@ -30,7 +30,7 @@ BYTES: Mapping[str, int] = {  # bytes of each unit, the largest first
     "kB": 10**3,
     "B": 1,
 }
-ENDINGS = ("_ms", "_s", "_bytes")  # of the names of stored fields: their units
+ENDINGS = ("_ms", "_s", "_bytes")  # units at the end of the names of stored fields
 SPELLED_MS = {
     **dict.fromkeys(("w", "week", "weeks"), 7 * MS["d"]),
     **dict.fromkeys(("d", "day", "days"), MS["d"]),
@@ -44,7 +44,8 @@ SPELLED_BYTES = {
     **{unit.lower().rstrip("b"): size for unit, size in BYTES.items() if size > 1},
     **dict.fromkeys(("byte", "bytes"), 1),
 }
-# What is shown of a duration of at least so many milliseconds: its two largest units.
+# Pairs of milliseconds: of a duration of at least the first number, only whole
+# multiples of the second are shown.
 ROUNDED = ((MS["d"], MS["h"]), (MS["h"], MS["min"]), (10 * MS["s"], MS["s"]))
 ENDS_BEFORE = 10**18  # numbers with more digits are not written with a unit
 PLACES = Decimal("0.001")  # most decimal places of an exact size
@@ -160,7 +161,7 @@ def read_stored(text: str, ending: str) -> int:
 
 
 def write_stored(value: float, ending: str) -> str:
-    """The exact text of the value of a stored field; ``read_stored`` reads it."""
+    """The exact text of a stored field's value; ``read_stored`` reads the text."""
     if ending == "_bytes":
         return write_size(int(value), exact=True)
     return write_duration(value, ending[1:], exact=True)

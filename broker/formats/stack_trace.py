@@ -22,7 +22,7 @@ from broker.formats.exceptions import (
 LONGEST = 8192  # most characters of a stack trace
 FRAMES = 20  # innermost frames of each exception
 LONGEST_LINE = 200  # most characters of a line of source
-CHAIN = 5  # most exceptions: the last, and those that led to it
+CHAIN = 5  # most exceptions: the last, and its causes
 BROKER = str(Path(__file__).resolve().parents[1])
 CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
 CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
@@ -44,7 +44,7 @@ def stack_trace(error: BaseException) -> str:
 
 
 def parts(error: BaseException) -> Iterator[str]:
-    """The text of each exception, the last first, and what joins two of them."""
+    """The text of each exception, the last first, and the sentences between them."""
     told: set[int] = set()
     one: BaseException | None = error
     joint = ""

@@ -39,7 +39,7 @@ def dumps(value: Any, *, ascii_only: bool = True) -> str:
 
 
 def infinite(value: Any, where: str) -> Iterator[str]:
-    """What of a value is NaN or Infinity: the path to it, and what it is."""
+    """The path to a number in a value that is NaN or Infinity, and the number."""
     match value:
         case float() if not isfinite(value):
             yield f"{where.lstrip('.') or 'it'} is {value}, which JSON does not have"

@@ -16,7 +16,8 @@ from typing import Any
 
 TRACEPARENT, TRACESTATE = "traceparent", "tracestate"
 FIELDS = (TRACEPARENT, TRACESTATE)
-LONGEST_STATE = 512  # characters that every participant must pass on
+# Most characters that are kept; each program must pass on that many.
+LONGEST_STATE = 512
 
 # Version 00 has no further parts; a later version may have some.
 FORM = re.compile(

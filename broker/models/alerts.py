@@ -1,4 +1,4 @@
-"""Alerts: rules that find problems, the targets that are told, and what happened."""
+"""Alerts: rules that find problems, the targets that are notified, and all events."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class AlertTarget(models.Model):
         help_text="E-mail: addresses, separated by commas. Webhook: the URL, with"
         " https. Slack: empty. PagerDuty: empty, or the URL of another region.",
     )
-    secret = models.TextField(
-        blank=True, default="", editable=False
-    )  # encrypted: webhook, the key of signatures; Slack, the URL; PagerDuty, the key
+    # Encrypted. Of a webhook, the key of its signatures; of Slack, the URL; of
+    # PagerDuty, the integration key.
+    secret = models.TextField(blank=True, default="", editable=False)
     enabled = models.BooleanField(default=True, db_default=True)
     quiet_from = models.TimeField(
         null=True, blank=True, help_text="Begin of the quiet hours, such as 22:00."
@@ -70,9 +70,11 @@ class AlertTarget(models.Model):
         db_default=True,
         help_text="Critical alerts are told in quiet hours too.",
     )
-    told_at = MomentField(null=True, editable=False)  # last success
+    # Time of the last notification that was delivered.
+    told_at = MomentField(null=True, editable=False)
     error = models.TextField(blank=True, default="", editable=False)
-    error_at = MomentField(null=True, editable=False)  # null: no error since
+    # Time of the last error; null: no error since the last delivery.
+    error_at = MomentField(null=True, editable=False)
 
     class Meta:
         ordering = ["name"]
@@ -91,7 +93,8 @@ class AlertTarget(models.Model):
 
 
 class AlertRule(models.Model):
-    """One condition: how it is measured, how bad it is, and who is told."""
+    """A condition with its threshold, its severity, and the targets that are
+    notified."""
 
     class Condition(models.TextChoices):
         """What is measured. The label is read after a name of a queue."""
@@ -133,11 +136,12 @@ class AlertRule(models.Model):
         " For dead-letter groups, the queues from which the messages came. No meaning"
         " for links, approvals, the disk and reports.",
     )
-    # messages; seconds for the condition AGE; percent for DISK; 0 where there is none
+    # Number of messages; seconds for the condition AGE, percent for DISK; 0 if the
+    # condition has no threshold.
     threshold = models.PositiveBigIntegerField(default=0, db_default=0)
     within_s = models.PositiveIntegerField(
         default=3600, db_default=3600, validators=[MinValueValidator(60)]
-    )  # the period of GROWTH and NEW_CAUSE
+    )  # period in which the conditions GROWTH and NEW_CAUSE search
     for_s = models.PositiveIntegerField(default=0, db_default=0)
     severity = models.CharField(
         max_length=8, choices=Severity, default=Severity.WARNING
@@ -188,19 +192,22 @@ class Alert(models.Model):
     condition = models.TextField()
     severity = models.TextField()
     subject = models.TextField()  # queue, link, cause, operation or path
-    queue = models.TextField(default="")  # whoever may inquire it sees the alert
-    fingerprint = models.TextField(default="")  # of dead letters
+    # Name of the queue; empty: no queue. Users who may inquire the queue see the alert.
+    queue = models.TextField(default="")
+    # Fingerprint, if the alert is about dead letters with the same error.
+    fingerprint = models.TextField(default="")
     state = models.TextField(choices=State)
     text = models.TextField()  # what is wrong, a sentence
     value = models.BigIntegerField()
-    mark = models.BigIntegerField(null=True)  # of earlier versions; no longer read
+    mark = models.BigIntegerField(null=True)  # written by earlier versions; not read
     first_seen_at = MomentField()
     last_seen_at = MomentField()
     fired_at = MomentField(null=True)
     acknowledged_at = MomentField(null=True)
     acknowledged_by = models.TextField(default="")
     resolved_at = MomentField(null=True)
-    is_settled = models.BooleanField(default=False)  # resolved, and everybody was told
+    # Whether it is resolved, and no target must still be notified of that.
+    is_settled = models.BooleanField(default=False)
 
     OPEN: ClassVar = (State.PENDING, State.FIRING, State.ACKNOWLEDGED)
     STANDING: ClassVar = (State.FIRING, State.ACKNOWLEDGED)
@@ -244,7 +251,7 @@ class AlertEvent(models.Model):
     alert = models.ForeignKey(Alert, models.CASCADE, related_name="events")
     at = MomentField()
     kind = models.TextField(choices=Kind)
-    actor = models.TextField(default="")  # who; empty: the broker
+    actor = models.TextField(default="")  # name of a user; empty: the broker
     detail = models.TextField(default="")
 
     class Meta:
@@ -253,11 +260,11 @@ class AlertEvent(models.Model):
 
 
 class AlertNotice(models.Model):
-    """What one target was told of one alert."""
+    """When one target was notified of one alert."""
 
     alert = models.ForeignKey(Alert, models.CASCADE, related_name="notices")
     target = models.ForeignKey(AlertTarget, models.CASCADE, related_name="+")
-    told_at = MomentField()  # that it fires, the last time
+    told_at = MomentField()  # time of the last notification that the alert fires
     resolved_told_at = MomentField(null=True)
 
     class Meta:
@@ -270,10 +277,11 @@ class AlertNotice(models.Model):
 
 
 class AlertSilence(models.Model):
-    """For a time, nobody is told of what it matches. Empty fields match all."""
+    """For a time, nobody is notified of alerts that it matches. Empty fields match
+    all."""
 
     rule = models.ForeignKey(AlertRule, models.CASCADE, null=True, related_name="+")
-    queues = models.TextField(default="")  # a name or a pattern
+    queues = models.TextField(default="")  # name or pattern of queues; empty: all
     fingerprint = models.TextField(default="")
     reason = models.TextField(default="")
     by = models.TextField()

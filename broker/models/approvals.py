@@ -20,9 +20,10 @@ class Approval(models.Model):
     operation = models.OneToOneField(
         Operation, models.CASCADE, primary_key=True, related_name="approval"
     )
-    seal = models.TextField()  # hexadecimal digits
+    seal = models.TextField()  # digest of the plan, in hexadecimal digits
     asked_at = MomentField(db_default=Now())
-    expires_at = MomentField()  # after this time, no approval and no start
+    # After this time, the operation can be neither approved nor started.
+    expires_at = MomentField()
     approved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+"
     )

@@ -112,10 +112,10 @@ class AuditRecord(models.Model):
     reason = models.TextField()  # reason of the act, or reason of its refusal
     detail = models.TextField()  # JSON text, in the form that docs/audit.md defines
     operation_id = models.BigIntegerField(null=True)
-    hash = models.TextField(null=True)  # hexadecimal digits
+    hash = models.TextField(null=True)  # hash of the record, in hexadecimal digits
 
     class Meta:
-        managed = False  # a flush empties all tables that are managed
+        managed = False  # so that Django's ``flush`` does not empty it
         db_table = "broker_audit"
         default_permissions = ("view",)
         ordering = ["-id"]

@@ -13,9 +13,11 @@ AS_SOURCE = "AS_SOURCE"
 RESUBMITS = "bridge."  # prefix of the names of links' resubmit queues
 # Property of a dead message: the link that could not transfer it.
 LINK_PROPERTY = "_BRK_LINK"
-# Property of a notice: what is known of the message, which is not lost (``Notice``).
+# Property of a notice: what is known of the message that the notice is about
+# (``broker.bridges.batch.Notice``).
 NOTICE_PROPERTY = "_BRK_LINK_NOTICE"
-# Reasons of dead messages that are notices always.
+# Dead messages with one of these reasons are always notices: messages about a transfer,
+# which must not be sent in the place of the message.
 NOTICES = (
     *("ACK_FAILURE", "COMMIT_FAILURE"),
     *("FIRST_TRANSFORMER_NOTRANSFER", "FIRST_TRANSFORMER_BRANCHTO"),

@@ -95,7 +95,7 @@ class ClientConnection(models.Model):
     """A client's connection to a listener; deleted when the connection or the listener
     ends."""
 
-    owner_id = models.IntegerField()  # the process of the listener
+    owner_id = models.IntegerField()  # id of the listener's process
     container_id = models.TextField()  # container id of AMQP, as the client sent it
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
@@ -145,7 +145,7 @@ class ClientEndpoint(models.Model):
     node = models.TextField()  # queue or address; empty if each message names its own
     queue = models.ForeignKey(
         "broker.Queue", models.CASCADE, null=True, related_name="endpoints"
-    )  # only if the client gets or browses
+    )  # the queue that the client gets from or browses; else null
     is_exclusive = models.BooleanField(default=False)
     credit = models.BigIntegerField(default=0)
     unsettled = models.IntegerField(default=0)

@@ -19,9 +19,10 @@ class ConnectionConsumer(models.Model):
     queue = models.ForeignKey(Queue, models.CASCADE, related_name="consumers")
     handler = models.TextField()  # name of the handler function
     selector = models.TextField(blank=True)
-    retains_unwanted = models.BooleanField(default=True)  # IBM MQ: MSGRETENTION
+    # Whether unwanted messages stay on the queue (IBM MQ: MSGRETENTION).
+    retains_unwanted = models.BooleanField(default=True)
     server_sessions = models.IntegerField()
-    # limits over all processes
+    # Limits that hold for all processes together.
     max_running = models.PositiveIntegerField(null=True)
     rate = models.TextField(blank=True, db_default="", default="")
     started_at = MomentField(db_default=Now())
@@ -35,8 +36,10 @@ class HandlerLimit(models.Model):
 
     queue = models.ForeignKey(Queue, models.CASCADE, related_name="+")
     handler = models.TextField()  # name of the handler function
-    next_at = MomentField(db_default=Now())  # of the next message, by the rate
-    # the units of work that it began; those that have ended are taken out by the next
+    # The rate allows the next message at this time.
+    next_at = MomentField(db_default=Now())
+    # Units of work that the handler began. The next start of the handler removes the
+    # units that have ended.
     uows = ArrayField(models.BigIntegerField(), default=list)
 
     class Meta:

@@ -54,7 +54,7 @@ class Event(models.Model):
     depth of each queue, and an entry whose ``went_to`` is null has left its queue.
     """
 
-    # Order of events within a transaction.
+    # Its order is the order of the events of one transaction.
     seq = models.BigIntegerField(primary_key=True)
     xid = models.BigIntegerField()
     at = MomentField()
@@ -96,7 +96,8 @@ class Held(models.Model):
 
     pk = models.CompositePrimaryKey("queue_id", "bucket")
     queue_id = models.IntegerField()
-    bucket = models.SmallIntegerField()  # see ``broker.queueing.journal.BOUNDS_MS``
+    # Index of the bucket in ``broker.queueing.journal.BOUNDS_MS``.
+    bucket = models.SmallIntegerField()
     entries = models.BigIntegerField()
 
     class Meta:

@@ -246,7 +246,7 @@ class LinkStatus(models.Model):
     not_transferred = models.BigIntegerField(default=0, db_default=0)
     branched = models.BigIntegerField(default=0, db_default=0)
     sent = models.BigIntegerField(default=0, db_default=0)
-    # Copies on dead message queues.
+    # Number of copies that were put on dead message queues.
     dead = models.BigIntegerField(default=0, db_default=0)
 
     class Meta:

@@ -30,7 +30,7 @@ class Message(models.Model):
 
     id = models.BigIntegerField(primary_key=True)
     address = models.TextField()
-    # Set if the sender asked for a routing type.
+    # The routing type that the sender asked for; null: none.
     routing_type = models.SmallIntegerField(null=True)
     put_at = MomentField()
     priority = models.SmallIntegerField()  # 0 to 9; 9 is the highest
@@ -151,7 +151,7 @@ class Claim(models.Model):
     claim_id = models.IntegerField()
     queue_id = models.IntegerField()
     claimed_at = MomentField()
-    ids = ArrayField(models.BigIntegerField())  # ascending
+    ids = ArrayField(models.BigIntegerField())  # message ids, ascending
     priorities = ArrayField(models.SmallIntegerField())
     backout_counts = ArrayField(models.IntegerField())
     delivery_counts = ArrayField(models.IntegerField())
@@ -184,20 +184,23 @@ class DeadLetter(models.Model):
         REPORT = "REPORT", "a report that its reader could not take"
         LINK = "LINK", "a link of a bridge could not carry it"
 
+    # Causes of dead letters by the rules of IBM MQ: the copy keeps its properties, and
+    # gets IBM MQ's headers.
     IBM_CAUSES = (
         Cause.BACKOUT_THRESHOLD,
         Cause.MALFORMED,
         Cause.UNWANTED,
         Cause.REPORT,
-    )  # causes by IBM MQ's rules: such a copy keeps its properties, and gets MQ headers
+    )
 
     pk = models.CompositePrimaryKey("message_id", "queue_id")
-    message_id = models.BigIntegerField()  # id of the copy
-    queue_id = models.IntegerField()  # queue with the copy
+    message_id = models.BigIntegerField()  # message id of the copy
+    queue_id = models.IntegerField()  # queue that the copy is on
     cause = models.TextField(choices=Cause)
     reason = models.IntegerField(null=True)  # IBM MQ's reason code, if an MQDLH has one
     error = models.TextField()  # error that the consumer gave, at most 1,000 characters
-    fingerprint = models.TextField()  # of the error without its numbers and names
+    # Fingerprint of the error, without its numbers and names.
+    fingerprint = models.TextField()
     pattern = models.TextField()  # the error without its numbers and names, as text
     origin_address = models.TextField()
     origin_queue = models.TextField()
@@ -218,7 +221,7 @@ class Annotations(models.Model):
     pk = models.CompositePrimaryKey("message_id", "queue_id")
     message_id = models.BigIntegerField()
     queue_id = models.IntegerField()
-    annotations = models.JSONField()  # hex of each encoded value, by name
+    annotations = models.JSONField()  # encoded values in hexadecimal, by name
 
     class Meta:
         managed = False
@@ -226,7 +229,7 @@ class Annotations(models.Model):
 
 
 class Returned(models.Model):
-    """What a task returned; kept until its message is deleted. None has no row."""
+    """What a task returned; kept until its message is deleted. No row for None."""
 
     message_id = models.BigIntegerField(primary_key=True)
     value = models.JSONField()

@@ -71,11 +71,11 @@ class OperationItem(models.Model):
         PLANNED = "planned"
         DONE = "done"
         SKIPPED = "skipped"
-        # Not part of the plan: the message was resubmitted too often, or is a notice
-        # of a link, whose message is not lost (``NOTICE``).
+        # Not part of the plan: the message was resubmitted too often, or is only a
+        # notice of a link about another message (``NOTICE``).
         LEFT_OUT = "left_out"
 
-    NOTICE = "notice"  # the note of such an item
+    NOTICE = "notice"  # note of an item that is left out as a notice
 
     class Fate(models.IntegerChoices):
         """The outcome of the copy that the operation made of the item's message."""
@@ -102,7 +102,7 @@ class OperationItem(models.Model):
     # Fingerprint of the copy's error, if it is dead-lettered again.
     died_of = models.TextField(blank=True, db_default="")
 
-    # State of the entry when the operation took it; an undo needs it.
+    # State of the entry when the operation took it; an undo restores this state.
     came_from = models.SmallIntegerField(null=True, choices=Place)
     priority = models.SmallIntegerField(null=True)
     backout_count = models.IntegerField(null=True)

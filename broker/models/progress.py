@@ -60,12 +60,13 @@ class Course(models.Model):
     # Id of the last item that the ramp sent.
     ramped_to = models.BigIntegerField(default=0, db_default=0)
     watched_since = MomentField(null=True)
-    # Outcomes of copies up to this message id do not count.
+    # The trial counts only outcomes of copies with larger message ids: those that were
+    # sent after the last halt.
     forgiven_to = models.BigIntegerField(default=0, db_default=0)
     halt = models.JSONField(null=True)  # see broker.operations.canary.Halt
     rest_at = MomentField(null=True)  # time at which the rest began
 
-    # Reading the outcomes of the copies.
+    # How far the outcomes of the copies are read:
     swept_to = models.BigIntegerField(default=0, db_default=0)  # id of last item read
     look_at = MomentField(null=True)  # time of the next read of outcomes
     idle_s = models.PositiveIntegerField(default=0, db_default=0)

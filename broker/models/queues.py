@@ -121,7 +121,8 @@ class Queue(Limits):
         db_default=False,
         help_text="A paused queue accepts messages and delivers none.",
     )
-    # When delivery resumes by itself; null: when somebody resumes it.
+    # Time at which delivery resumes; null: it is paused until a user resumes it, or is
+    # not paused.
     paused_until = MomentField(null=True, editable=False)
     put_inhibited = models.BooleanField(
         default=False,
@@ -203,7 +204,7 @@ class Queue(Limits):
         help_text="A link to instructions for problems.",
     )
     auto_created = models.BooleanField(default=False, db_default=False, editable=False)
-    # Only used for auto-created queues.
+    # Since when an auto-created queue is idle; null for other queues.
     idle_since = MomentField(null=True, editable=False)
     created_at = MomentField(db_default=Now(), editable=False)
 

@@ -82,9 +82,9 @@ class RecurringMessage(models.Model):
         default=True, help_text="If it is off, nothing is put until it is on again."
     )
     next_at = MomentField(null=True, editable=False)
-    last_at = MomentField(null=True, editable=False)  # time it was due
+    last_at = MomentField(null=True, editable=False)  # when the last message was due
     last_message_id = models.BigIntegerField(null=True, editable=False)
-    # Why the last one was not put; empty: it was.
+    # Why the last message was not put; empty: it was put.
     problem = models.TextField(blank=True, default="", editable=False)
 
     class Meta:
@@ -112,7 +112,8 @@ class RecurringMessage(models.Model):
         return self.name
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save. What a person changes is planned anew, from now on."""
+        """Save. If a person has changed the schedule, the next time is computed from
+        now on."""
         if kwargs.get("update_fields") is None:
             self.next_at = None
             self.next_at = self.after(database_now()) if self.is_enabled else None
@@ -133,7 +134,8 @@ class RecurringMessage(models.Model):
             raise ValidationError({"properties": f"No JSON: {error}."}) from None
 
     def after(self, at: datetime) -> datetime | None:
-        """The first time at which it is due after another; None: never."""
+        """The first time after a given time at which the message is due; None:
+        never."""
         if self.crontab:
             return recurrence.next_by_crontab(self.crontab, self.time_zone, at)
         assert self.every_s
@@ -142,7 +144,7 @@ class RecurringMessage(models.Model):
 
     @property
     def words(self) -> str:
-        """When it recurs, as text."""
+        """When the message recurs, as text."""
         if not self.crontab:
             return recurrence.every(self.every_s or 0)
         return f"{recurrence.in_words(self.crontab)} {self.time_zone}"

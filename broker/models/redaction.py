@@ -13,7 +13,7 @@ from broker.formats.wildcards import check_pattern
 from broker.models.fields import CheckedCharField
 from broker.models.moment_field import MomentField
 
-LONGEST = 256  # most characters of a rule's target
+LONGEST = 256  # limit of characters of a rule's target
 NAME = RegexValidator(
     r"\A[A-Za-z0-9][A-Za-z0-9._-]*\Z",
     "Give a name of letters, digits and . _ -, which begins with a letter or digit.",
@@ -65,7 +65,8 @@ class RedactionRule(models.Model):
         return self.name
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save. A change is a new revision; the audit has the values of each."""
+        """Save. A change is a new revision; the audit has the values of each
+        revision."""
         is_change = not self._state.adding
         if is_change:
             self.revision = F("revision") + 1

@@ -23,7 +23,7 @@ class RuleTable(models.Model):
         ACTIVE = "active", "active"
 
     queue = models.OneToOneField(Queue, models.CASCADE, related_name="rule_table")
-    # In the syntax of IBM MQ's runmqdlq, with extensions of this broker.
+    # The rules, in the syntax of IBM MQ's runmqdlq with extensions of this broker.
     text = models.TextField()
     mode = models.TextField(choices=Mode, default=Mode.OFF, db_default=Mode.OFF)
     revision = models.PositiveIntegerField(default=1, db_default=1)

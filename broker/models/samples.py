@@ -16,9 +16,9 @@ class HistorySample(models.Model):
     """
 
     pk = models.CompositePrimaryKey("period_s", "at")
-    period_s = models.SmallIntegerField()  # seconds, one of the levels
+    period_s = models.SmallIntegerField()  # length of the period: that of a level
     at = MomentField()  # the end of the period, a multiple of its length
-    # Seconds since the sample before; counts are of all this time.
+    # Seconds since the sample before. The counts cover all of this time.
     span_s = models.IntegerField()
     counts = models.BinaryField()
 

@@ -39,7 +39,7 @@ class Totals:
     messages_killed: int = 0
 
     def note(self, kind: Kind, came_from: int, went_to: int, entries: int) -> None:
-        """Add one sum of events of the journal."""
+        """Add a sum of journal events to the counters."""
         if not came_from and went_to:
             self.messages_added += entries
         if kind == Kind.ACCEPT:
@@ -124,7 +124,7 @@ def reset(
     """
     if unknown := set(names) - set(RESETTABLE):
         raise ValueError(f"{', '.join(sorted(unknown))} cannot be reset")
-    # One reset after another.
+    # The lock makes other resets of the queue wait for this one.
     Queue.objects.select_for_update(no_key=True).get(pk=queue.pk)
     before, totals = resets_of(queue.pk), counted(queue.pk)
     at = now or database_now()

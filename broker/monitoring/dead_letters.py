@@ -30,7 +30,7 @@ class Selection:
         }
 
 
-class DeadLetterCount(NamedTuple):  # read from a cache by thousands
+class DeadLetterCount(NamedTuple):  # a tuple, as thousands are read from a cache
     """Number of dead letters on a queue with the same error and the same origin."""
 
     fingerprint: str

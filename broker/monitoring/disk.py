@@ -44,7 +44,7 @@ class Disk:
 
 
 def look() -> Disk | None:
-    """The disk now; None if its size cannot be read."""
+    """The present state of the disk; None if it cannot be read."""
     try:
         found = os.statvfs(settings.VAR_DIR)
     except OSError:

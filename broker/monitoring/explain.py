@@ -17,7 +17,7 @@ from broker.monitoring.outcomes import NOTHING, Explanation, endings, gone
 from broker.queueing import journal, processes
 from broker.queueing.journal import LifelineEvent
 
-COUNTED = 1000  # most entries counted that come before the message
+COUNTED = 1000  # most entries before the message that are counted
 NAMED = 5  # most handlers that a sentence names
 BY_ITSELF = "Nothing: its attempt is counted, and it comes back by itself within"
 
@@ -29,7 +29,7 @@ class EntryLocation:
     queue_id: int
     queue: str  # name of the queue; empty if the queue is gone
     place: int
-    at: datetime  # time of these facts
+    at: datetime  # time at which these facts were read
     priority: int
     backout_count: int
     due_at: datetime | None
@@ -59,7 +59,7 @@ class EntryLocation:
 class Consumer:
     """A known consumer of a queue."""
 
-    queue_id: int  # 0: a dispatcher, of any queues
+    queue_id: int  # 0: a dispatcher, whose queues are not known
     handler: str  # name of the handler; empty if only the process is known
     selector: str
     retains_unwanted: bool

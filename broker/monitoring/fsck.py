@@ -39,7 +39,7 @@ class Sums:
     taken_back: int  # copies that an undo removed
     restored: int  # restored from the discard bin, which cancels their outcome
     reinstated: int  # restored by an undo, which cancels their outcome
-    present: int  # on a queue now
+    present: int  # entries that are on a queue now
 
     @property
     def balance(self) -> int:

@@ -12,8 +12,10 @@ from django.db.models.functions import Now
 from broker.models import BridgeDestination, BridgeProcess, Link, LinkState, LinkStatus
 from broker.models.bridge_names import RESUBMITS, THIS_BROKER
 
-SILENT_AFTER = timedelta(seconds=30)  # a process writes a heartbeat every few seconds
-STANDS = {  # by state of a link: why it takes nothing, and what to do
+# A process without a heartbeat for this time counts as ended; it should write one every
+# few seconds.
+SILENT_AFTER = timedelta(seconds=30)
+STANDS = {  # By state of a link: why the link takes no messages, and what to do.
     LinkState.UNINITIALIZED: ("was never started", "Start the link under Bridges."),
     LinkState.PAUSING: ("is paused", "Resume the link under Bridges."),
     LinkState.PAUSED: ("is paused", "Resume the link under Bridges."),

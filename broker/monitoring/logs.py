@@ -25,7 +25,7 @@ NONE: Mapping[str, Id] = {}
 
 @contextmanager
 def bound(**ids: Id) -> Iterator[None]:
-    """Lines within have these ids, and those of the work around."""
+    """Log lines within the block have these ids, and the ids of the enclosing block."""
     token = IDS.set({**IDS.get(NONE), **ids})
     try:
         yield
@@ -34,17 +34,18 @@ def bound(**ids: Id) -> Iterator[None]:
 
 
 def bind(**ids: Id) -> None:
-    """The same until the end of the enclosing ``bound``, or of the task or thread."""
+    """Log lines have these ids, too, until the enclosing ``bound``, task or thread
+    ends."""
     IDS.set({**IDS.get(NONE), **ids})
 
 
 def begin(**ids: Id) -> None:
-    """Lines have these ids only, until other work begins in this thread or task."""
+    """Log lines have only these ids, until this thread or task begins other work."""
     IDS.set(ids)
 
 
 def ids() -> dict[str, Id]:
-    """The bound ids, for the ``extra`` of a line that is read by other tools."""
+    """The bound ids, for the ``extra`` of a log record that other tools read."""
     return {name: one for name, one in IDS.get(NONE).items() if one is not None}
 
 

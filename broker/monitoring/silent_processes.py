@@ -9,7 +9,8 @@ from datetime import timedelta
 from broker import sql
 from broker.queueing import processes
 
-# These use the connection of their lock every few seconds, whatever else they do.
+# Processes of these kinds use the connection of their lock every few seconds, even
+# while they do other work.
 KINDS = ("dispatcher", "listener", "bridge", "worker", "beat")
 SILENCE = timedelta(seconds=3 * processes.HEARTBEAT_S)
 

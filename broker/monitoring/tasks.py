@@ -14,10 +14,11 @@ from broker import sql
 from broker.models import Kind
 
 PROPERTY = "task"
-PROBE = 3  # first entries of a queue, of which one is a task if the queue carries tasks
-MOST = 10_000  # entries of a queue, and dead letters, that are counted
+# A queue carries tasks if one of its first entries, up to this number, is a task.
+PROBE = 3
+MOST = 10_000  # most entries of a queue, and most dead letters, that are counted
 SPAN = timedelta(hours=1)
-TRANSACTIONS = 50_000  # how far back attempts are read
+TRANSACTIONS = 50_000  # how many of the newest transactions are read
 FAILURES = [Kind.BACK_OUT.value, Kind.DEAD_LETTER.value, Kind.DISCARD.value]
 
 
@@ -30,7 +31,7 @@ class TasksHere:
     ready: int
     delayed: int
     running: int
-    oldest_at: datetime | None  # when the first of the ready ones was put
+    oldest_at: datetime | None  # put time of the oldest task that is ready
     is_cut: bool  # whether the queue has more entries than were read
 
 
@@ -42,7 +43,7 @@ class TasksRun:
     queue_id: int
     done: int
     failed: int
-    p50_ms: float | None  # duration of those that are done
+    p50_ms: float | None  # median duration of the tasks that are done
     p95_ms: float | None
 
 

@@ -25,7 +25,7 @@ class QueueWait:
     # Put time of the oldest ready entry; None: no ready entry.
     oldest_at: datetime | None
     late: int  # delayed entries that are late, counted up to ``COUNTED``
-    late_since: datetime | None  # time at which the first of them was due
+    late_since: datetime | None  # time at which the first late entry was due
 
 
 def waiting(

@@ -41,9 +41,9 @@ from broker.operations.auditing import note
 from broker.sql import database_now
 
 Kind = Operation.Kind
-# After these a message may be on no queue.
+# Operations after which a message may be on no queue any more.
 HARD = frozenset({Kind.DEAD_LETTER, Kind.EXPIRE, Kind.REMOVE})
-REASON_ABOVE = 100  # messages
+REASON_ABOVE = 100  # operations on more messages than this need a reason
 # The permission to approve an operation as the second person.
 MAY = "broker.approve_operation"
 NOT_ASKED = "nobody has to approve it"

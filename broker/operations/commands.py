@@ -36,7 +36,7 @@ class Order:
     only: Only | None = None  # None: all selected entries
 
 
-# places whose entries are selected; claimed ones never are
+# Places whose entries can be selected; claimed entries are never selected.
 SELECTABLE = (Place.READY, Place.DELAYED)
 
 

@@ -172,8 +172,8 @@ def unsettled(now: datetime | None = None) -> list[int]:
 class Left(NamedTuple):
     """What is left to do for any operation."""
 
-    to_step: bool  # one is ``running`` or ``unsettled``
-    to_test: bool  # the patch of a plan is ``waiting``
+    to_step: bool  # an operation is ``running`` or ``unsettled``
+    to_test: bool  # the patch of an operation is ``waiting``
 
 
 def left(now: datetime | None = None) -> Left:

@@ -118,7 +118,8 @@ class Item:
 class Done:
     """The result of one processed entry."""
 
-    before: Taken | None  # the entry before; None: the ledger already has it
+    # The entry before the operation; None: the ledger already has its state.
+    before: Taken | None
     copy_id: int | None = None  # message id of the copy
 
 
@@ -175,5 +176,5 @@ def column(values: Sequence[Any]) -> Sequence[Any] | None:
 
 
 def agreed(values: Sequence[Any]) -> Sequence[Any]:
-    """The values; only the first value if all are equal."""
+    """The values of a field; if all are equal, only the first value."""
     return values[:1] if len(set(values)) == 1 else values

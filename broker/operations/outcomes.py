@@ -26,7 +26,7 @@ class Outcome(StrEnum):
     NOT_STORED = "not_stored"
     NOT_IN_BIN = "not_in_bin"
 
-    # The patch cannot be applied to the message; values of
+    # Reasons why the patch cannot be applied to the message: the values of
     # ``broker.formats.patches.Misfit``.
     UNCHANGED = "unchanged"
     GUARD_FAILED = "guard_failed"

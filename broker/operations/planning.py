@@ -269,7 +269,7 @@ def present(message_ids: Iterable[int], within: Mapping[int, str]) -> tuple[int,
 
 
 def on_queues(message_ids: Iterable[int], within: Mapping[int, str]) -> set[int]:
-    """Those of the ids that entries on these queues have, in any state."""
+    """The given ids whose message has an entry on these queues, in any state."""
     wanted = Sought.numbered(message_ids, within)
     with search.patiently(search.PATIENCE):
         steps = search.keys(wanted.filter, within=within)

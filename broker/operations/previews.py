@@ -78,7 +78,7 @@ def preview(operation_id: int, *, now: datetime | None = None) -> OperationPrevi
 def within_room(
     operation: Operation, counts: Counter[Look], now: datetime | None
 ) -> Counter[Look]:
-    """The same counts, where target queues cannot take more than they have room for."""
+    """The counts; messages for which a target queue has no room are counted as FULL."""
     left: dict[str, int | None] = {}
     bounded: Counter[Look] = Counter()
     for (outcome, queue_id, target), messages in counts.items():

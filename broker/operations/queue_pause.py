@@ -86,7 +86,7 @@ def until_next_end() -> timedelta | None:
     """The time until the next pause ends; as ``delayed.until_next_due``."""
     clock = Func(function="clock_timestamp", output_field=DateTimeField())
     left = ExpressionWrapper(Min("paused_until") - clock, DurationField())
-    # The condition of the index, so that the queues are not all read.
+    # This is the condition of a partial index; without it, all queues would be read.
     ending = Queue.objects.filter(paused_until__isnull=False)
     return cast("timedelta | None", ending.aggregate(left=left)["left"])
 

@@ -26,7 +26,8 @@ from broker.security import audit, authorities
 from broker.sql import database_now
 from broker.sql.fencing import short_transaction
 
-NAME, DUE = "backout_schedule", "backout_due_at"  # properties of what is put
+# Properties of the messages that are put.
+NAME, DUE = "backout_schedule", "backout_due_at"
 PLAN = ["next_at", "last_at", "last_message_id", "problem"]
 
 
@@ -96,7 +97,8 @@ def send(one: RecurringMessage, due: datetime, now: datetime) -> Receipt:
 
 
 def until_next() -> timedelta | None:
-    """The time until the next one is due; as ``delayed.until_next_due``."""
+    """The time until the next recurring message is due; like
+    ``delayed.until_next_due``."""
     clock = Func(function="clock_timestamp", output_field=DateTimeField())
     left = ExpressionWrapper(Min("next_at") - clock, DurationField())
     waiting = RecurringMessage.objects.filter(next_at__isnull=False)

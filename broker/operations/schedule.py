@@ -171,7 +171,7 @@ def usual_canary(operation: Operation, goals: Mapping[str, int] | None = None) -
         operation,
         messages,
         has_consumers=any(taken),
-        # of a large plan the errors make no difference, and take long to read
+        # In a large plan, the errors make no difference, and take long to read.
         dies_again=messages <= canaries.LARGE
         and error_history.dies_again(operation.pk),
     )

@@ -10,7 +10,7 @@ from broker.monitoring.dead_letters import Selection
 from broker.monitoring.numbers import public_number
 from broker.operations.planning import on_queues
 
-LONGEST_QUOTE = 120  # characters of an error or a filter
+LONGEST_QUOTE = 120  # most characters of a quoted error or filter
 
 
 def describe_message(message_id: int, names: Mapping[int, str]) -> str:

@@ -33,7 +33,7 @@ class Edit:
 
 
 @transaction.atomic
-def plan_edit(  # each is named where it is used
+def plan_edit(  # callers name the arguments
     user: Any,
     message_id: int,
     queue: str,

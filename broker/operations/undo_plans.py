@@ -87,7 +87,8 @@ def plan_undo(
             )
     except IntegrityError as error:
         if not sql.is_duplicate(error):
-            raise  # else another transaction has planned the undo
+            raise
+        # A duplicate: another transaction has planned the undo.
         raise NotUndoable(operation_id, UNDONE) from None
     copy_items(undo, operation_id, Status.DONE)
     note(Act.UNDO, undo, by=user)
@@ -95,7 +96,7 @@ def plan_undo(
 
 
 def copy_items(plan: Operation, source_id: int, status: OperationItem.Status) -> None:
-    """Create the items of a plan from those of an operation that have this status."""
+    """Create the items of a plan from an operation's items with this status."""
     sql.fetch_one(
         "plan_items_of", operation_id=plan.pk, source=source_id, status=status
     )

@@ -14,7 +14,7 @@ from broker.problems.problem import Bound, Problem
 from broker.problems.readings import MOST, Readings
 
 PATIENCE = timedelta(minutes=1)  # grace time for errors that usually pass
-RETRIES = "link-retries"  # a code
+RETRIES = "link-retries"  # code of links that transfer nothing
 
 
 def failed(seen: Readings, bound: Bound) -> Iterator[Problem]:

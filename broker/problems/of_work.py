@@ -52,7 +52,8 @@ def approvals(seen: Readings, bound: Bound) -> Iterator[Problem]:
 
 
 def full_disk(seen: Readings, bound: Bound) -> Iterator[Problem]:
-    """The disk of this process's data: without a threshold, if little of it is free."""
+    """The disk with this process's data. Without a threshold: if little of it is
+    free."""
     found = disk.look()
     if found is not None and (bound.threshold or found.is_low):
         used = int(100 - found.free_percent)

@@ -1,4 +1,4 @@
-"""One problem, the bound beyond which something is one, and a row of the table."""
+"""The classes of a problem, of a bound, and of a row of the table of conditions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Name = AlertRule.Condition
 
 @dataclass(frozen=True, slots=True)
 class ProblemState:
-    """One problem that exists now; condition and subject identify it."""
+    """One present problem; condition and subject identify it."""
 
     columns: ClassVar = ("condition", "since", "sentence", "remedy")
 
@@ -28,7 +28,7 @@ class ProblemState:
     count: int  # messages, letters, seconds or percent, as the condition counts
     sentence: str
     remedy: str  # what to do
-    urgent: bool  # it cannot wait until the morning
+    urgent: bool  # whether it cannot wait until the morning
     since: datetime | None
 
 
@@ -38,21 +38,24 @@ class Problem:
 
     subject: str
     text: str  # a sentence; may contain untrusted names
-    value: int = 1  # messages, letters, seconds …: the worse, the more
-    queues: tuple[str, ...] = ()  # whoever may inquire them may know of it
-    of: str = ""  # the name that the pattern of a rule must match; empty: any does
+    value: int = 1  # messages, letters, seconds …; a larger value is worse
+    queues: tuple[str, ...] = ()  # users who may inquire its queues see it
+    # A rule finds the problem if its pattern matches this name; empty: always.
+    of: str = ""
     since: datetime | None = None
-    is_urgent: bool = True  # it cannot wait until the morning
-    key: tuple[str | int, ...] = ()  # of its object, for the page
-    fingerprint: str = ""  # of dead letters
-    name: str = ""  # what its sentence calls the subject, if not so
-    code: str = ""  # stable, for programs, where a condition has several
-    remedy: str = ""  # what to do; filled in from the table
-    condition: str = ""  # filled in from the table
+    is_urgent: bool = True  # whether it cannot wait until the morning
+    key: tuple[str | int, ...] = ()  # key of the object, for the URL of its page
+    fingerprint: str = ""  # fingerprint of dead letters; else empty
+    name: str = ""  # name in ``text``, if it is neither ``of`` nor ``subject``
+    # A stable code for programs, if the condition finds several kinds of problems.
+    code: str = ""
+    remedy: str = ""  # what to do; if empty, filled in from the table
+    condition: str = ""  # name of its condition; filled in from the table
 
     @property
     def parts(self) -> tuple[str, str, str]:
-        """The sentence around the name in it; all of it is the name if it has none."""
+        """The text before the name, the name, and the text after it. A text without
+        the name is all in the second part."""
         name = self.name or self.of or self.subject
         if not name or name not in self.text:
             return "", self.text, ""
@@ -70,10 +73,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """From where on something is a problem: by default, or as a rule says."""
+    """The bound from which something is a problem: the default, or that of a rule."""
 
-    queues: str = "#"  # a pattern
-    threshold: int = 0  # 0: as the condition itself says
+    queues: str = "#"  # pattern of the names of queues
+    threshold: int = 0  # 0: the condition's own threshold
     within_s: int = HOUR_S
 
     @classmethod
@@ -86,18 +89,27 @@ class Condition:
     """A row of the table. Metrics and documents call it by its name."""
 
     name: Name
-    title: str  # in two or three words
+    title: str  # two or three words
     find: Callable[[Readings, Bound], Iterator[Problem]]
-    page: str  # where something is done about it; who has pages knows the URL
-    when: str  # it is one, in words, with {count}, {time} and {within} of a rule
+    # Name of the kind of page on which the problem is solved; the console has the URLs.
+    page: str
+    # When something is a problem, in words. {count}, {time} and {within} stand for
+    # values of a rule.
+    when: str
     remedy: str  # what to do, a sentence
-    others: str  # what more of them are called, with {s}
-    since: str = ""  # introduces the time of its problems
-    threshold: tuple[int, int] | None = None  # least and most of a rule, if it has one
-    is_by_rule: bool = False  # only a rule says how much is too much
-    permission: str = ""  # to know of it, besides queues
-    is_of_all_queues: bool = False  # to know of it, all queues have to be seen
-    needs_each_queue: bool = False  # … or each of its own; otherwise one of them
+    others: str  # noun for further problems; {s} is the plural's s
+    since: str = ""  # words before the time at which a problem began
+    # The range of thresholds that a rule can have; None: rules have no threshold.
+    threshold: tuple[int, int] | None = None
+    # Without a rule, nothing is a problem, because only rules have a threshold.
+    is_by_rule: bool = False
+    # A user needs this permission to see the problems, besides authorities on queues.
+    permission: str = ""
+    # To see the problems, a user must be able to inquire every queue of the broker.
+    is_of_all_queues: bool = False
+    # To see a problem, a user must be able to inquire all queues of the problem;
+    # otherwise, one of them.
+    needs_each_queue: bool = False
 
     def found(self, seen: Readings, bound: Bound | None = None) -> Iterator[Problem]:
         """The problems beyond a bound; by default beyond that of the table."""

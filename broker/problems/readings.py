@@ -1,4 +1,4 @@
-"""What conditions are found in, read once, and only if a condition asks for it."""
+"""The data in which problems are found; each part is read once, and only on demand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from broker.models import AlertRule
 from broker.monitoring import dead_letters, queue_states, wait_times
 from broker.sql import database_now
 
-MOST = 200  # problems of one condition, and queues whose delayed messages are read
+# Limit of the problems of one condition, and of queues whose delayed messages are read.
+MOST = 200
 
 
 class Readings:

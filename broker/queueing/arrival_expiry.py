@@ -40,7 +40,8 @@ class ArrivalLookup:
     """Data that a put needs about its address."""
 
     rule: AddressSetting  # the merged setting; only its fields about arrivals are used
-    at: datetime | None = None  # the database's time; None: no setting has such a field
+    # The database's time; None: no setting has a field about arrivals.
+    at: datetime | None = None
     is_guarded: bool | None = None  # whether a queue must check puts; None: unknown
 
     def applied(

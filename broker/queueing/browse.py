@@ -30,7 +30,8 @@ class Browsed:
     producer: str
     size_bytes: int
     head: bytes  # at most 160 bytes of the body
-    descriptor: dict[str, Any] | None  # these two tell the character set of the head
+    # This field and the next tell the character set of ``head``.
+    descriptor: dict[str, Any] | None
     headers: bytes | None  # at most 4096 bytes of IBM MQ's headers
 
     @property

@@ -22,7 +22,7 @@ TURNS = 0x424C
 # Most queues of one batch: the server's memory for locks is limited, by default to
 # about six thousand of all transactions together.
 QUEUES = 2000
-# Wait before the next check, while another process wakes the due entries.
+# Wait before the next check if another process is making the due entries ready.
 AGAIN_S = 0.01
 
 
@@ -67,7 +67,7 @@ def until_next_due(queue: str | None = None) -> timedelta | None:
     if queue is None:
         (left,) = sql.fetch_one("next_due")
         return cast("timedelta | None", left)
-    # The subquery gives one id before the plan runs, which then reads one entry of an
+    # PostgreSQL runs the subquery once, for one id; then it reads one entry of an
     # index.
     ids = Queue.objects.filter(name=queue).values("pk")
     delayed = Delayed.objects.filter(queue_id=ids[:1])

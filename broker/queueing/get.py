@@ -26,7 +26,8 @@ OF_MESSAGE = (
     *("correlation_id", "reply_to", "subject", "group_id", "producer", "put_at"),
     *("durable", "descriptor", "headers", "envelope"),
 )
-# None if the message is outside the partitions that the get opened.
+# The address of a delivery; None: the message is outside the partitions that the get
+# opened, so its fields are still missing.
 address_of = attrgetter("address")
 # Id of the last message that each queue gave, by queue name.
 last_ids: dict[str, int] = {}

@@ -13,7 +13,7 @@ from broker.models import Kind, Message, Place, Watermark
 from broker.queueing.hops import SOURCE
 
 # Upper ends of the buckets of the times from get to accept, in milliseconds: powers of
-# 2 up to a quarter of an hour; the last bucket has none.
+# 2 up to a quarter of an hour. The last bucket has no upper end.
 BOUNDS_MS = tuple(1 << n for n in range(21))
 LONGEST_CHAIN = 100  # most copies of copies that a timeline follows
 KINDS = {kind.value: kind for kind in Kind}  # ten times faster than Kind(value)

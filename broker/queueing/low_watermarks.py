@@ -49,7 +49,8 @@ class Floors:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        # Number of calls of ``forget``; users of floors forget their positions, too.
+        # Number of calls of ``forget``. Who keeps positions compares it, to forget
+        # them, too.
         self.forgotten = 0
         self.forget()
 
@@ -90,7 +91,7 @@ class Floors:
         for priority, pos in found:
             if pos >= 0:
                 firsts.setdefault(priority, pos)
-        # Lanes of higher priority were searched to their end.
+        # Lanes of a higher priority than ``last`` were searched to their end.
         last = -1 if whole else found[-1][0]
         with self.lock:
             lanes = self.lanes[queue]
@@ -108,7 +109,8 @@ class Floors:
                 return
             self.sampled_at = now
         (latest,) = sql.fetch("sample", Sample)
-        if latest.last_id < self.settled:  # another, or a restored, database
+        # The database was restored, or is another one.
+        if latest.last_id < self.settled:
             self.forget()
         with self.lock:
             self.samples.append(latest)

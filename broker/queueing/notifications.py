@@ -28,7 +28,8 @@ if HAS_REDIS:
 logger = logging.getLogger(__name__)
 
 CHANNEL = "broker.arrivals"
-SHORT_S, LONG_S = 0.001, 0.016  # the pause doubles while puts follow each other
+# Shortest and longest pause between two hints; it doubles while puts go on.
+SHORT_S, LONG_S = 0.001, 0.016
 POLL_S = 1.0
 AWAY_S = 5.0  # time during which Redis is not called after it did not answer
 
@@ -75,7 +76,7 @@ class Arrivals:
         self.to_say.set()
 
     def hear(self) -> None:
-        """Hear from other processes, if they can say anything."""
+        """Receive hints from other processes, if Redis is used."""
         if uses_redis():
             self.run_in_background("arrivals-hear", self.hear_for_ever)
 
@@ -171,7 +172,7 @@ def wait_for_any(seen: Mapping[int, int], *, longest_s: float = POLL_S) -> None:
     arrivals.hear()
     with arrivals.changed:
         for queue_id in seen:
-            # So that wake_all changes the version of this queue, too.
+            # ``wake_all`` changes the versions that exist, so the queue must have one.
             arrivals.versions.setdefault(queue_id, 0)
         arrivals.changed.wait_for(
             lambda: any(arrivals.versions[one] != then for one, then in seen.items()),

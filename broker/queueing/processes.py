@@ -41,11 +41,12 @@ from broker.sql.fencing import OWNERS
 
 LOCK_CLASS = OWNERS  # first key of the two-key advisory locks
 HEARTBEAT_S = 3.0
-NAME = "backout owner"  # of the connections that hold these locks
+NAME = "backout owner"  # ``application_name`` of the connections that hold these locks
 STARTING = 0  # second key of the lock of a process that starts; no owner has this id
 LOCK = "SELECT pg_advisory_lock(%s::int, %s::int)"
 UNLOCK = "SELECT pg_advisory_unlock(%s::int, %s::int)"
-# Sweeps take the locks of dead owners for a moment, too, but on other connections.
+# The locks of other processes. The name excludes connections that only test whether an
+# owner is dead: these take its lock for a moment.
 OTHERS = """
 SELECT 1 FROM pg_locks JOIN pg_stat_activity USING (pid)
 WHERE locktype = 'advisory' AND granted AND classid = %s::int::oid
@@ -55,11 +56,11 @@ MYSELF = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend
 SEEN = """
 SELECT FROM pg_stat_activity
 WHERE pid = %s AND backend_start = %s AND datname = current_database()"""
-# What is done when the first process of the broker starts.
+# Functions that run when the first process of the broker starts.
 AT_START: list[Callable[[], object]] = []
 NOT_OURS = (
     *("cursor_factory", "context", "prepare_threshold", "pool"),
-    "application_name",  # ``NAME`` tells these connections
+    "application_name",  # it must be ``NAME``
 )
 
 _lock = threading.Lock()
@@ -136,7 +137,7 @@ class Heartbeat:
 
     def run(self) -> None:
         while not self.stopping.wait(HEARTBEAT_S):
-            with suppress(DatabaseError):  # it is tried again
+            with suppress(DatabaseError):  # the next heartbeat tries again
                 renew(self.kind)
 
     def stop(self) -> None:
@@ -180,7 +181,8 @@ def register(kind: str, *, starts: bool = False) -> Owner:
         session = connect()
         failed.callback(session.close)
         if starts:
-            session.execute("SET lock_timeout = 0")  # the first one may take long
+            # The first process may hold the lock for long.
+            session.execute("SET lock_timeout = 0")
             session.execute(LOCK, [LOCK_CLASS, STARTING])
             if not session.execute(OTHERS, [LOCK_CLASS, STARTING, NAME]).fetchall():
                 run_at_start()
@@ -259,7 +261,7 @@ def close(owner: Owner | None) -> None:
 
 
 def units_of(owner_ids: Sequence[int], kind: str) -> set[int]:
-    """The units of work of those owners that are of a kind."""
+    """The units of work of the given owners that are of this kind."""
     owners = OwnerRow.objects.filter(pk__in=owner_ids, kind=kind).values("pk")
     found = UnitOfWork.objects.filter(owner_id__in=owners)
     return set(found.values_list("pk", flat=True))
@@ -277,7 +279,7 @@ def leave_to_parent() -> None:
     """In a child process after a fork: close the parent's session, or the parent would
     count as alive as long as the child is. Nothing is said to the server."""
     global _lock  # noqa: PLW0603
-    _lock = threading.Lock()  # another thread of the parent may have held it
+    _lock = threading.Lock()  # in the parent, another thread may have held the old lock
     if _current is not None and not _current.session.closed:
         os.close(_current.session.fileno())
         of_parents.append(_current)
@@ -288,6 +290,6 @@ def close_at_exit() -> None:
     close(_current)
 
 
-of_parents: list[Owner] = []  # kept, so that nobody closes their sessions
+of_parents: list[Owner] = []  # kept, so that Python does not close their sessions
 os.register_at_fork(after_in_child=leave_to_parent)
 atexit.register(close_at_exit)

@@ -34,10 +34,10 @@ class Hop:
     message_id: int  # the broker's number of the original
     routing_type: int | None  # routing type of the original
     at: datetime
-    # Why the copy is a dead letter; None: it is not.
+    # Why the copy is a dead letter; None: it is not a dead letter.
     cause: DeadLetter.Cause | None = None
     backout_count: int = 0
-    error: str = ""  # the error; told only if a consumer rejected the message
+    error: str = ""  # the error; only a rejected message gets it as a property
 
     def properties_after(self, properties: Mapping[str, Any]) -> dict[str, Any]:
         """The properties of a message after this hop; only the last hop is described.

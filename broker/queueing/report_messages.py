@@ -41,7 +41,7 @@ KINDS: dict[int, Report] = {
     Feedback.EXPIRATION: Report.EXPIRATION_WITH_FULL_DATA,
     Feedback.COA: Report.COA_WITH_FULL_DATA,
     Feedback.COD: Report.COD_WITH_FULL_DATA,
-}  # of every other feedback: exceptions
+}  # kinds of report by feedback; others are exceptions
 HAPPENED = {
     Feedback.EXPIRATION: "expired",
     Feedback.COA: "arrived",
@@ -49,7 +49,7 @@ HAPPENED = {
 }
 NOT_SENT = "No report says that message %s of queue %s %s: %s"
 DATA = 100  # bytes of the body in a report with data
-# Time to live of a report about an expiry, if the message's was limited.
+# Time to live of a report about an expiry, if the message's time to live was limited.
 LAST_WORDS = timedelta(seconds=60)
 OF_THE_DATA = ("format", "encoding", "coded_char_set_id")
 
@@ -291,7 +291,7 @@ def send_all(
         if (row := rows.get(message_id)) is not None
         and (feedback == Feedback.EXPIRATION or asks_for(kind_of(feedback), row))
     ]
-    # In this order, so that two transactions do not wait for each other.
+    # All transactions put reports in this order, so that they do not deadlock.
     asking.sort(key=lambda one: (one[0].reply_to or "", one[0].pk))
     for row, queue_id in asking:
         original = as_delivery(

@@ -53,7 +53,7 @@ class SelectorScan:
     last_pos: int | None
     lanes: list[int]  # lanes of the chosen entries, from 1
     positions: list[int]
-    # For a selector without a path: what Python evaluates.
+    # Fields of the entries, if Python evaluates the selector because PostgreSQL cannot.
     columns: list[dict[str, Any]]
     descriptors: list[dict[str, Any] | None]
     envelopes: list[bytes | None]

@@ -76,13 +76,13 @@ class NewMessage:
         return len(self.body) + len(self.headers or b"") + len(self.envelope or b"")
 
 
-@dataclass(slots=True)  # not frozen, as above
+@dataclass(slots=True)  # not frozen, for the same reason as ``NewMessage``
 class Receipt:
     """The result of one put."""
 
     message_id: int  # the broker's number of the message
     queue_ids: list[int]  # queues that accepted the message; empty if none did
-    # When it was put; None if several were, or one with a delay.
+    # When the message was put; None if several were put, or a message with a delay.
     put_at: datetime | None = None
     reason: Reason = Reason.NONE  # why the put has a warning
 

@@ -105,7 +105,8 @@ def subscribe(  # noqa: PLR0913  # each is named where it is used
             )
     except IntegrityError as error:
         if not sql.is_duplicate(error):
-            raise  # else another client has just created it
+            raise
+        # A duplicate: another client has just created the subscription.
         raise SubscriptionInUse(client_id, name) from error
 
 
@@ -255,9 +256,11 @@ def remove(
     its last queue.
     """
     address = Address.objects.filter(pk=subscription.address_id)
+    # The lock makes a second deletion at the same time wait, so that it sees that it is
+    # the last.
     is_temporary = bool(
         address.filter(name__startswith=DYNAMIC).select_for_update(no_key=True)
-    )  # of two deletions at the same time, the second sees that it is the last
+    )
     while clear(subscription.queue_id, CHUNK, ENDED, actor=actor, now=now) == CHUNK:
         pass
     # This also deletes the subscription.

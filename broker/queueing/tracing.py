@@ -43,7 +43,7 @@ else:
     W3C = tracecontext.TraceContextTextMapPropagator()
 
 NONE: Mapping[str, str] = {}
-# The trace context of the work of this thread, where no span has it.
+# The trace context of the work of this thread, if there is no span that has it.
 PRESENT: ContextVar[Mapping[str, str]] = ContextVar("trace_context", default=NONE)
 
 Kind = Literal["CLIENT", "CONSUMER", "PRODUCER"]
@@ -52,7 +52,8 @@ Put = Callable[[Sequence[NewMessage]], list[Receipt]]
 
 def tracer() -> Tracer | None:
     """The tracer; None if nothing would record its spans."""
-    # The private name, as ``get_tracer_provider`` takes a microsecond for each message.
+    # This reads a private name, as ``get_tracer_provider`` takes a microsecond for each
+    # message.
     return TRACER if HAS_API and trace._TRACER_PROVIDER is not None else None
 
 
@@ -64,7 +65,7 @@ def put(messages: Sequence[NewMessage], store: Put) -> list[Receipt]:
     said = attributes("put", "send", {one.address for one in messages})
     if len(messages) != 1:
         said["messaging.batch.message_count"] = len(messages)
-    # It is no producer if another span created the messages.
+    # The kind is not PRODUCER if other spans created all the messages.
     kind: Kind = "PRODUCER" if any(map(is_open, messages)) else "CLIENT"
     with span(on, said, kind, links=links_to(messages)) as opened:
         receipts = store(carrying(messages, current()))
@@ -153,7 +154,7 @@ def attributes(
 
 
 def span(on: Tracer, said: dict[str, Any], kind: Kind, **more: Any) -> Spanning:
-    """A span that says if what it spans failed; ``more`` as of ``start_span``."""
+    """A span that records an error of its block; ``more`` goes to ``start_span``."""
     words = said["messaging.operation.name"], said.get("messaging.destination.name")
     return Spanning(
         on.start_span(
@@ -194,8 +195,10 @@ def below(opened: Span) -> Context:
 
 
 def note(opened: Span, error: BaseException) -> None:
-    """Say that an operation failed; its stack trace is an event of the span."""
-    said = {  # as ``record_exception`` says it, which asks the exception itself
+    """Record in a span that an operation failed, with the stack trace as an event."""
+    # As ``record_exception`` of OpenTelemetry has it, without calling methods of the
+    # exception.
+    said = {
         "exception.type": path_of(error),
         "exception.message": text_of(error),
         "exception.stacktrace": stack_trace(error),

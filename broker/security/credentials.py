@@ -160,7 +160,7 @@ def user_of(values: tuple[Any, ...]) -> User:
     users = get_user_model()
     key, login = users._meta.pk.attname, users.USERNAME_FIELD
     found = dict(zip((key, "is_superuser", login, "is_active"), values, strict=True))
-    # from_db expects them in the order of the model.
+    # ``from_db`` expects the values in the order of the model's fields.
     names = [one.attname for one in users._meta.concrete_fields if one.attname in found]
     return users.from_db(DEFAULT_DB_ALIAS, names, [found[one] for one in names])
 

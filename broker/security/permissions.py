@@ -10,7 +10,7 @@ from broker.errors.acts import NotPermitted
 from broker.security import authorities
 from broker.security.authorities import Principal
 
-CHANGE = "broker.resubmit_message"  # to plan, start and undo operations
+CHANGE = "broker.resubmit_message"  # permission to plan, start and undo operations
 LOOK = ("broker.view_queue", "broker.browse_queue")
 
 

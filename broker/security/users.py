@@ -18,7 +18,7 @@ else:
 
 __all__ = ["IS_DJANGOS", "NAME", "USERS", "User", "named"]
 
-NAME = User.USERNAME_FIELD  # the field with the name by which they sign in
+NAME = User.USERNAME_FIELD  # the field with the name by which users sign in
 USERS = User._default_manager
 IS_DJANGOS = User._meta.label == "auth.User"
 

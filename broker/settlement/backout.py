@@ -88,7 +88,8 @@ def settle_as(
 def back_out(
     outcome: Failure, held: Sequence[TakenEntry], record: Record
 ) -> list[Disposition]:
-    """Count a backout of each entry, and do with it what its address settings say."""
+    """Count a backout of each entry, and carry out the disposition of its address
+    settings."""
     expired = [entry for entry in held if entry.expired]
     if expired:
         end_expired(expired, record.came_from, uow=record.uow, now=record.now)
@@ -173,7 +174,7 @@ def decide(
 
 
 def waiting(disposition: Disposition, delay: timedelta) -> Disposition:
-    """The same disposition; a redelivery waits for this delay."""
+    """The disposition, but with this delay if it is a redelivery."""
     if isinstance(disposition, Redeliver):
         return replace(disposition, after=delay)
     return disposition

@@ -38,7 +38,7 @@ class Settlement:
     ids: list[int]  # ids of messages
     outcome: Outcome
     actor: str = ""  # actor in the journal; empty: the caller's actor
-    wants_cod: bool = False  # one of the messages may ask to be confirmed if accepted
+    wants_cod: bool = False  # whether a message may request a report on its acceptance
 
 
 @dataclass(frozen=True, slots=True)

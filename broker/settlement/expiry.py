@@ -32,7 +32,9 @@ logger = logging.getLogger(__name__)
 
 WARNED: set[int] = set()
 REASON = "The message's time to live was over before it was delivered."
-BEAT_S = 1.0  # time between two scans; a shorter period means at once
+# Seconds between two checks whether a scan is due. If the period of scans is not
+# longer, each check scans.
+BEAT_S = 1.0
 HEAD = 1000  # entries of each priority that a get checks
 AT_ONCE = 100  # most entries that a get ends
 
@@ -94,8 +96,9 @@ def expire_on(queue: str, *, limit: int = AT_ONCE, now: datetime | None = None) 
 class Ending:
     """What becomes of expired entries, by the rules of their queues."""
 
-    to: str = ""  # the expiry address; empty: they are discarded
-    # prefix and suffix of the queues that are created there; None: none is created
+    to: str = ""  # the expiry address; empty: the entries are discarded
+    # Prefix and suffix of the queues that are created on the expiry address; None: no
+    # queue is created.
     made: tuple[str, str] | None = None
 
 
@@ -136,7 +139,7 @@ def end_expired(
     queues = origins_of({entry.queue_id for entry in entries})
     endings = endings_of(queues)
     by_ending: dict[Ending, list[TakenEntry]] = defaultdict(list)
-    for entry in entries:  # its queue may be deleted
+    for entry in entries:  # an entry whose queue is deleted is discarded
         by_ending[endings.get(entry.queue_id, DISCARDED)].append(entry)
     record = Record(Kind.EXPIRE, came_from, uow, "", {"error": REASON}, now)
     for ending, expired in by_ending.items():
@@ -151,9 +154,10 @@ def origins_of(queue_ids: Collection[int]) -> dict[int, Origin]:
 
 
 def endings_of(queues: Mapping[int, Origin]) -> dict[int, Ending]:
-    """The ending on each of some queues, by id. One query."""
+    """What becomes of expired entries of some queues, by queue id. One query."""
     every = list(AddressSetting.objects.all())
-    rules: dict[tuple[int, ...], AddressSetting] = {}  # merged, by what was merged
+    # Merged settings, by the ids of the settings that were merged.
+    rules: dict[tuple[int, ...], AddressSetting] = {}
     endings = {}
     for queue_id, queue in queues.items():
         matching = by_specificity(queue.address, every)

@@ -15,7 +15,7 @@ from broker.formats.error_fingerprint import readable
 from broker.formats.exceptions import cause_of, described, is_a, path_of, text_of
 from broker.formats.stack_trace import stack_trace
 
-# For the next deliveries of the entry: name and encoded value of each.
+# Annotations for the next deliveries of the entry: names and encoded values.
 Annotations = tuple[tuple[str, bytes], ...]
 
 
@@ -29,9 +29,9 @@ class Release:
     """The entry returns to its queue; no backout is counted."""
 
     delay: timedelta | None = None  # delay that the consumer wants; None: at once
-    why: str = ""  # reason why the consumer cannot process it, for the operator
+    why: str = ""  # reason why the consumer cannot process the entry
     annotations: Annotations = ()
-    hidden: bool = False  # this consumer is not offered it again
+    hidden: bool = False  # whether this consumer never gets the entry again
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,12 @@ class BackOut:
     error: str  # the error, for the operator
     # Delay that the consumer wants; None: the settings decide.
     delay: timedelta | None = None
-    at_once: bool = False  # a redelivered entry waits for no delay
-    # Random part of the delay, -1 to 1 (``redelivery_delay``); None: drawn by entry.
+    at_once: bool = False  # whether an entry is redelivered without delay
+    # Random part of the delay, -1 to 1 (``redelivery_delay``); None: each entry gets a
+    # random number of its own.
     spread: float | None = None
     annotations: Annotations = ()
-    hidden: bool = False  # this consumer is not offered it again
+    hidden: bool = False  # whether this consumer never gets the entry again
     stack: str = ""  # the stack trace of the exception that its handler raised
     exception: str = ""  # the class of that exception, with its module
 
@@ -65,7 +66,7 @@ class Reject:
 
     error: str
     stack: str = ""  # the stack trace of the exception that its handler raised
-    exception: str = ""  # as of ``BackOut``
+    exception: str = ""  # the class of that exception, with its module
 
 
 Failure = BackOut | Reject

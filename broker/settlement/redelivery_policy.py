@@ -16,7 +16,8 @@ from broker.errors.mq_codes import Reason, Report
 
 # A century; PostgreSQL can add this to a time.
 LONGEST_MS = 100 * 365 * 24 * 3600 * 1000
-# Shortest delay of an entry whose attempts were used up among the dead letters.
+# Shortest delay between further deliveries of a dead letter whose attempts are used up;
+# it stays on its queue.
 STAYS_MS = 60_000
 
 

@@ -24,9 +24,11 @@ from broker.models import AddressSetting, Operation, OperationItem, Watermark
 from broker.settlement.discards import forget
 from broker.sql.fencing import short_transaction
 
-READER = "retention "  # readers of the journal; the retention in seconds follows
+# Prefix of names of readers of the journal; the retention in seconds follows it.
+READER = "retention "
 START = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
-CENTURY_S = 100 * 366 * 86_400  # longer retentions would be before any date
+# Limit of the retention: with a longer one, its start could be before any valid date.
+CENTURY_S = 100 * 366 * 86_400
 ROUND_S = 1.0  # how long one round takes, at most about
 
 
@@ -137,7 +139,7 @@ def step(
 
 
 def undoable(ids: list[int]) -> Iterator[int]:
-    """Those of the messages that an undo may need."""
+    """The given ids whose message an undo may need."""
     window = timedelta(seconds=settings.BROKER_UNDO_WINDOW_S)
     recent = Operation.objects.filter(
         Q(ended_at__gt=Now() - window) | Q(ended_at=None, started_at__isnull=False)

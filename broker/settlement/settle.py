@@ -214,7 +214,7 @@ def end_if_held(
         except DataError as error:
             if not sql.is_refusal(error):
                 raise
-            ended = None  # it was changed meanwhile
+            ended = None  # the unit of work was changed meanwhile
         if ended is not None:
             return ended
     return end_by_entry(uow, outcome, actor=actor, now=now)
@@ -267,7 +267,7 @@ def end_lost(
 def parted(
     held: Sequence[TakenEntry], first: int | None
 ) -> tuple[list[TakenEntry], list[TakenEntry]]:
-    """Entries in two lists: those for which a backout is counted, and the others."""
+    """Two lists: entries for which a backout is counted, and the other entries."""
     queues = Queue.objects.filter(pk__in={entry.queue_id for entry in held})
     rules = dict(queues.values_list("pk", "counts_when_lost"))
     ids = {entry.id for entry in held}
@@ -328,7 +328,8 @@ def back_out_overdue(*, limit: int, now: datetime | None = None) -> int:
         dead = sql.fetch("dead_owners", int, lock_class=processes.LOCK_CLASS)
         asked = {"dead_owners": dead, "limit": limit, "now": now}
         overdue = sql.run("overdue", asked)
-        ordered = processes.units_of(dead, "bridge")  # links keep the order
+        # Links keep the order of messages, so their entries are redelivered at once.
+        ordered = processes.units_of(dead, "bridge")
         for uow, is_late in overdue:
             if is_late:
                 end_if_held(uow, BackOut(OVERDUE), now=now)

@@ -49,8 +49,10 @@ class JoinedUnitOfWork(UnitOfWork):
         super().__init__(actor=actor, coordinated=True, now=now)
         self.session = Lent.now()
         self.transaction: transaction.Atomic | None = None
-        self.later: list[Delivery] = []  # deliveries that only the transaction holds
-        self.later_from: set[str] = set()  # names of their queues
+        # Deliveries that were got within the transaction: a rollback releases their
+        # entries.
+        self.later: list[Delivery] = []
+        self.later_from: set[str] = set()  # names of the queues of ``later``
 
     def begin(self) -> None:
         """Begin the transaction; psycopg sends this with the first statement."""
@@ -87,13 +89,15 @@ class JoinedUnitOfWork(UnitOfWork):
         )
 
     def watch(self) -> None:
-        """Nothing: its end is that of the transaction."""
+        """Do nothing: the unit of work ends with the transaction."""
 
     def commit(self) -> None:
         """Accept the entries and send the puts, and commit the caller's transaction."""
         self.check_open()
         if self.only_accepts() and self.is_untouched():
-            self.end()  # there is nothing to join
+            # The caller has changed nothing, so the accept need not join the
+            # transaction.
+            self.end()
         self.carry_out()
         self.end()
         self.session.check()
@@ -105,11 +109,14 @@ class JoinedUnitOfWork(UnitOfWork):
         self.session.take_back()
         outcome = failure(error)
         if self.id is not None:
-            with suppress(LockLost):  # its claims were rolled back, or are gone
+            with suppress(LockLost):  # the claims were rolled back, or are gone
                 insist(partial(settle.end, self.id, outcome, **self.about))
-        if self.later:  # their entries are ready again, and not counted yet
+        # The rollback made these entries ready again, without counting a backout.
+        if self.later:
             FLOORS.forget()
-            for queue in self.later_from:  # or delayed, if the get had woken them
+            # Entries that the get itself had made ready are delayed again, so they are
+            # woken.
+            for queue in self.later_from:
                 delayed.wake_due_on(queue, limit=len(self.later), now=self.now)
         for queue_id in {delivery.queue_id for delivery in self.later}:
             ids = [d.message_id for d in self.later if d.queue_id == queue_id]

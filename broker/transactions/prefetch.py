@@ -63,7 +63,8 @@ class Prefetched:
         # Priority and message id of entries that are not taken.
         self.hidden: set[tuple[int, int]] = set()
         self.claims = 0  # number of claims by gets that have returned
-        # A get did not return, so there may be claims that are not known.
+        # Whether a get has failed: then there may be claims that this object does not
+        # know.
         self.is_doubtful = False
         self.attributes: Attributes | None = None
         self.ended = False

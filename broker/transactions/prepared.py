@@ -107,8 +107,10 @@ def prepare(work: UnitOfWork, xid: str) -> None:
         raise
     except (BrokerError, DatabaseError) as error:
         if line is None or line.closed:
-            raise  # it is unknown whether it was committed; the journal has the answer
-        with suppress(LockLost):  # it has ended already
+            # It is unknown whether the preparation was committed; the journal has the
+            # answer.
+            raise
+        with suppress(LockLost):  # the unit of work has ended already
             work.back_out(describe(error), by_system=True)
         raise BackedOut(str(error)) from error
     work.id, work.ended = uow, True
@@ -220,7 +222,7 @@ def commit_prepared(
 
 
 @transaction.atomic
-def back_out_prepared(  # each is named where it is used
+def back_out_prepared(  # callers name the arguments
     xid: str,
     *,
     error: str | BackOut = DECIDED,

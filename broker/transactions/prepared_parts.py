@@ -14,7 +14,9 @@ BYTES = ("body", "headers", "envelope")
 class PreparedPart(NamedTuple):
     """An action of a commit: a put, a confirmation, a removal, or a rejection."""
 
-    fields: dict[str, Any]  # of a put, without bytes; or the message of the action
+    # Fields of the message to put, but those of bytes; or the kind of another action,
+    # with its data.
+    fields: dict[str, Any]
     body: bytes
     headers: bytes | None
     envelope: bytes | None

@@ -76,7 +76,7 @@ class Watch:
                 self.thread.start()
 
     def remove(self, work: UnitOfWork) -> None:
-        """After this, the thread does not touch the unit of work."""
+        """Forget a unit of work: afterwards the thread does not change it."""
         with self.lock:
             self.works.discard(work)
 
@@ -99,7 +99,7 @@ class Watch:
             return self.thread is not None
 
     def make_rows(self) -> None:
-        """Make the rows of those that have lasted long enough."""
+        """Insert the rows of units of work that have lasted long enough."""
         with self.lock:
             for work in list(self.works):
                 if age_s(work) >= LISTED_AFTER_S:

@@ -51,7 +51,7 @@ def drop() -> None:
     line = connection.connection
     if line is not None:
         with suppress(Error):
-            line.close()  # before Django, which may give it back to a pool as it is
+            line.close()  # closed first, as Django may return it to a pool unchanged
     # A block that foreign code has left open must not outlive its session.
     connection.in_atomic_block = connection.closed_in_transaction = False
     connection.close()
@@ -83,7 +83,7 @@ class Lent:
     """
 
     was_free: bool
-    is_used: bool = True  # False: no statement was seen while it was ``watched``
+    is_used: bool = True  # False: no statement ran while it was ``watched``
 
     @classmethod
     def now(cls) -> Self:
@@ -100,7 +100,7 @@ class Lent:
         self.take_back()
 
     def take_back(self) -> None:
-        """Replace it if it shows that it was broken."""
+        """Replace the session if it has ended, or has an open transaction."""
         if self.was_free and (is_gone() or has_transaction()):
             drop()
 

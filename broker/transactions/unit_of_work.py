@@ -65,7 +65,8 @@ class UnitOfWork:
         self.user = user
         self.coordinated = coordinated
         self.now = now
-        self.id: int | None = None  # None until a get finds an entry, or puts last
+        # None until a get finds an entry, or puts take more than a second.
+        self.id: int | None = None
         # Queue and message of entries whose acceptance is to be confirmed.
         self.to_confirm: set[tuple[int, int]] = set()
         self.held = 0  # entries neither accepted nor released yet
@@ -79,8 +80,10 @@ class UnitOfWork:
         self.marked = False  # whether a get was marked; only one in a unit of work
         self.mark: Delivery | None = None  # the marked delivery, unless it is settled
         self.skipped: UnitOfWork | None = None  # keeps the marked delivery on a backout
-        self.then: settle.Next | None = None  # what the commit gets
-        self.following: list[Delivery] = []  # what it got: of another unit of work
+        # What the commit gets for the next unit of work.
+        self.then: settle.Next | None = None
+        # Deliveries that the commit got; they belong to the next unit of work.
+        self.following: list[Delivery] = []
         self.ended = False
 
     def get(
@@ -180,7 +183,7 @@ class UnitOfWork:
         self.watch()
 
     def watch(self) -> None:
-        """Have a row made if it only puts and lasts."""
+        """Have a row inserted if the unit of work only puts, and takes long."""
         put_only.watch(self)
 
     def accept(self, delivery: Delivery) -> None:
@@ -266,7 +269,7 @@ class UnitOfWork:
         self.ended = True
 
     def only_accepts(self) -> bool:
-        """Whether one statement commits it, which needs no transaction."""
+        """Whether its commit is one statement, which needs no transaction."""
         return not (self.puts or self.removing or self.rejecting or self.to_confirm)
 
     @property
@@ -372,6 +375,6 @@ def is_undone(
         return False
     try:
         work.back_out(describe(error), by_system=True)
-    except LockLost:  # it has ended already
+    except LockLost:  # the unit of work has ended already
         return not is_in_doubt
     return True

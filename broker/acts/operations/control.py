@@ -15,7 +15,7 @@ from broker.operations import canary, rate_limit
 from broker.security.authorities import Principal
 from broker.security.permissions import CHANGE
 
-LOOK = "broker.view_queue"  # the answer shows the operation
+LOOK = "broker.view_queue"  # needed as the answer shows the operation
 WAYS = Rule("the authorities of the operation on its queues", require_ways)
 OPERATE = {"operation": WAYS}
 ordered = partial(declared, permission=CHANGE, also=(LOOK,), needs_person=True)
@@ -63,7 +63,8 @@ def start_operation(actor: Principal, request: StartOperation) -> OperationState
 
 
 def arrange(request: StartOperation) -> None:
-    """Set the pace and the trial of a plan: each as planned where it is not given."""
+    """Set the pace and the trial of a plan; a value that is not given stays as
+    planned."""
     plan = Operation.objects.select_related("course").get(pk=request.operation)
     planned, pace, trial = schedule_of(plan), request.pace, request.canary
     if trial is None:

@@ -18,7 +18,7 @@ from broker.models import Operation, OperationItem, Queue
 State, Status = Operation.State, OperationItem.Status
 
 SHORTEST = timedelta(seconds=1)  # shorter remaining times are not shown
-# kinds that leave a message on its queue
+# Kinds of operations that leave a message on its queue.
 STAYS = {Operation.Kind.PRIORITY, Operation.Kind.DELIVER}
 
 
@@ -31,7 +31,8 @@ class MessageRoute:
     messages: int
 
 
-End = tuple[int | None, str]  # outcome of a copy, and its fingerprint if dead
+# Outcome of a copy; fingerprint if it became a dead letter.
+End = tuple[int | None, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,11 @@ class Ledger:
     done: int
     skipped: int
     left_out: int  # left out of the plan; not in the total
-    notices: int  # those of them that are notices of links
+    notices: int  # how many of ``left_out`` are notices of links
     ends: Counter[End]  # how the messages that were processed ended
     ways: list[MessageRoute]
     names: dict[int, str]  # names of the queues that the messages were on, by id
-    sources: set[str]  # the same names, and an empty one for deleted queues
+    sources: set[str]  # the same names; an empty name if a queue is deleted
     # reasons and numbers of messages, the most frequent first
     why_skipped: list[tuple[str, int]]
     goals: Counter[str]  # planned messages by the name of their target
@@ -97,7 +98,8 @@ def ledger_of(operation: Operation) -> Ledger:
             goals[target] += count
         goes = operation.state != State.PLANNED or status == Status.PLANNED
         way = way_of(operation, names.get(queue_id, ""), target)
-        ways[way] += count if goes else 0  # zero counts are kept, for authorization
+        # Zero counts are kept: a user must be authorized for these routes, too.
+        ways[way] += count if goes else 0
         if status == Status.SKIPPED:
             notes[note] += count
         if status == Status.DONE:

@@ -22,15 +22,16 @@ from broker.security.redaction import Sight, Veil
 from broker.security.redaction.masking import marked
 
 CODES = {one.sentence: one.value for one in Outcome}
-# Messages checked before the answer; the worker checks the rest.
-AT_ONCE, AT_ONCE_S = 3, 1.0  # chunks, and seconds
+# The answer waits for the preview of at most so many chunks of messages, or so many
+# seconds; a worker previews the rest.
+AT_ONCE, AT_ONCE_S = 3, 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
     """Messages that are not sent, and the reason."""
 
-    code: str  # stable, and safe to match on
+    code: str  # a stable code that programs may compare
     why: str
     messages: int
 

@@ -30,7 +30,7 @@ from broker.security.authorities import Principal, held_by
 Kind = Operation.Kind
 PLACES = {"ready": Place.READY, "delayed": Place.DELAYED}
 ONLY_OF_SOURCE = "It narrows the messages of a source: name that queue, too."
-MOST = 500  # messages that are named one by one
+MOST = 500  # most messages that a request names one by one
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,9 @@ Kind = Operation.Kind
 class Needs(NamedTuple):
     """The authorities that a kind of operation needs."""
 
-    source: Authority  # at the queues of its messages
-    target: Authority | None = None  # where they go; if nowhere, at their queues
+    source: Authority  # authority on the queues of the messages
+    # Authority on the target queues; without targets, on the queues of the messages.
+    target: Authority | None = None
 
 
 NEEDS: dict[str, Needs] = {
@@ -41,13 +42,13 @@ NEEDS: dict[str, Needs] = {
     Kind.EXPIRE: Needs("get"),
     Kind.REMOVE: Needs("get"),
 }
-# of an undo, by the kind of the operation that it undoes
+# Needs of an undo, by the kind of the operation that it undoes.
 NEEDS_OF_UNDO: dict[str, Needs] = {
     **dict.fromkeys(Kind.values, Needs("get", "put")),
     Kind.COPY: Needs("get"),
     Kind.DELIVER: Needs("get"),
 }
-# one of these lets an actor name a target queue
+# An actor who has one of these authorities on a queue may name it as a target.
 KNOWING: tuple[Authority, ...] = ("inquire", "put")
 LARGEST = 2**63  # no number in the database is as large
 

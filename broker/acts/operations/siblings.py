@@ -22,8 +22,9 @@ class Sibling:
 
     of: str  # the queue that is named as its address
     queue: str  # the other queue; empty: it is hidden from the user
-    is_anycast: bool  # whether it gets only some of the messages, or none
-    messages: int = 0  # at most so many copies
+    # Whether the queue is anycast: it gets only some messages, or none.
+    is_anycast: bool
+    messages: int = 0  # most copies that it may get
 
 
 def siblings_of(

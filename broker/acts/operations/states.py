@@ -17,7 +17,8 @@ from broker.operations.canary import Halt
 from broker.security.authorities import Principal
 
 Fate = OperationItem.Fate
-ABOUT = ("created_by", "course", "approval__approved_by")  # what is read with each
+# Relations that are read together with an operation, by ``select_related``.
+ABOUT = ("created_by", "course", "approval__approved_by")
 
 ABOVE = "resubmitted as often as the queue allows, and dead-lettered again each time."
 NOTICES = (
@@ -90,7 +91,7 @@ class OperationState:
     id: int
     kind: str
     state: str
-    scope: str  # the set, in words
+    scope: str  # the set of messages, in words
     argument: str  # the queue of a move or a copy, or the new priority
     reason: str
     undoes: int | None  # the operation that it undoes
@@ -104,14 +105,14 @@ class OperationState:
     left_out: int  # messages left out of the plan
     approval: ApprovalState | None  # null: no approval needed
     course: ScheduleState
-    # sentences with the reasons
+    # Sentences with the reasons why messages were left out of the plan.
     left_out_because: str | None = None
-    # also null for operations whose messages are not followed
+    # Outcomes of the copies; null if the broker does not follow the copies.
     fates: OutcomeCounts | None = None
-    # empty: the messages reach only the queues that they were on
+    # Other queues that get copies; empty: only the queues that the messages were on.
     siblings: list[Sibling] | None = None
     ways: list[MessageRoute] | None = None
-    why_skipped: list[Skipped] | None = None  # the most frequent first
+    why_skipped: list[Skipped] | None = None  # the most frequent reason first
 
     def __str__(self) -> str:
         lines = [

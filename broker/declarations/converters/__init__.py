@@ -14,8 +14,8 @@ from broker.declarations.documents import write
 from broker.errors.settings import WrongSettings
 from broker.formats.quantities import write_size
 
-WIDTH = 200  # characters of a comment in one line
-LARGEST_BYTES = 2**24  # of a file; what is made of it is far smaller
+WIDTH = 200  # most characters of a comment in one line
+LARGEST_BYTES = 2**24  # Largest file; the document that is made of it is far smaller.
 FORMS: Mapping[str, Callable[[str], Converted]] = {
     "rabbitmq": rabbitmq.convert,
     "artemis": artemis.convert,
@@ -45,7 +45,8 @@ def read(form: str, content: bytes) -> Converted:
 
 
 def in_toml(found: Converted, form: str, *, source: str) -> str:
-    """What was read, as ``backout.toml``; ``source`` is the file's name."""
+    """The declarations and comments as ``backout.toml``; ``source`` is the file's
+    name."""
     head = f"Converted from {source} ({form}). {found.summary}"
     comments = found.comments
     if comments:
@@ -54,7 +55,7 @@ def in_toml(found: Converted, form: str, *, source: str) -> str:
 
 
 def laid_out(comment: str) -> str:
-    """A comment with each of its places in a line, where they are long together."""
+    """A comment; if it is long, each of its places is on its own line."""
     if len(comment) > WIDTH:
         comment = re.sub(r"; (?=lines? \d)", ";\n  ", comment)
     return f"- {comment}"

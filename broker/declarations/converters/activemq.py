@@ -31,7 +31,7 @@ from broker.formats.wildcards import matches
 class VirtualTopic:
     """Topics whose messages go to the queues of their names with a prefix."""
 
-    names: str  # pattern
+    names: str  # pattern of the names of the topics
     prefix: str = "Consumer.*."
 
     def topic_of(self, queue: str) -> str:
@@ -81,7 +81,8 @@ def convert_broker(broker: Element, found: Converted) -> None:
 
 
 def virtual_topics(broker: Element) -> list[VirtualTopic]:
-    """The virtual topics of a file, or those of a file that says nothing of them."""
+    """The virtual topics of a file, or ActiveMQ's default if the file has no
+    interceptors."""
     if broker.attributes.get("useVirtualTopics") == "false":
         return []
     if broker.first("destinationInterceptors") is None:

@@ -24,7 +24,7 @@ KINDS = ("queue", "topic", "tempQueue", "tempTopic")
 class PolicyTarget:
     """A pattern of destinations, and the part of the file that has it."""
 
-    pattern: str  # as here
+    pattern: str  # pattern in this broker's syntax
     is_topic: bool
     source: Path
 
@@ -54,7 +54,7 @@ def pattern(text: str, *, is_plain: bool = True) -> str:
 def destinations(
     entry: Element, found: Converted, *, is_plain: bool = False
 ) -> Iterator[PolicyTarget]:
-    """What an entry is about; what cannot be said here is named."""
+    """The destinations of an entry; a comment names those that have no equal here."""
     for kind in KINDS:
         for name in each_name(entry.attributes.get(kind, "")):
             try:

@@ -29,9 +29,11 @@ from broker.declarations.kinds import SETTING
 from broker.formats.inventory import Path
 
 Values = dict[str, Any]
-Fields = dict[str, tuple[Any, list[Path]]]  # a value, and the parts that say it
+# By name: value, and the parts of the file that have it.
+Fields = dict[str, tuple[Any, list[Path]]]
 SHARED = "ActiveMQ.DLQ"
-PREFIXES = ("ActiveMQ.DLQ.Queue.", "ActiveMQ.DLQ.Topic.")  # of queues, of topics
+# Dead letter queues of queues and of topics.
+PREFIXES = ("ActiveMQ.DLQ.Queue.", "ActiveMQ.DLQ.Topic.")
 DIFFERS = "Another entry of {} says otherwise, and is kept; here they are one setting."
 INHERITS = (
     "It has no dead letter strategy, so its dead letters go to ActiveMQ.DLQ there. Here"
@@ -140,13 +142,14 @@ def discarding(one: Element, _: PolicyTarget) -> Fields:
 
 
 def words(one: Element) -> tuple[str, ...]:
-    """What a strategy is for: dead letters, and as a rule expired messages, too."""
+    """The kinds of messages that a strategy keeps: dead letters, and usually expired
+    ones."""
     has_expired = one.attributes.get("processExpired", "true") != "false"
     return ("dead_letter", "expiry") if has_expired else ("dead_letter",)
 
 
 def no_expired(one: Element) -> Fields:
-    """That expired messages are not kept, where a strategy says so."""
+    """An empty expiry address, if a strategy does not keep expired messages."""
     if len(words(one)) > 1:
         return {}
     return {"expiry_address": ("", [one.at("processExpired")])}

@@ -18,12 +18,12 @@ from broker.declarations.converters.activemq_policies import add
 from broker.declarations.converters.converted import Converted
 from broker.declarations.converters.xml_parts import sort_out
 
-COLLISION = 0.15  # RedeliveryPolicy.collisionAvoidanceFactor
-BACK_OFF = 5.0  # RedeliveryPolicy.backOffMultiplier
+COLLISION = 0.15  # ActiveMQ's default of collisionAvoidanceFactor
+BACK_OFF = 5.0  # ActiveMQ's default of backOffMultiplier
 
 
 class PolicyField(NamedTuple):
-    """A field of an address setting, of an attribute there."""
+    """The field of an address setting that corresponds to an attribute of ActiveMQ."""
 
     name: str
     type: type
@@ -84,7 +84,7 @@ def convert_policy(
 
 
 def used_of(policy: Element, found: Converted) -> Iterator[tuple[str, PolicyField]]:
-    """The attributes that have an effect; the others are named."""
+    """The attributes that have an effect; comments name the others."""
     given = policy.attributes
     grows = given.get("useExponentialBackOff") == "true"
     spreads = given.get("useCollisionAvoidance") == "true"
@@ -112,7 +112,7 @@ def used_of(policy: Element, found: Converted) -> Iterator[tuple[str, PolicyFiel
 def switch_of(
     policy: Element, name: str, text: str, found: Converted
 ) -> Iterator[tuple[str, PolicyField]]:
-    """The field that a switch has by default, where its own attribute is missing."""
+    """The field for a switch that is on, if the attribute with its value is missing."""
     switches = {
         "useExponentialBackOff": ("backOffMultiplier", BACK_OFF),
         "useCollisionAvoidance": ("collisionAvoidancePercent", COLLISION),
@@ -126,7 +126,8 @@ def switch_of(
     if text == "true" and of not in policy.attributes:
         yield name, PolicyField(REDELIVERY[of].name, bool, lambda _: default)
     elif text in ("true", "false"):
-        found.parts.default(policy.at(name))  # as the other attribute says
+        # The switch adds nothing: the attribute with the value decides.
+        found.parts.default(policy.at(name))
 
 
 def keep(
@@ -136,7 +137,7 @@ def keep(
     target: PolicyTarget,
     found: Converted,
 ) -> None:
-    """Take an attribute over, or name it."""
+    """Convert an attribute, or name it in a comment."""
     text = element.attributes[name]
     try:
         if placeholders.is_open(text):

@@ -52,7 +52,8 @@ def convert(text: str) -> Converted:
 
 
 def tell_syntax(root: Element, found: Converted) -> Syntax:
-    """The wildcards of the file; the settings that have them are named."""
+    """The wildcards of the file; a comment names the Django settings that must be set
+    to them."""
     syntax, told = artemis_patterns.syntax_of(root)
     ours = artemis_patterns.settings_of(configured()).values()
     for path, setting in told.items():
@@ -95,14 +96,14 @@ JMS = {
     "queue": artemis_queues.convert_jms_queue,
     "topic": artemis_queues.convert_topic,
 }
-READERS: Mapping[str, Reader] = {  # in this order
+READERS: Mapping[str, Reader] = {  # sections are read in this order
     "addresses": artemis_queues.convert_addresses,
     "queues": artemis_queues.convert_core_queues,
     "address-settings": convert_settings,
     "security-settings": artemis_rights.convert_rights,
     "jms": convert_jms,
 }
-EMPTY = {  # groups that say nothing if nothing is in them
+EMPTY = {  # elements that mean nothing if they are empty
     *("configuration", "core", "acceptors", "connectors", "broker-connections"),
     *READERS,
     *EACH,

@@ -29,7 +29,8 @@ from broker.declarations.converters.xml_parts import sort_out
 from broker.declarations.documents import toml
 
 Value = Callable[[Any], Any]
-SETTINGS: Mapping[str, tuple[str, type, Value]] = {  # of Django, by element
+# Setting of Django, type and conversion, by element.
+SETTINGS: Mapping[str, tuple[str, type, Value]] = {
     "name": ("BROKER_NAME", str, str),
     "max-redelivery-records": ("BROKER_MAX_REDELIVERY_RECORDS", int, int),
     "persist-delivery-count-before-delivery": (
@@ -55,7 +56,7 @@ DIVERT = (
     " filter as the selector, whose consumer reads there; for an exclusive one, exclude"
     " the same messages by the selectors of the other queues."
 )
-PREFIXES = {  # of leaves
+PREFIXES = {  # reasons by prefix of the name of an element
     "journal-": STORE, "page-": STORE, "paging-": STORE, "bindings-": STORE,
     "large-message": STORE, "create-": STORE, "global-max-": STORE, "memory-": STORE,
     "critical-analyzer": PROCESS, "thread-pool-": PROCESS, "graceful-": PROCESS,
@@ -160,7 +161,7 @@ def other_of(element: Element) -> NotHere | None:
 
 
 def convert_setting(element: Element, found: Converted) -> None:
-    """Name the Django setting that says the same."""
+    """Name the corresponding Django setting in a comment."""
     name, kind, made = SETTINGS[element.name]
     try:
         if placeholders.is_open(element.text):

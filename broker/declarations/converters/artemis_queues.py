@@ -22,7 +22,8 @@ from broker.formats.selectors.parsing import parse
 from broker.formats.wildcards import Syntax
 
 ROUTED = ("anycast", "multicast")
-# Identifiers of Artemis' own filters that are headers of JMS, outside of texts.
+# Matches texts in quotes, to skip them, and names that Artemis' own filters have for
+# headers of JMS.
 CORE = re.compile(r"'(?:[^']|'')*'|\bAMQ[A-Za-z]+\b")
 HEADERS = {
     "AMQPriority": "JMSPriority",
@@ -71,7 +72,8 @@ def convert_address(address: Element, found: Converted) -> None:
 
 
 def tell_routing(address: Element, routing: Element, found: Converted) -> None:
-    if routing.name == "multicast":  # each consumer of the address subscribes
+    # Nothing to declare: here, each consumer of the address subscribes.
+    if routing.name == "multicast":
         found.parts.default(routing.path)
     elif len(address.children) == 1:
         why = (

@@ -54,7 +54,8 @@ class Converted:
     def set(
         self, values: dict[str, Any], attribute: str, value: Any, *sources: Path
     ) -> None:
-        """Set an attribute to what parts of the file say, which are taken over."""
+        """Set an attribute to a value, and note the parts of the file that have it as
+        converted."""
         self.parts.take(*sources)
         values[attribute] = value
 
@@ -77,7 +78,7 @@ class Converted:
         paths.extend(sources)
 
     def name_rights(self) -> None:
-        """Name the rights of each principal together, as one table to add."""
+        """Add a comment for each principal: a table that grants all its rights."""
         for principal, (patterns, paths) in self.rights.items():
             lines = [f"{quoted(k)} = {toml(sorted(v))}" for k, v in patterns.items()]
             sentence = (
@@ -107,11 +108,12 @@ class Converted:
 
     @property
     def summary(self) -> str:
-        """What was read and made, in one line."""
+        """The numbers of parts that were read and of objects that were made, in one
+        line."""
         made = len(self.declarations)
         return f"{self.parts.counts} {write_count(made, 'object')} made."
 
     @property
     def comments(self) -> list[str]:
-        """All sentences about what is left out, each once."""
+        """All sentences about parts that are left out, without duplicates."""
         return list(dict.fromkeys([*self.parts.comments(), *self.notes]))

@@ -29,7 +29,7 @@ ROOTS = {
         "artemis",
     ),
 }
-ROWS = {  # one of these lists makes a JSON document one of RabbitMQ's
+ROWS = {  # A JSON document with one of these keys is an export of RabbitMQ.
     *("queues", "exchanges", "bindings", "policies", "vhosts", "permissions"),
     *("rabbit_version", "rabbitmq_version"),
 }
@@ -75,7 +75,7 @@ def require_form(form: str, text: str) -> None:
 
 
 def recognized(text: str) -> str:
-    """The form of a text; or a sentence that says what else it is."""
+    """The form of a text; or a sentence on what the text is instead."""
     begins = text.lstrip()[:1]
     if not begins:
         return "It is empty."

@@ -41,7 +41,8 @@ def is_of_schema(attribute: str) -> bool:
 def sort_out(
     table: Mapping[str, NotHere], name: str, text: str, path: Path, found: Converted
 ) -> None:
-    """Tell why a part is not kept, unless it says what is so anyway."""
+    """Name the reason why a part is not converted, unless it asks for the default
+    here."""
     known = table.get(name, UNKNOWN)
     if text.lower() in known.same and path in found.parts.paths:
         found.parts.default(path)
@@ -52,7 +53,7 @@ def sort_out(
 
 
 def has_name(element: Element, found: Converted) -> bool:
-    """Whether an element has a name that can be one here; if not, it is named."""
+    """Whether an element has a name that is valid here; if not, a comment names it."""
     why = fault_of_name(element.attributes.get("name", ""))
     if why:
         found.parts.name(f"{why} It is left out.", element.path)
@@ -60,7 +61,7 @@ def has_name(element: Element, found: Converted) -> bool:
 
 
 def fault_of_name(name: str) -> str:
-    """Why a name cannot be one here, as a sentence; empty: it can."""
+    """Why a name is not valid here, as a sentence; empty: it is valid."""
     if placeholders.is_open(name):
         return placeholders.UNKNOWN
     if not name.strip():

@@ -154,7 +154,7 @@ def is_id(word: Written) -> bool:
 
 
 def place(value: Value) -> Any:
-    """The value by which values of its kind are ordered."""
+    """A value to sort by, for values of one kind."""
     return value.start if isinstance(value, Moment) else value
 
 

@@ -89,7 +89,7 @@ KEYS = {
     )
 }
 PROPERTY = Key("h", KeyKind.PROPERTY, "a property of the application")
-COPY = Key("copy", KeyKind.NUMBER, "the id of one copy")  # only programs use it
+COPY = Key("copy", KeyKind.NUMBER, "the id of one copy")  # a key that only programs use
 WORD = Key("", KeyKind.WORDS, "its error, type or ids")
 ALIASES = {
     "is": "state",

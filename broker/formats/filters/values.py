@@ -36,7 +36,7 @@ class Text:
         return "*".join(quoted(part) for part in self.parts) or '""'
 
 
-@lru_cache(maxsize=100)  # of a text that is compared with thousands of names
+@lru_cache(maxsize=100)  # one text is compared with thousands of names
 def pattern_of(parts: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, parts)), re.S)
 
@@ -104,7 +104,7 @@ Alternative: TypeAlias = Is | Compared | Between
 def written(value: Value) -> str:
     match value:
         case timedelta():
-            # without what would end a value here
+            # Blanks and commas would end a value in a filter.
             return re.sub("[ ,]", "", write_duration(value, exact=True))
         case Decimal():
             return f"{value:f}"

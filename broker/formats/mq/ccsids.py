@@ -22,13 +22,13 @@ from broker.errors.mq_codes import Ccsid, Enc
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
-PREFIX = "ccsid_"  # of the names of our codecs
+PREFIX = "ccsid_"  # prefix of the names of this module's codecs
 NEW_LINE, LINE_FEED = 0x15, 0x25
-MISSING = "\ufffe"  # stands in tables for a byte that is no character
+MISSING = "\ufffe"  # marks a byte in a codec's table that is no character
 
-# Numbers that name no character set: this broker's own is UTF-8.
+# Numbers that do not name a character set; the broker takes UTF-8 for them.
 OWN = (Ccsid.Q_MGR, Ccsid.INHERIT, Ccsid.APPL)
-# In the byte order of the encoding of numbers.
+# Character sets in the byte order of the message's numbers (MQENC).
 UTF_16 = (1200, 1201, 1202, 1203, 1204, 1205, 13488, 17584, 21680, 25776, 61952)
 UTF_32 = (1232, 1233, 1234, 1235, 1236, 1237)
 EBCDIC = (
@@ -55,7 +55,8 @@ NAMED: Mapping[int, str] = {
     1168: "koi8-u",
     1051: "hp-roman8",
     1162: "cp874",
-    **{5346 + part: f"cp{1250 + part}" for part in (0, 1, 2, 3, 4, 8)},  # with the euro
+    # Versions of the code pages with the euro sign.
+    **{5346 + part: f"cp{1250 + part}" for part in (0, 1, 2, 3, 4, 8)},
     **{9442 + part: f"cp{1250 + part}" for part in (5, 6, 7)},
     **dict.fromkeys((932, 943), "cp932"),
     **dict.fromkeys((954, 5050, 33722), "euc_jp"),
@@ -64,9 +65,9 @@ NAMED: Mapping[int, str] = {
     **dict.fromkeys((1392, 5488), "gb18030"),
     970: "euc_kr",
     1363: "cp949",
-    # Those that begin in ASCII and have the kanji of 1983, as what Python writes. 956,
-    # 957, 5052 and 5053 begin with a yen sign for the backslash; 959 and 5055 have the
-    # kanji of 1978.
+    # Only the numbers that agree with Python's codec: texts begin in ASCII, and have
+    # the kanji of 1983. 956, 957, 5052 and 5053 have a yen sign for the backslash; 959
+    # and 5055 have the kanji of 1978.
     **dict.fromkeys((958, 5054), "iso-2022-jp"),
     25546: "iso-2022-kr",
     1370: "cp950",
@@ -156,7 +157,7 @@ def table_of(number: int) -> str:
 
 
 def find(name: str) -> codecs.CodecInfo | None:
-    """Our codec of this name, for ``codecs.register``."""
+    """The codec of this module with this name, for ``codecs.register``."""
     number = name.removeprefix(PREFIX)
     if number == name or not number.isdecimal() or int(number) not in EBCDIC:
         return None

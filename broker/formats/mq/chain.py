@@ -28,7 +28,8 @@ UNDERSTOOD: Mapping[str, type[Rfh2] | type[DeadLetterHeader] | Layout] = {
     Format.RF_HEADER_2: Rfh2,
     Format.DEAD_LETTER_HEADER: DeadLetterHeader,
 }
-OTHER_HEADERS = ("MQH", "MQCICS", "MQIMS", "MQXMIT")  # prefixes of other formats
+# Prefixes of the names of other formats that are headers.
+OTHER_HEADERS = ("MQH", "MQCICS", "MQIMS", "MQXMIT")
 
 # Descriptor and headers of a message, as stored.
 Stored = tuple[dict[str, Any], bytes | None]
@@ -87,7 +88,8 @@ def read_chain(
                 data[offset:], part.encoding, part.coded_char_set_id
             )
         except MalformedHeader as malformed:
-            # No program here reads the others, so that they make nothing undeliverable.
+            # A faulty header of another kind is no error: no program here reads such
+            # headers, so the message can be delivered.
             error = None if isinstance(kind, Layout) else malformed
             break
         headers.append(header)

@@ -29,7 +29,7 @@ MARKS = {  # byte order marks, by the codec that reads them
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """The headers of a message, and what the last says of the body."""
+    """The headers of a message; the last header describes the body."""
 
     chain: Chain
     offset: int  # bytes of headers at the beginning of the body
@@ -68,7 +68,8 @@ class Coding:
 
 
 def by_mark(body: bytes, codec: str) -> str:
-    """The codec, without its byte order if the body has a mark, which counts more."""
+    """The codec. If the body begins with a byte order mark, it is the codec without
+    byte order, so that the mark decides."""
     marks = MARKS.get(codec[:6], ())
     return codec[:6] if body.startswith(marks) and marks else codec
 
@@ -97,7 +98,7 @@ def coding_of(
 
 
 def coding_in(message: AnyMessage) -> Coding | None:
-    """As ``coding_of``, for a whole message."""
+    """Like ``coding_of``, for a whole message."""
     return coding_of(
         message.descriptor, message.content_type, message.headers, message.body
     )

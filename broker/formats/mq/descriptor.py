@@ -34,7 +34,7 @@ from broker.errors.mq_codes import (
 from broker.formats.mq import report_options
 from broker.formats.mq.fixed import byte_order, padded, unpadded
 
-SIZE = 364  # size in bytes
+SIZE = 364  # size of an MQMD in bytes
 STRUC_ID, VERSION = b"MD  ", 2
 LAYOUT = "4si 6i 8s 2i 24s24s i 48s48s 12s32s32s i28s8s8s 4s 24s 4i"
 TEXTS = {  # text fields, and their width in bytes
@@ -55,7 +55,7 @@ COLUMNS = {  # fields that are stored in columns of the message; never in the JS
 }
 
 TEXTUAL = ("text/", "application/json", "application/xml")
-LONGEST_EXPIRY = 999_999_999  # in tenths of a second
+LONGEST_EXPIRY = 999_999_999  # largest expiry, in tenths of a second
 TENTH = timedelta(milliseconds=100)
 
 
@@ -219,7 +219,8 @@ def check_put(
         try:
             field_value(name, value)
         except ValueError as wrong:
-            if name != "backout_count":  # a put ignores it, as IBM MQ does
+            # A put ignores the backout count, as IBM MQ does.
+            if name != "backout_count":
                 raise InvalidMessage(f"its descriptor's {name} {wrong}") from None
     report = descriptor.get("report", 0)
     if report:

@@ -13,7 +13,8 @@ from broker.errors.mq_codes import Enc
 from broker.formats.mq import ccsids
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-OF_BYTES = 0xDC00  # a byte that is no text is read as this surrogate and its value
+# Bytes that cannot be decoded are read as surrogates: this number plus the byte.
+OF_BYTES = 0xDC00
 UTF_8 = "utf-8"
 
 

@@ -226,7 +226,8 @@ TYPES: dict[str, Callable[[str], Value]] = {
 
 
 def written(element: Element) -> str:
-    """The text of an element. ``Folder.of`` checks that it parses to the same."""
+    """The text of an element. ``Folder.of`` checks that parsing it gives the same
+    element."""
     name, value = element.name, element.value
     if isinstance(value, tuple):
         inner = "".join(map(written, value))

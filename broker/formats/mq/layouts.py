@@ -23,7 +23,7 @@ from broker.formats.mq.fixed import (
     unpadded,
 )
 
-SIZE = 32  # of the fields that all have
+SIZE = 32  # size in bytes of the fields that all these headers have
 NUMBER = "i"
 COMMON = "4s iii i8s i"
 Field = tuple[
@@ -38,12 +38,12 @@ class PlainHeader:
 
     layout: Layout
     version: int
-    encoding: int  # of the part after this header; so are the next two fields
+    encoding: int  # This field and the next two describe the part after this header.
     coded_char_set_id: int
     format: str
     flags: int
-    values: tuple[Value, ...]  # of the layout's fields
-    rest: bytes = b""  # bytes beyond the fields
+    values: tuple[Value, ...]  # values of the layout's fields, in order
+    rest: bytes = b""  # bytes of the header after its known fields
 
     @property
     def name(self) -> str:
@@ -85,7 +85,7 @@ class PlainHeader:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The fields of a kind of header after those that all have."""
+    """The fields of a kind of header, after the fields that all kinds have."""
 
     name: str
     struc_id: bytes
@@ -131,7 +131,8 @@ class Layout:
     def values_of(
         self, raw: bytes, order: str, codec: str
     ) -> tuple[tuple[Value, ...], int]:
-        """The values of the fields that are there, and the offset of the end."""
+        """The values of the fields that the bytes contain, and the offset after the
+        last field."""
         values, at = [], SIZE
         for field in self.fields:
             if at + width_of(field) > len(raw):
@@ -167,7 +168,7 @@ def texts(width: int, *names: str) -> tuple[Field, ...]:
     return tuple((name, f"{width}t") for name in names)
 
 
-LAYOUTS = {  # by the format that announces them
+LAYOUTS = {  # layouts by the format's name
     "MQCICS": Layout(
         "MQCIH",
         b"CIH ",

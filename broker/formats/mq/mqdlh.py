@@ -18,7 +18,7 @@ from broker.formats.mq.fixed import (
     unpadded,
 )
 
-SIZE = 172  # size in bytes
+SIZE = 172  # size of an MQDLH in bytes
 STRUC_ID, VERSION = b"DLH ", 1
 LAYOUT = "4si i 48s48s 2i 8s i 28s8s8s"
 TEXTS = {  # text fields, and their width in bytes
@@ -44,7 +44,7 @@ class DeadLetterHeader:
     reason: int = Reason.NONE
     dest_q_name: str = ""  # the queue that the message was on, or destined for
     dest_q_mgr_name: str = ""
-    # Of the part after this header; so are the next two fields.
+    # This field and the next two describe the part after this header.
     encoding: int = Enc.NORMAL
     coded_char_set_id: int = Ccsid.UTF_8
     format: str = Format.NONE

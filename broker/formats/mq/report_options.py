@@ -22,7 +22,7 @@ KINDS_OF_REPORT = {
 }
 NOTICES = Report.PAN | Report.NAN | Report.ACTIVITY
 ANY_REPORT = reduce(or_, KINDS_OF_REPORT) | NOTICES
-# Every bit that this broker carries out or that the receiver does.
+# All bits that this broker or the receiver of a message carries out.
 KNOWN = int(reduce(or_, Report.__members__.values())) & ~int(Report.ACTIVITY)
 # Bits that a put may carry although they are unknown (MQRO_ACCEPT_UNSUP_MASK).
 ACCEPTED_UNKNOWN = 0xEFE000FF

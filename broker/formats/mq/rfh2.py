@@ -19,10 +19,10 @@ from broker.formats.mq.fixed import (
 )
 from broker.formats.mq.folders import Folder
 
-SIZE = 36  # size in bytes, without the folders
+SIZE = 36  # size of an MQRFH2 in bytes, without its folders
 STRUC_ID, VERSION = b"RFH ", 2
 LAYOUT = "4si i 2i8s ii"
-MOST = 100  # most folders
+MOST = 100  # most folders of one header
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Rfh2:
 
     name: ClassVar[str] = "MQRFH2"
 
-    encoding: int  # of the part after this header; so are the next two fields
+    encoding: int  # This field and the next two describe the part after this header.
     coded_char_set_id: int
     format: str
     flags: int = 0
@@ -88,7 +88,7 @@ class Rfh2:
             raise malformed(f"its version is {version}, not 2", 4)
         if length % 4 or not SIZE <= length <= len(raw):
             raise malformed(f"its length is {length}, of {len(raw)} bytes", 8)
-        if names_ccsid not in (Ccsid.UTF_8, *ccsids.UTF_16):  # as IBM MQ has it
+        if names_ccsid not in (Ccsid.UTF_8, *ccsids.UTF_16):  # IBM MQ allows only these
             raise malformed(f"its folders are in CCSID {names_ccsid}", 32)
         of_folders = ccsids.codec_of(names_ccsid, encoding)
         return cls(

@@ -62,7 +62,8 @@ class Subject:
     body: bytes | None  # None: the body is longer than ``LARGEST``
     locked: frozenset[str] = frozenset()  # names of headers that cannot be changed
     is_locked: bool = False  # whether no header may be changed
-    coding: Coding | None = None  # what IBM MQ's headers say of the body
+    # Character set and format of the body by IBM MQ's headers.
+    coding: Coding | None = None
 
     @property
     def content_type(self) -> str:

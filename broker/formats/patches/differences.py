@@ -23,7 +23,7 @@ TYPES = {
     "t": "boolean",
     "f": "boolean",
     "n": "null",
-}  # of values in JSON, by their first character; numbers have others
+}  # types of JSON values by first character; others are numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ FIELDS = {  # the headers that can be changed, and the column of each
 }
 PROPERTY = "h."
 OWN = ("_AMQ_", "_BRK_")  # prefixes of properties that only the broker writes
-LONGEST_NAME, LONGEST_VALUE = 250, 16 * 2**10  # most characters
+# Most characters of a header's name, and of its value.
+LONGEST_NAME, LONGEST_VALUE = 250, 16 * 2**10
 NEEDS: dict[str, set[str]] = {
     "test": {"value"},
     "set": {"value"},

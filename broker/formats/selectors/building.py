@@ -71,7 +71,7 @@ class BuiltNode(NamedTuple):
     """A node built from a part of the text."""
 
     node: Condition | Value
-    at: int  # position of that part
+    at: int  # position of that part in the text
     depth: int = 1
     operations: int = 0
 

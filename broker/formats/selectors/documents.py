@@ -15,7 +15,8 @@ from broker.formats.mq import jms_properties
 from broker.formats.mq.descriptor import legible, made_id
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-NUMBER_BYTES = 8  # the end of a made id: the broker's number of the message
+# Size of the message number at the end of an id that this broker made.
+NUMBER_BYTES = 8
 # Names whose values are in the descriptor or the envelope, which PostgreSQL cannot read
 # by a path. If a message has no such field, its property of that name counts.
 ONLY_IN_PYTHON = frozenset(

@@ -60,7 +60,8 @@ def roll_up(before: datetime, at: datetime) -> None:
 
 
 def store(fine: Level, coarse: Level, end: datetime) -> None:
-    """Store one sample that combines those of its period, if there are any."""
+    """Store one sample that combines the finer samples of its period, if there are
+    any."""
     begin = end - timedelta(seconds=coarse.period_s)
     rows = HistorySample.objects.filter(
         period_s=fine.period_s, at__gt=begin, at__lte=end
@@ -78,7 +79,7 @@ def store(fine: Level, coarse: Level, end: datetime) -> None:
 
 
 def prune(at: datetime) -> None:
-    """Delete samples that are past their time; all are counted in longer periods."""
+    """Delete old samples; samples of longer periods already contain their counts."""
     for level in LEVELS:
         old = HistorySample.objects.filter(
             period_s=level.period_s, at__lt=at - level.kept

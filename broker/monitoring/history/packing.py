@@ -18,15 +18,15 @@ from operator import add
 from broker.queueing.journal import BOUNDS_MS
 
 DEPTHS = ("ready", "in_flight", "delayed")
-# Present values. Over time they combine to the highest one.
+# Values at one moment. Several samples combine to the highest value.
 GAUGES = (*DEPTHS, "oldest_s")
-# Numbers of entries. Over time they combine to their sum.
+# Numbers of entries in a period. Several samples combine to the sum.
 COUNTS = ("added", "removed", "backed_out", "dead_lettered")
-# Numbers of accepted entries, by the time from get to accept.
+# Numbers of accepted entries in each bucket of the time from get to accept.
 TIMES = tuple(f"time_{n}" for n in range(len(BOUNDS_MS) + 1))
 FIELDS = (*GAUGES, *COUNTS, *TIMES)
 OLDEST = FIELDS.index("oldest_s")
-SUMMED_FROM = len(GAUGES)  # the first field that combines to a sum
+SUMMED_FROM = len(GAUGES)  # index of the first field that combines to a sum
 SIZES = {1: "B", 2: "H", 4: "I", 8: "Q"}  # type codes by bytes of a number
 QUICKLY = 1  # the level of zlib: higher ones save little
 
@@ -34,7 +34,7 @@ Counts = list[int]  # in the order of FIELDS
 
 
 def of_link(link_id: int) -> int:
-    """The id of a link in a block: a queue has its own id."""
+    """The id of a link in a block: negative, to differ from the ids of queues."""
     return -link_id
 
 
@@ -104,7 +104,7 @@ def unpacked(block: bytes) -> Block:
 
 
 def combined(counts: Sequence[Counts]) -> Counts:
-    """The counts of several periods as those of one. At least one period."""
+    """The combined counts of several periods; at least one is needed."""
     total = counts[0]
     for one in counts[1:]:
         total = [

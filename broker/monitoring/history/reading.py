@@ -26,13 +26,13 @@ from broker.monitoring.history.packing import (
 from broker.monitoring.history.sampling import UNCHANGED_S
 from broker.queueing.journal import BOUNDS_MS
 
-MOST = 180  # points
+MOST = 180  # most points of one history
 # Seconds from one point to the next.
 STEPS = (
     *(10, 30, 60, 120, 300, 600, 1800),
     *(3600, 7200, 14_400, 21_600, 43_200, 86_400),
 )
-# A longer span without a sample is unknown: nobody looked.
+# A longer span without a sample is unknown: no process took samples.
 KNOWN_S = UNCHANGED_S + 20
 FIRST_TIME = SUMMED_FROM + len(COUNTS)
 
@@ -133,7 +133,8 @@ def points_of(known: Sequence[SampleSpan], step_s: int) -> dict[datetime, Point]
     for earlier, later in pairwise(known):
         if later.at - earlier.at <= timedelta(seconds=KNOWN_S):
             between, last = end_of(earlier.at, step_s) + step, end_of(later.at, step_s)
-            while between < last:  # nothing changed, or it is in the later sample
+            # Nothing changed in this step, or the change is in the later sample.
+            while between < last:
                 found[between] = unchanged(between, earlier, later)
                 between += step
     return found

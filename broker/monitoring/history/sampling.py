@@ -32,7 +32,7 @@ from broker.sql import database_now
 from broker.sql.fencing import short_transaction
 
 PERIOD_S = levels.LEVELS[0].period_s
-UNCHANGED_S = 60  # while nothing changes, a sample after so many seconds
+UNCHANGED_S = 60  # seconds between samples while nothing changes
 READY, IN_FLIGHT, DELAYED = map(FIELDS.index, DEPTHS)
 ADDED, REMOVED, BACKED_OUT, DEAD_LETTERED = map(FIELDS.index, COUNTS)
 DEPTH_OF = {Place.READY: READY, Place.CLAIMED: IN_FLIGHT, Place.DELAYED: DELAYED}
@@ -55,7 +55,8 @@ def sample(now: datetime | None = None) -> bool:
     at = levels.last_end(now, PERIOD_S)
     last = HistoryTotals.objects.select_for_update(skip_locked=True).first()
     if last is None:
-        if not HistoryTotals.objects.exists():  # else another process holds it
+        # Otherwise another process has locked the row.
+        if not HistoryTotals.objects.exists():
             first = HistoryTotals(at=at, counts=packed(totals()))
             HistoryTotals.objects.bulk_create([first], ignore_conflicts=True)
         return False
@@ -98,7 +99,7 @@ def totals() -> dict[int, Counts]:
 def note(
     counts: Counts, kind: Kind, came_from: int, went_to: int, entries: int
 ) -> None:
-    """Add one sum of events of the journal."""
+    """Add a sum of journal events to the counts."""
     if came_from:
         counts[DEPTH_OF[Place(came_from)]] -= entries
     else:

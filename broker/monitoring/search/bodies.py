@@ -18,14 +18,14 @@ from broker.formats.filters.values import Text
 from broker.formats.mq import ccsids
 
 SPECIAL = re.compile(rb"([\\%_])")
-BASIS = "utf-8"  # of bodies that name no character set
+BASIS = "utf-8"  # character set of bodies that name none
 # The character set of a body as a key of ``patterns``: its name, or a CCSID.
 KEY = SQL(r"""coalesce(
     regexp_replace(lower(substring(
         message.content_type FROM '(?i)charset\s*=\s*"?([\w.:+-]+)')),
         '[^a-z0-9]', '', 'g'),
     message.descriptor ->> 'coded_char_set_id')""")
-# Whether headers before the body may name another one, which no statement can read.
+# Whether headers before the body may name another character set, which SQL cannot read.
 HAS_HEADERS = SQL(r"""(message.headers IS NOT NULL
     OR message.descriptor ->> 'format' ~ '^(MQDEAD|MQH|MQCICS|MQIMS)')""")
 NAMES_ONE = SQL(r"""(message.descriptor IS NOT NULL OR message.headers IS NOT NULL

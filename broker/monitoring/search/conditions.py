@@ -125,7 +125,7 @@ class Condition:
         self.text: Composable = SQL(" AND ").join(found) if found else SQL("true")
 
     def apart(self, value: str | bytes | int | Decimal | datetime) -> Composable:
-        """Add a value to the parameters; return the placeholder for it."""
+        """Add a value to the statement's parameters; return its placeholder."""
         name = f"value_{len(self.values)}"
         self.values[name] = value
         return SQL("{}::{}").format(Placeholder(name), TYPES[type(value)])

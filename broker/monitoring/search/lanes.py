@@ -42,7 +42,7 @@ class Lanes:
         """
         # segments whose next entry is not known
         self.passed: list[LaneSegment] = []
-        self.next = list(newest)  # a heap, as everything sorted is one
+        self.next = list(newest)  # a heap: every sorted list is one
 
     def highest(self, beyond: int) -> int:
         """The highest message number below ``beyond`` in any lane; 0 if there is

@@ -20,7 +20,7 @@ from broker.formats.filters.values import (
 )
 
 BEYOND = 2**62  # greater than every message number
-# Largest difference between the order by number and the order by time.
+# A message may have been put at most this long before a message with a lower number.
 SLACK = timedelta(minutes=1)
 Range = tuple[int, int]  # message numbers; the end is exclusive
 
@@ -164,7 +164,7 @@ def range_of(one: Alternative) -> Range:
 
 
 def union(ranges: Iterable[Range]) -> list[Range]:
-    """The same numbers as sorted ranges that do not overlap."""
+    """The numbers of all these ranges, as sorted ranges that do not overlap."""
     apart: list[Range] = []
     for low, high in sorted(ranges):
         if apart and low <= apart[-1][1]:

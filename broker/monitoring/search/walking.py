@@ -199,7 +199,8 @@ class Walk:
     def values(self) -> dict[str, Any]:
         scope = self.scope
         beyond = self.before[0] + 1
-        # Without lanes no lower limit is needed: each source is in order.
+        # A lower limit is needed only if lanes are read: all other sources are in
+        # order.
         floor, parts = 0, list[LaneSegment]()
         if self.is_whole and "ready" in scope.states:
             floor = max(beyond - 1 - self.width, 0) if self.all_lanes else 0

@@ -17,7 +17,7 @@ from broker.operations.rules.first_match import Tried
 from broker.operations.rules.matching import Letter
 from broker.sql import database_now
 
-# How long attempts on a deleted message are kept after the last.
+# Attempts on a deleted message are kept for this time after the last attempt.
 RESTS = timedelta(days=1)
 
 

@@ -33,7 +33,7 @@ class StoredDeadLetter:
     """A dead letter as it is stored."""
 
     message_id: int
-    has_story: bool  # whether the broker dead-lettered it
+    has_story: bool  # whether the broker itself dead-lettered the message
     origin_id: int
     died_at: datetime
     reason: int | None
@@ -108,7 +108,8 @@ class LetterPage:
     """Some messages of a dead letter queue, in the order of their ids."""
 
     letters: list[Letter]
-    # Messages of which neither an MQDLH nor the broker says why they are here.
+    # Messages that no rule can match, because no cause of their death is recorded: they
+    # have no MQDLH, and the broker did not dead-letter them.
     unexplained: list[int]
 
     def __len__(self) -> int:

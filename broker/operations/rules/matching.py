@@ -30,7 +30,8 @@ class Letter:
     numbers: dict[str, int]  # numbers by keyword
     properties: dict[str, str] = field(default_factory=dict)
     size_bytes: int = 0  # size of body and headers
-    # False: a program put it here, with an MQDLH of its own.
+    # False: the broker did not dead-letter it; a program put it on the queue, with an
+    # MQDLH.
     has_story: bool = True
 
 

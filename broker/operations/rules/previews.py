@@ -33,8 +33,8 @@ class RulePreview:
 
     number: int  # number of the rule, from 1
     rule: Rule
-    matched: int = 0  # letters that the rule matches, whatever the rules before it
-    first: int = 0  # letters that the rule matches, and no rule before it
+    matched: int = 0  # letters that the rule matches, also if an earlier rule does
+    first: int = 0  # letters that the rule matches, and no earlier rule
     acts: int = 0  # letters on which the rule would act now
     # Number of an earlier rule that matches all letters that this rule matches.
     covered_by: int | None = None
@@ -65,7 +65,8 @@ class TablePreview:
     unmatched: int  # letters that no rule matches
     waiting: int  # letters whose next attempt must wait for the interval
     used_up: int  # letters for which the attempts of all matching rules are used up
-    # Messages that stay: neither an MQDLH nor the broker says why they are here.
+    # Messages that the rules leave on the queue, because no cause of their death is
+    # recorded.
     unexplained: int = 0
 
 

@@ -52,7 +52,9 @@ KINDS = {
     Action.FWD: Operation.Kind.MOVE,
     Action.RETRY: Operation.Kind.RESUBMIT,
 }
-LEAVE = "LEAVE"  # the action of no rule, on messages that nothing explains
+# Action in the record of a pass for messages without a recorded cause of death: no rule
+# can match such a message.
+LEAVE = "LEAVE"
 NO_STORY = "there is no MQDLH, and the broker did not dead-letter them"
 LEFT = "Rules leave %s on %s: %s. The first: %s."
 FAILED = {
@@ -130,7 +132,8 @@ def run(table_id: int, *, limit: int = BATCH, now: datetime | None = None) -> in
 
 
 def left(row: RuleTable, unexplained: Sequence[int], at: datetime) -> list[RuleResult]:
-    """Report messages that nothing explains, once each; they stay where they are."""
+    """Report messages without a recorded cause of death, once each; rules leave them on
+    the queue."""
     known = RuleAttempt.objects.filter(
         queue_id=row.queue_id, message_id__in=unexplained
     ).values_list("message_id", flat=True)

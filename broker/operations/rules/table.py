@@ -28,7 +28,7 @@ class Control:
     input_queue: str = ""
     input_manager: str = ""
     retry_interval_s: int = RETRY_INTERVAL_S
-    # YES, NO, or seconds; this has no effect, as passes repeat anyway.
+    # YES, NO, or seconds. The value has no effect: passes are always repeated.
     wait: str = "YES"
 
 

@@ -18,7 +18,8 @@ class Target:
     # Name of the user whose authorities apply, instead of those of the rules' user.
     as_user: str | None = None
     why: str = ""  # the reason why there is no target
-    # Whether letters that a program put here go there, without their MQDLH.
+    # Whether the letters themselves are moved to the queue, without their MQDLH,
+    # because a program put them and the broker knows no originals.
     is_bare_move: bool = False
 
 
@@ -28,7 +29,9 @@ def target_of(rule: Rule, letter: Letter) -> Target:
     if rule.action is Action.DISCARD:
         return Target()
     if rule.action is Action.RETRY:
-        moves = not letter.has_story  # the broker does not know the original
+        # The broker knows no original that it could resubmit, so the letter itself is
+        # moved.
+        moves = not letter.has_story
         return Target(letter.origin_queue, as_user, is_bare_move=moves)
     queue = meant(rule.forward_queue, letter).rstrip()
     manager = meant(rule.forward_manager, letter).rstrip()

@@ -149,7 +149,7 @@ def parts(one: AuditRecord, before: str) -> Iterator[str]:
 
 def check(kept: Head | None = None) -> AuditCheck:
     """Verify the chain, and store the result for the pages of the console."""
-    with transaction.atomic():  # a server-side cursor needs it
+    with transaction.atomic():  # a server-side cursor needs a transaction
         head, fault = verify(kept)
     found, _ = AuditCheck.objects.update_or_create(
         pk=1,

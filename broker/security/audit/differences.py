@@ -12,7 +12,7 @@ from django.db.models import Model
 SECRET = re.compile(r"password|secret|token|scram|private|salt", re.I)
 HIDDEN = "not shown"
 LONGEST = 2000  # most characters of a value
-MOST = 200  # most related objects of a field
+MOST = 200  # most related objects that are read of a field
 
 State = dict[str, Any]  # JSON values by field
 

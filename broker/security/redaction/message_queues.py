@@ -9,7 +9,9 @@ from django.db.models.fields.json import KeyTextTransform
 
 from broker.models import DeadLetter, Message, Queue
 
-LIVES = 32  # most copies of copies to follow; beyond that, all queues are assumed
+# The longest chain of copies that is followed. A message with a longer chain may have
+# been on any queue, so the rules of all queues apply to it.
+LIVES = 32
 EVERY = "#"  # pattern that matches all queues
 # Properties in which a copy names its origin.
 SAID = ("_AMQ_ORIG_QUEUE", "_AMQ_ORIG_ADDRESS")
@@ -23,7 +25,7 @@ def queues_of(message_ids: Iterable[int]) -> dict[int, frozenset[str]]:
     for each level of copies.
     """
     places: dict[int, set[str]] = defaultdict(set)
-    # By original message: the messages that are copies of it.
+    # By message: the given messages that are this message or a copy of it.
     ancestors = {one: {one} for one in message_ids}
     for _ in range(LIVES):
         if not ancestors:

@@ -70,7 +70,9 @@ class Veil:
 
 
 CLEAR = Veil()
-MOST = 2000  # most messages that are checked one by one
+# For more messages than this, the rules of each message are not looked up: the
+# principal must be able to lift every rule.
+MOST = 2000
 
 
 @dataclass(frozen=True, slots=True)

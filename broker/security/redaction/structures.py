@@ -20,7 +20,7 @@ from broker.security.redaction import targets
 from broker.security.redaction.targets import ANY, DEEP, Hl7Field, Steps
 
 Kind = RedactionRule.Kind
-Mark = Callable[[str], str]  # gives the mark for the name of a rule
+Mark = Callable[[str], str]  # returns the mark for a rule, by the rule's name
 Scrub = Callable[[str], str]  # masks what regular expressions match in a text
 Rules = Sequence[RedactionRule]
 

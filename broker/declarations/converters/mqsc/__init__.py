@@ -26,7 +26,7 @@ MAKERS: Mapping[str, Callable[[Script, Converted, MqscObject], None]] = {
     "TOPIC": topics.make_topic,
     "SUB": topics.make_subscription,
 }
-# What the queue manager has as its dead letter queue until another is named.
+# The dead letter queue of a queue manager for which the script names no other.
 DEAD_LETTER_QUEUE = "SYSTEM.DEAD.LETTER.QUEUE"
 
 
@@ -72,12 +72,13 @@ def carried_out(commands: list[Command], parts: Inventory) -> Script:
 
 
 def delete(found: Converted, command: Command) -> None:
-    """What is to be deleted is absent; PURGE discards messages."""
+    """Declare the object of a DELETE command as absent; PURGE discards its messages."""
     kind, key = KINDS.get(command.kind), (command.name,)
     if kind is None:
         found.parts.name(words.delete_by_hand(command.kind), (command.number,))
         return
-    if (kind, key) in found.objects:  # a subscription has it as its destination
+    # The queue is also declared: it is the destination of a subscription.
+    if (kind, key) in found.objects:
         found.parts.name(words.DEFINED_AGAIN, (command.number,))
         return
     found.parts.take(command.head)
@@ -88,7 +89,7 @@ def delete(found: Converted, command: Command) -> None:
 
 
 def name_manager(parts: Inventory, command: Command) -> None:
-    """Name the attributes of the queue manager, with what says the same here."""
+    """Name the attributes of the queue manager in comments, with their equals here."""
     parts.default(command.head)
     for key in command.keywords:
         value, path = command.value(key), command.path(key)
@@ -103,7 +104,7 @@ def name_manager(parts: Inventory, command: Command) -> None:
 
 
 def overtaken(script: Script) -> None:
-    """Name the values that nothing has in the end."""
+    """Name the values in a comment that a later command has replaced."""
     ends = script.parts.sorted_out()
     left = [path for path in script.said if ends[path] == "left"]
     if left:

@@ -41,7 +41,8 @@ FLAGS: Mapping[tuple[str, str], tuple[str, bool]] = {
 }
 CAPPED = re.compile(r"\s*CAPEXPRY\(\s*(\d{1,9}|NOLIMIT)\s*\)\s*", re.I)
 TENTH_MS = 100  # CAPEXPRY is in tenths of a second
-Equal = tuple[str, Any, Path]  # attribute, its value, and the part that says it
+# Attribute, its value, and the part of the script that sets it.
+Equal = tuple[str, Any, Path]
 
 
 def equal(kind: str, name: str, key: str, said: GivenValue) -> Equal | None:
@@ -63,7 +64,7 @@ def equal(kind: str, name: str, key: str, said: GivenValue) -> Equal | None:
 
 
 def equals(parts: Inventory, one: MqscObject) -> Iterator[Equal]:
-    """The attributes of an object; what has no equal is named."""
+    """The attributes of an object; comments name those that have no equal here."""
     for key, said in one.attributes.items():
         try:
             found = equal(one.kind, one.name, key, said)
@@ -161,7 +162,7 @@ def make_alias(script: Script, found: Converted, one: MqscObject) -> None:
 
 
 def target_of(script: Script, one: MqscObject, name: str) -> tuple[str, str]:
-    """What an alias is to refer to; or why it cannot."""
+    """The target of an alias, or the reason why it can have none."""
     if not name:
         return "", "it has no TARGET, and refers to nothing."
     if any(each.text("TOPICSTR") == one.name for each in script.of("TOPIC")):

@@ -43,25 +43,26 @@ SETMQAUT = {
     "-s": "SERVCOMP",
 }  # fmt: skip
 TYPES = {"Q": "QUEUE", "QUEUE": "QUEUE", "T": "TOPIC", "TOP": "TOPIC"}
-SHOWN = 50  # characters of a value, in a comment
+SHOWN = 50  # most characters of a value that a comment shows
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
     """One command; or a text that is none, with its verb empty."""
 
-    number: int  # among all commands
-    line: int  # where it begins
+    number: int  # number of the command in the script
+    line: int  # line where it begins
     verb: str = ""
     kind: str = ""
     name: str = ""
-    # Each keyword in upper case, with the text in its parentheses; None: it has none.
+    # The text in parentheses, by keyword in upper case; None: a keyword without
+    # parentheses.
     keywords: Mapping[str, str | None] = field(default_factory=dict)
     text: str = ""
 
     @property
     def head(self) -> Path:
-        """The path of its verb and name."""
+        """The path of the command's verb and name."""
         return self.number, f"{self.verb} {self.kind}".strip() or "This"
 
     def path(self, keyword: str) -> Path:
@@ -73,7 +74,7 @@ class Command:
         yield from map(self.path, self.keywords)
 
     def having(self, *keywords: str) -> list[Path]:
-        """The paths of those of some keywords that it has."""
+        """The paths of the given keywords that the command has."""
         return [self.path(one) for one in keywords if one in self.keywords]
 
     def value(self, keyword: str) -> str:
@@ -130,14 +131,15 @@ def commands(text: str) -> Iterator[tuple[int, str]]:
 
 
 def joined(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Lines that belong together as one, with the number of the first."""
+    """Each command's lines joined to one, with the number of the first line."""
     waiting, begins = "", 0
     for number, line in enumerate(lines, 1):
         content = line.strip()
         if line.startswith("*") or not content:
             continue
         if not waiting:
-            if content.startswith("#"):  # of a shell; no command begins so
+            # A comment of a shell; no command begins with #.
+            if content.startswith("#"):
                 continue
             begins = number
         # After a + the next line goes on with its first character that is not blank.
@@ -161,7 +163,7 @@ def parsed(number: int, line: int, text: str) -> Command:
     if len(found) < 2 or verb not in KNOWN:
         return Command(number, line, text=text)
     (word, name), keywords = found[1], dict(found[2:])
-    if len(keywords) < len(found) - 2:  # what is said twice is refused
+    if len(keywords) < len(found) - 2:  # A command with a repeated keyword is not read.
         return Command(number, line, text=text)
     kind = KINDS.get(word, word)
     return Command(number, line, verb, kind, plain(name or ""), keywords)
@@ -182,7 +184,7 @@ def tokens(text: str) -> list[tuple[str, str | None]]:
 
 
 def authority(number: int, line: int, text: str) -> Command:
-    """A command ``setmqaut`` as SET AUTHREC, which says the same."""
+    """A command ``setmqaut`` as the equivalent SET AUTHREC."""
     try:
         words = shlex.split(text)[1:]
     except ValueError:

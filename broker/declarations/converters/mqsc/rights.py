@@ -14,7 +14,8 @@ MAY = {
     "ALLMQI": ["put", "get", "browse", "inquire", "set", "passall"],
     "ALL": ["put", "get", "browse", "inquire", "set", "passall"],
 }  # fmt: skip
-ADMINISTRATORS = "mqm"  # IBM MQ gives this group everything, and exports it so
+# A group that has all authorities in IBM MQ, also in its exports.
+ADMINISTRATORS = "mqm"
 CONNECTING = (
     "who may connect and administer is decided by credentials (docs/amqp.md) and"
     " permissions (docs/rights.md)."

@@ -19,7 +19,7 @@ from broker.declarations.converters.mqsc.shipped import (
 )
 from broker.formats.inventory import Inventory, Path
 
-SPACES = {  # kinds of which names may not be the same
+SPACES = {  # kinds with the same value share one set of unique names
     **dict.fromkeys(("QLOCAL", "QALIAS", "QMODEL", "QREMOTE"), "queue"),
     "TOPIC": "topic",
     "SUB": "subscription",
@@ -31,7 +31,7 @@ FLAGS = {  # keywords without a value
     "NOSHARE": ("SHARE", "NO"),
     "TRIGGER": ("TRIGGER", "YES"),
     "NOTRIGGER": ("TRIGGER", "NO"),
-    "TARGQ": ("TARGET", None),  # an older name
+    "TARGQ": ("TARGET", None),  # the older name of TARGET
 }
 OF_THE_COMMAND = {
     *("REPLACE", "NOREPLACE", "FORCE", "NOFORCE", "LIKE", "CMDSCOPE"),
@@ -40,7 +40,7 @@ OF_THE_COMMAND = {
 
 
 class GivenValue(NamedTuple):
-    """The value of an attribute, and the part that says it."""
+    """The value of an attribute, and the part of the script that has it."""
 
     text: str
     path: Path
@@ -56,7 +56,7 @@ class MqscObject:
     kind: str
     name: str
     attributes: dict[str, GivenValue]
-    sources: list[Path]  # its DEFINE, and LIKE
+    sources: list[Path]  # the commands and keywords that define it: DEFINE, LIKE, ALTER
 
     @property
     def head(self) -> Path:
@@ -69,16 +69,18 @@ class MqscObject:
 
 @dataclass(slots=True)
 class Script:
-    """The state of the queue manager, as far as the script tells."""
+    """The state of the queue manager after the commands of the script."""
 
     parts: Inventory
     objects: dict[tuple[str, str], MqscObject] = field(default_factory=dict)
     defaults: dict[str, Attributes] = field(default_factory=dict)
     deleted: dict[tuple[str, str], Command] = field(default_factory=dict)
-    altered: list[Command] = field(default_factory=list)  # objects of elsewhere
+    # ALTER of objects that the script does not define.
+    altered: list[Command] = field(default_factory=list)
     rights: list[Command] = field(default_factory=list)
-    manager: list[Command] = field(default_factory=list)  # ALTER QMGR
-    said: list[Path] = field(default_factory=list)  # values that may be overtaken
+    manager: list[Command] = field(default_factory=list)  # ALTER QMGR commands
+    # Values that a later command may override.
+    said: list[Path] = field(default_factory=list)
 
     def carry_out(self, command: Command) -> None:
         act = ACTS.get(command.verb)
@@ -106,7 +108,7 @@ class Script:
         return [one for one in self.objects.values() if one.kind == kind]
 
     def attributes(self, command: Command) -> dict[str, GivenValue]:
-        """What a command says of an object."""
+        """The attributes that a command gives an object."""
         found = {}
         for word in command.keywords.keys() - OF_THE_COMMAND:
             key, flag = FLAGS.get(word, (word, None))
@@ -144,7 +146,8 @@ def define(script: Script, command: Command) -> None:
 def change_default(
     script: Script, command: Command, before: Attributes, own: Attributes
 ) -> None:
-    """Change a default object. What it has as it was shipped is no change."""
+    """Change a default object. Values that it has as shipped by IBM do not count as
+    changes."""
     kind = command.kind
     same = [key for key, said in own.items() if is_shipped(kind, key, said.text)]
     script.parts.default(command.head, *(own[key].path for key in same))
@@ -154,7 +157,7 @@ def change_default(
 
 
 def like(script: Script, command: Command) -> tuple[Attributes, list[Path]]:
-    """What an object takes from another, and the parts that say so."""
+    """The attributes that an object takes from another, and the path of its LIKE."""
     shipped = script.defaults.get(command.kind, {})
     if "LIKE" not in command.keywords:
         return shipped, []
@@ -170,13 +173,14 @@ def like(script: Script, command: Command) -> tuple[Attributes, list[Path]]:
 
 
 def set_aside(script: Script, command: Command) -> None:
-    """Note the words that are about the command, and not the object, as silent."""
+    """Note keywords that are about the command, and not about the object, as
+    defaults."""
     words_of_it = command.keywords.keys() & OF_THE_COMMAND - {"LIKE", "PURGE"}
     script.parts.default(*map(command.path, words_of_it))
 
 
 def is_of_the_manager(kind: str, name: str) -> bool:
-    """Whether an object is one of the queue manager's own, and not here as well."""
+    """Whether an object is one of the queue manager's own, and does not exist here."""
     return name.startswith("SYSTEM.") and ALSO_HERE.get(name) != kind
 
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# Values that mean the same here, whatever is shipped.
+# Values that need no declaration: this broker always behaves so.
 SAME = {
-    ("DEFPSIST", "YES"), ("DEFPSIST", "NO"),  # every message is stored
+    ("DEFPSIST", "YES"), ("DEFPSIST", "NO"),  # Every message is stored here.
     ("NPMCLASS", "HIGH"), ("NPMCLASS", "NORMAL"),
-    # The count is hardened anyway: on Multiplatforms IBM MQ ignores NOHARDENBO.
+    # IBM MQ on Multiplatforms, too, always hardens the backout count: it ignores
+    # NOHARDENBO.
     ("HARDENBO", "NO"),
     ("SHARE", "YES"), ("DEFSOPT", "SHARED"), ("MSGDLVSQ", "PRIORITY"),
     ("USAGE", "NORMAL"), ("TRIGGER", "NO"), ("SCOPE", "QMGR"), ("QSGDISP", "QMGR"),
@@ -73,7 +74,7 @@ def pairs(text: str) -> set[tuple[str, str]]:
 SHIPPED: Mapping[str, set[tuple[str, str]]] = {
     kind: pairs(text) for kind, text in TEXTS.items()
 }
-# Objects that stand for what a DEFINE does not say.
+# Objects from which a DEFINE takes the attributes that it does not name.
 DEFAULT_OBJECTS = {
     "SYSTEM.DEFAULT.LOCAL.QUEUE": "QLOCAL",
     "SYSTEM.DEFAULT.ALIAS.QUEUE": "QALIAS",
@@ -97,10 +98,10 @@ LIMITS = pairs(
 
 
 def says_nothing(kind: str, key: str, value: str) -> bool:
-    """Whether a value is what is so anyway."""
+    """Whether a value needs no declaration: it is the default, or always so here."""
     return (key, value) in SAME or (key, value) in SHIPPED.get(kind, ())
 
 
 def is_shipped(kind: str, key: str, value: str) -> bool:
-    """Whether an object of the queue manager has a value as it was shipped."""
+    """Whether a value is that of the queue manager's object as shipped by IBM."""
     return (key, value) in LIMITS or says_nothing(kind, key, value)

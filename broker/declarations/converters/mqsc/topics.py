@@ -131,7 +131,8 @@ def select(found: Converted, values: dict[str, object], one: MqscObject) -> None
 def note_address(
     found: Converted, queue: MqscObject, name: str, topic: str, path: Path
 ) -> None:
-    """Name what changes for a queue that is put to by its own name, too."""
+    """Add a comment on the change for programs that put to the queue by its own
+    name."""
     found.parts.name(
         f"a queue has one address, and {name} has {topic}: what programs put to {name}"
         " goes to all queues of that address. If they do, give them another queue.",

@@ -155,7 +155,7 @@ OF_A_MANAGER = (
 
 
 def leave(parts: Inventory, command: Command) -> None:
-    """Name a command of which nothing can be made."""
+    """Name a command in a comment that cannot be converted."""
     whole = (command.number,)
     if command.verb in ENDS:
         parts.default(command.head)

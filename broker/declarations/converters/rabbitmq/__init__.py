@@ -34,7 +34,7 @@ from broker.declarations.converters.rabbitmq.rights import convert_rights
 from broker.errors.settings import WrongSettings
 from broker.formats.inventory import Inventory, Path, paths_of
 
-ABOUT_IT = {  # what an export says of itself
+ABOUT_IT = {  # keys that describe the export itself
     *("rabbit_version", "rabbitmq_version", "product_name", "product_version"),
     *("explanation", "original_vhost_name", "original_cluster_name"),
 }
@@ -112,7 +112,7 @@ class DefinitionPlaces:
         if len(path) < 2 or not isinstance(path[1], int):
             return ", ".join(map(str, path))
         row = self.value(path[:2])
-        if path[-3:-2] == ("definition",):  # a pair of name and value
+        if path[-3:-2] == ("definition",):  # a list of pairs [name, value]
             path = (*path[:-2], self.value((*path[:-1], 0)))
         within = [str(one) for one in path[2:] if one not in GROUPS]
         return ", ".join([self.named(str(path[0]), row), *within])
@@ -135,7 +135,8 @@ def is_empty(path: Path, places: DefinitionPlaces) -> bool:
 def name_others(
     given: RabbitDefinitions, place: DefinitionPlaces, found: Converted
 ) -> None:
-    """Name what is neither queue nor exchange, and take or name virtual hosts."""
+    """Name parts in comments that are neither queues nor exchanges; convert virtual
+    hosts."""
     for one in given.rows("vhosts"):
         named = [path for path in one.parts("name") if path in found.parts.paths]
         is_prefix = given.has_several and one.values.get("name") != "/"
@@ -161,7 +162,8 @@ def name_others(
 
 
 def settle_policies(given: RabbitDefinitions, found: Converted) -> None:
-    """Take policies that apply to something; name others, and what is overridden."""
+    """Note policies that apply as converted; comments name others, and overridden
+    values."""
     for one in (*given.policies, *given.operators):
         if one.applied:
             found.parts.take(*one.row.parts(*OF_POLICIES))

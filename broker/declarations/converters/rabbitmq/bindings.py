@@ -46,7 +46,8 @@ def convert_bindings(
         else:
             convert_bound(one, queues, letters, found)
     for row in queues.given.rows("bindings"):
-        if not row.text("source"):  # each queue is bound to the default exchange
+        # A binding to the default exchange, which each queue has.
+        if not row.text("source"):
             found.parts.default(*row.parts())
 
 
@@ -117,7 +118,8 @@ def by_key(
         if any(matches(each, str(key.value), is_topic=is_topic) for each in keys)
     ]
     if len(taken) == len(sent) and not queues.beside(one):
-        return ""  # all dead letters come to it, whatever their keys were before
+        # No selector is needed: all dead letters of the address go to this queue.
+        return ""
     return with_letters(selector, keyed, taken)
 
 

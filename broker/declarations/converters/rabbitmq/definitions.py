@@ -18,7 +18,7 @@ from broker.errors.settings import WrongSettings
 from broker.formats.inventory import Path, paths_of
 
 CLASSIC, QUORUM, STREAM, EXCHANGE = "classic", "quorum", "stream", "exchange"
-FITS: Mapping[str, set[str]] = {  # what a policy applies to
+FITS: Mapping[str, set[str]] = {  # kinds of objects, by the value of ``apply-to``
     "all": {CLASSIC, QUORUM, STREAM, EXCHANGE},
     "queues": {CLASSIC, QUORUM, STREAM},
     "classic_queues": {CLASSIC},
@@ -26,11 +26,13 @@ FITS: Mapping[str, set[str]] = {  # what a policy applies to
     "streams": {STREAM},
     "exchanges": {EXCHANGE},
 }
-LIMITS = {  # of an argument, a policy and an operator's policy, the lowest applies
+# Limits: of the values in an argument, a policy and an operator policy, the lowest
+# applies.
+LIMITS = {
     *("message-ttl", "max-length", "max-length-bytes", "expires", "delivery-limit"),
     *("max-in-memory-length", "max-in-memory-bytes"),
 }
-OPERATOR = "operator_policy"  # the component of parameters that are such policies
+OPERATOR = "operator_policy"  # component of parameters that are operator policies
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class DefinitionRow:
         return {name: (value, (*at, name)) for name, value in given.items()}
 
     def parts(self, *keys: str) -> Iterator[Path]:
-        """The paths of all that some keys say, or all keys."""
+        """The paths of all values below some keys, or below all keys."""
         for key in keys or self.values:
             if key in self.values:
                 yield from paths_of(self.values[key], (*self.path, key))
@@ -75,7 +77,7 @@ def is_pair(one: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A value that is in effect, and the parts of the file that say or limit it."""
+    """A value that is in effect, and the parts of the file that set or limit it."""
 
     value: Any
     sources: Sequence[Path]
@@ -85,13 +87,14 @@ class Argument:
 class DefinedPolicy:
     """A policy of users or operators."""
 
-    row: DefinitionRow  # its pattern, definition and so on
+    row: DefinitionRow  # the object of the document
     host: str
     pattern: NamePattern
     fits: set[str]
     priority: int
     definition: Mapping[str, Argument]
-    applied: list[str] = field(default_factory=list)  # names of what it applies to
+    # Names of the queues and exchanges to which it applies.
+    applied: list[str] = field(default_factory=list)
 
     def matches(self, row: DefinitionRow, kind: str) -> bool:
         is_there = self.host == row.text("vhost", "/")
@@ -109,7 +112,7 @@ class RabbitDefinitions:
         rows = objects or self.rows("permissions")
         self.hosts = {one.text("vhost", "/") for one in rows}
         self.has_several = len(self.hosts) > 1 and bool(objects)
-        self.effective: set[Path] = set()  # parts that decide something
+        self.effective: set[Path] = set()  # parts whose value has an effect
         self.operators: list[DefinedPolicy] = []
         for one in self.rows("parameters"):
             value = one.values.get("value")
@@ -133,7 +136,7 @@ class RabbitDefinitions:
         return [DefinitionRow((part, n), one) for n, one in enumerate(rows)]
 
     def name(self, row: DefinitionRow, name: str) -> str:
-        """The name here of what has a name in the virtual host of a row."""
+        """The name here for a name in the virtual host of a row."""
         host = row.text("vhost", "/")
         return f"{host}.{name}" if self.has_several and host != "/" else name
 
@@ -155,11 +158,11 @@ class RabbitDefinitions:
         return str(said or queue.values.get("type") or self.usual_type(queue))
 
     def usual_type(self, queue: DefinitionRow) -> str:
-        """The type of queues in the virtual host that say none."""
+        """The type of queues that name no type, in the virtual host of a queue."""
         return next((str(value) for value, _ in self.usual_types(queue)), CLASSIC)
 
     def usual_types(self, queue: DefinitionRow) -> Iterator[tuple[Any, Path]]:
-        """What says that type, and where."""
+        """That type as it is set in the file, with the paths, the strongest first."""
         host, key = queue.text("vhost", "/"), "default_queue_type"
         for one in self.rows("vhosts"):
             if one.values.get("name") == host:
@@ -169,14 +172,15 @@ class RabbitDefinitions:
                         yield value, path
 
     def says_type(self, queue: DefinitionRow) -> list[Path]:
-        """The part that says the type of a queue, if any does."""
+        """The part of the file that sets the type of a queue, if there is one."""
         said = queue.pairs("arguments").get("x-queue-type")
         if said or queue.values.get("type"):
             return [said[1]] if said else [*queue.parts("type")]
         return [path for _, path in self.usual_types(queue)][:1]
 
     def arguments(self, row: DefinitionRow, kind: str) -> dict[str, Argument]:
-        """What is in effect for a queue or an exchange, by names without ``x-``."""
+        """The arguments in effect for a queue or an exchange, by name without
+        ``x-``."""
         found: dict[str, Argument] = {}
         for policies in (self.policies, self.operators):
             fitting = [one for one in policies if one.matches(row, kind)]
@@ -206,7 +210,7 @@ def of_both(name: str, general: Argument | None, own: Argument) -> Argument:
 
 
 def beside(path: Path) -> list[Path]:
-    """The path of a name, where a list of pairs has the value."""
+    """The path of a value's name, if both are a pair in a list."""
     return [(*path[:-1], 0)] if path[-1] == 1 else []
 
 

@@ -31,34 +31,37 @@ from broker.formats.inventory import Path
 from broker.models import AddressSetting
 
 LONGEST_MS = 2**63 - 1
-QUORUM_REDELIVERIES = 20  # by default, since RabbitMQ 4
+QUORUM_REDELIVERIES = 20  # default delivery limit of quorum queues since RabbitMQ 4
 UNLIMITED = -1
 
 
 @dataclass(frozen=True, slots=True)
 class QueueEnding:
-    """What one queue says of a field of its address's settings."""
+    """The value that one queue needs for a field of its address's settings."""
 
     value: Any
     sources: Sequence[Path]
-    key: Argument | None = None  # the routing key of dead letters
+    # New routing key of dead letters; None: they keep theirs.
+    key: Argument | None = None
     queue: str = ""  # the only queue that takes dead letters
 
 
 @dataclass(slots=True)
 class DeadLetters:
-    """Who sends dead letters where."""
+    """Which queues send dead letters to which addresses and queues."""
 
-    # By address, and by queue that sends; None: they keep their routing key.
+    # By dead letter address, then by queue whose dead letters go there: their new
+    # routing key; None: they keep theirs.
     keys: dict[str, dict[str, Argument | None]] = field(
         default_factory=lambda: defaultdict(dict)
     )
-    # By queue that alone gets them.
+    # By queue that gets dead letters directly: the queues whose dead letters it gets.
     senders: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
 
 def convert_endings(queues: RabbitQueues, found: Converted) -> DeadLetters:
-    """The settings of all addresses; and who sends dead letters where."""
+    """Make the settings of all addresses; return which queues send dead letters
+    where."""
     letters = DeadLetters()
     for address, members in list(queues.of_address.items()):
         endings = {one.name: endings_of(one, queues, found) for one in members}
@@ -75,7 +78,7 @@ def convert_endings(queues: RabbitQueues, found: Converted) -> DeadLetters:
 
 
 def note_lost(queues: RabbitQueues, letters: DeadLetters, found: Converted) -> None:
-    """Tell of dead letters for an address that has no queue in the file."""
+    """Add a note on dead letters for an address that has no queue in the file."""
     for address, keys in letters.keys.items():
         if not queues.of_address.get(address):
             found.notes.append(
@@ -92,7 +95,7 @@ def settle(
     letters: DeadLetters,
     found: Converted,
 ) -> None:
-    """Set a field for which all queues of an address say the same."""
+    """Set a field for which all queues of an address need the same value."""
     first = next(iter(endings.values()))[name]
     values = found.of(SETTING, address, source=first.sources[0])
     for queue, each in endings.items():
@@ -107,7 +110,7 @@ def settle(
 
 
 def can_be_set(address: str) -> bool:
-    """Whether a pattern of address settings can mean an address alone."""
+    """Whether a pattern of address settings can match exactly this address."""
     match = AddressSetting._meta.get_field("match")
     try:
         match.run_validators(address)
@@ -122,7 +125,7 @@ def name_own(
     endings: Mapping[str, Mapping[str, QueueEnding]],
     found: Converted,
 ) -> None:
-    """Name what belongs to one queue, and would change the messages of others."""
+    """Name values of one queue in comments that would also apply to other queues."""
     for one in members:
         if name in endings[one.name]:
             ending = endings[one.name][name]
@@ -151,7 +154,8 @@ def name_sign(
 def endings_of(
     one: RabbitQueue, queues: RabbitQueues, found: Converted
 ) -> dict[str, QueueEnding]:
-    """What a queue says of its messages' ends, by the fields of settings."""
+    """The values that a queue needs for the fields on the ends of its messages, by
+    field."""
     endings = {
         "max_delivery_attempts": attempts(one, queues.given),
         "max_expiry_delay_ms": time_to_live(one, found),
@@ -196,11 +200,12 @@ def time_to_live(one: RabbitQueue, found: Converted) -> QueueEnding | None:
 def dead_letters(
     one: RabbitQueue, queues: RabbitQueues, found: Converted
 ) -> QueueEnding | None:
-    """The address of a queue's dead letters, which its expired messages are too."""
+    """The address of a queue's dead letters, which in RabbitMQ include expired
+    messages."""
     exchange = one.arguments.get("dead-letter-exchange")
     key = one.arguments.get("dead-letter-routing-key")
     if exchange is None:
-        if key:  # without an exchange it has no effect
+        if key:  # without an exchange, the key has no effect
             found.parts.default(*key.sources)
         return None
     sources = [*exchange.sources, *(key.sources if key else ())]
@@ -229,7 +234,8 @@ def by_default_exchange(
     sources: Sequence[Path],
     queues: RabbitQueues,
 ) -> QueueEnding | str:
-    """Dead letters for one queue, which the routing key names; or why not."""
+    """The queue that gets the dead letters, which the routing key names; or why it
+    cannot."""
     if key is None or not key.value:
         return RETURNS
     name = queues.given.name(one.row, str(key.value))

@@ -35,7 +35,7 @@ class NamePattern:
     """A regular expression that is looked for in names."""
 
     text: str
-    found: re.Pattern[str] | None  # None: it cannot be read here
+    found: re.Pattern[str] | None  # None: Python cannot read the expression
 
     @classmethod
     def of(cls, text: str) -> NamePattern:
@@ -52,7 +52,8 @@ def as_python(text: str) -> str:
     """The expression as Python's ``re`` reads it."""
     options = re.match(r"\(\?[imsx]+\)", text)
     start = options.end() if options else 0
-    out, within = [text[:start]], 0  # within: how many signs of a set were read
+    # Within: how many characters of a set were read; 0: outside of a set.
+    out, within = [text[:start]], 0
     for token in TOKEN.finditer(text, start):
         plain, escaped, name, one = token.group("plain", "escaped", "class", "one")
         if plain is not None:
@@ -61,7 +62,8 @@ def as_python(text: str) -> str:
             out.append(CLASSES.get(name, token[0]))
         elif escaped is not None:
             out.append(token[0] if within else ESCAPES.get(escaped, token[0]))
-        elif name is not None:  # a set of its signs, as anywhere outside of a set
+        elif name is not None:
+            # Outside of a set, [:name:] is a set of these characters.
             out.append("[" + token[0][1:].replace("[", r"\["))
         else:
             out.append(rf"\{one}" if within and one in "[&~|" else one)
@@ -70,7 +72,7 @@ def as_python(text: str) -> str:
 
 
 def in_set(within: int, one: str | None, other: str | None) -> int:
-    """How many signs of a set of characters were read; 0: it is none, or ended."""
+    """How many characters of a set were read so far; 0: outside of a set."""
     if not within:
         return 1 if one == "[" else 0
     if one == "]" and within > 1:

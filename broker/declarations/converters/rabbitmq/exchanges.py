@@ -36,7 +36,7 @@ def convert_exchanges(queues: RabbitQueues, found: Converted) -> None:
         elif name in queues.exchanges:
             why = "There is another one of this name. Remove one, or rename it."
             found.parts.name(why, row.path)
-        else:  # each broker has it
+        else:  # a predefined exchange, which each broker has
             found.parts.default(*row.parts())
     for row in given.rows("bindings"):
         if row.values.get("destination_type") == "exchange":
@@ -68,7 +68,7 @@ def convert_exchange(
 
 
 def convert_type(row: DefinitionRow, found: Converted) -> None:
-    """How an exchange routes, which the selectors of its queues take over."""
+    """Convert the type of an exchange: selectors of its queues replace its routing."""
     parts, kind = found.parts, row.text("type", "direct")
     if kind in TYPES:
         parts.take(*row.parts("type"))

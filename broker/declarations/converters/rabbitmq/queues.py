@@ -16,7 +16,7 @@ from broker.declarations.converters.rabbitmq.definitions import (
 )
 from broker.declarations.kinds import QUEUE
 
-MOST = 2**31 - 1  # of a number of messages
+MOST = 2**31 - 1  # largest limit of a number of messages
 BY_CLIENTS = "amq.gen-"  # prefix of the names of queues that clients make
 PREDEFINED = "amq."
 SPREADING = {  # types of exchanges that send a message to one of their queues
@@ -59,9 +59,9 @@ class RabbitQueue:
     name: str
     kind: str  # classic, quorum or stream
     arguments: Mapping[str, Argument]
-    bindings: Sequence[DefinitionRow]  # to the exchange that is its address
+    bindings: Sequence[DefinitionRow]  # bindings to the exchange that is its address
     other_bindings: Sequence[DefinitionRow]
-    exchange: str  # the name of that; empty: it has no binding
+    exchange: str  # name of that exchange; empty: it has no binding
     address: str = ""
 
     @property
@@ -127,7 +127,7 @@ class RabbitQueues:
     def type_of(self, exchange: str) -> str:
         """The type by which an exchange routes."""
         row = self.exchanges.get(exchange)
-        if row is None:  # one that is predefined, such as amq.topic
+        if row is None:  # a predefined exchange, such as amq.topic
             last = exchange.rpartition(".")[2]
             return "headers" if last == "match" else last
         said = row.text("type", "direct")
@@ -218,7 +218,7 @@ OVERFLOWS = {
 def name_argument(
     name: str, argument: Argument, one: RabbitQueue, found: Converted
 ) -> None:
-    """Sort out an argument that sets nothing here."""
+    """Note an argument that sets nothing here: as a default, or in a comment."""
     parts = found.parts
     if name in SAME:
         parts.default(*argument.sources)

@@ -51,7 +51,7 @@ def convert_permission(
 def convert_right(
     row: DefinitionRow, right: str, given: RabbitDefinitions, found: Converted
 ) -> list[str]:
-    """The patterns to grant; what they cannot say is named."""
+    """The patterns to grant; a comment names rights that no pattern can express."""
     expression = row.text(right, "")
     patterns = patterns_of(expression)
     if patterns is None:

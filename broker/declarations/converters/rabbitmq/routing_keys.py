@@ -66,18 +66,21 @@ def runs_of(pattern: str) -> list[tuple[bool, list[str]]]:
 
 def like(pattern: str) -> str:
     """A condition for one topic pattern with wildcards."""
-    forms: list[list[str | None]] = [[]]  # None: any text, with at least one word
+    # Alternatives, each a list of words; None: any text with at least one word.
+    forms: list[list[str | None]] = [[]]
     for is_wild, words in runs_of(pattern):
         ways: list[list[str | None]] = [list(words)]
         if is_wild:
             ways = [[None] * words.count("*")]
-            ways += [] if ways[0] else [[None]]  # a # alone is none, or some
+            # A # without a * matches no word, or some words.
+            ways += [] if ways[0] else [[None]]
         forms = [[*form, *way] for form, way in product(forms, ways)]
     condition = " OR ".join(map(of_form, forms))
     if "#" in pattern.split("."):
         return "JMSType <> ''" if forms == [[None]] else condition
-    more = ".".join("%" for _ in [*pattern.split("."), ""])  # more words than there
-    some = " AND JMSType <> ''" if pattern == "*" else ""  # an empty key has no words
+    # Pattern of keys with more words.
+    more = ".".join("%" for _ in [*pattern.split("."), ""])
+    some = " AND JMSType <> ''" if pattern == "*" else ""  # an empty key has no word
     return f"{condition} AND JMSType NOT LIKE '{more}'{some}"
 
 
@@ -99,7 +102,7 @@ def matches(pattern: str, key: str, *, is_topic: bool) -> bool:
 
 
 def matches_words(pattern: Sequence[str], words: Sequence[str]) -> bool:
-    reached = {0}  # how many words of the pattern may be used up
+    reached = {0}  # Positions in the pattern that the words so far can reach.
     for word in [*words, None]:
         for at in range(len(pattern)):
             if at in reached and pattern[at] == "#":
