@@ -64,7 +64,7 @@ PARTS = (
     *(discards, scheduled, scheduled.tasks, units_of_work, consumers, edits),
 )
 ROUTERS = [part if isinstance(part, Router) else part.router for part in PARTS]
-SECRET = {"create_credential"}  # the response is not stored, so it is not repeated
+SECRET = {"create_credential"}  # no idempotency key: the response is not stored
 KEY = {
     "in": "header",
     "name": idempotency.HEADER,
@@ -111,7 +111,8 @@ def conditional(run: Callable[..., Any]) -> Callable[..., Any]:
             return answer
 
         answer = cast(HttpResponse, ConditionalGetMiddleware(look)(request))
-        patch_cache_control(answer, private=True, no_store=True)  # a tag comes before
+        # Added last: Django sets no ETag on a response that must not be stored.
+        patch_cache_control(answer, private=True, no_store=True)
         return answer
 
     return answered

@@ -10,7 +10,8 @@ from broker.config import django_settings
 from console.integration import defaults
 from console.integration.checks import require_applications
 
-OWN_URLS = "console.integration.root_urls"  # where the console is a project by itself
+# the URLs of the console as a project of its own
+OWN_URLS = "console.integration.root_urls"
 
 
 class ConsoleConfig(AppConfig):

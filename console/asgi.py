@@ -47,7 +47,8 @@ class Pages(ASGIHandler):
             async with ThreadSensitiveContext(executor=thread):
                 await super().__call__(request.scope, request.receive, send)
         finally:
-            # The thread may still work for a client that is gone: it reports when idle.
+            # The thread may still work for a client that has disconnected. It is kept
+            # for other requests when that work is done.
             loop = asyncio.get_running_loop()
             thread.submit(loop.call_soon_threadsafe, self.keep, thread)
 
@@ -87,7 +88,8 @@ def share_connections() -> None:
 
 
 django.setup(set_prefix=False)
-with ThreadPoolExecutor(max_workers=1) as one:  # the event loop runs in this thread
+# in another thread: the event loop runs in this one
+with ThreadPoolExecutor(max_workers=1) as one:
     one.submit(require_start).result()
 pages = Pages()  # before the import below, which needs loaded applications
 

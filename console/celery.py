@@ -16,14 +16,14 @@ from broker.config import django_settings
 from console.runtime import celery_settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
-# Celery does not look at the outcome of Django's checks, and they load all pages.
+# Celery ignores the result of Django's checks, and they would load all pages.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 app = Celery("console")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 
 
 def of_project() -> dict[str, Any]:
-    """What the project does not set. Celery may ask before Django has loaded."""
+    """Settings that the project lacks. Celery may ask before Django has loaded."""
     django_settings.complete(settings, os.environ)
     return celery_settings.defaults(settings.REDIS_URL)
 

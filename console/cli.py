@@ -266,7 +266,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
     ),
 }
 
-PREVIEWS = {"edit_message": edits.preview}  # by act
+PREVIEWS = {"edit_message": edits.preview}  # previews by the name of the act
 
 
 def add_all(into: type[TyperCommand], kinds: Mapping[str, Any]) -> None:
@@ -279,7 +279,8 @@ def add_all(into: type[TyperCommand], kinds: Mapping[str, Any]) -> None:
             pass
 
         start.__name__ = f"group_{name}"
-        start.__annotations__ = {}  # self is no option
+        # so that typer takes ``self`` for no option
+        start.__annotations__ = {}
         made = kinds.get(name) or into.group(name=name, help=words)(start)
         for word, run in runs.items():
             made.command(name=word)(method_of(run))

@@ -22,7 +22,7 @@ from console.runtime.directories import (
 )
 from console.settings_signing_in import *  # noqa: F403
 
-if TYPE_CHECKING:  # broker/config/django_settings.py sets them
+if TYPE_CHECKING:  # broker/config/django_settings.py sets these settings
     from typing import Any
 
     from broker.config.defaults import *  # noqa: F403
@@ -54,7 +54,7 @@ INSTALLED_APPS = [
     *(["console.demo"] if env.bool("BACKOUT_DEMO", default=False) else []),
     "dashboards",
     "broker",
-    "django.contrib.admin.apps.SimpleAdminConfig",  # console/urls.py does the rest
+    "django.contrib.admin.apps.SimpleAdminConfig",  # console/urls.py loads the admins
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -113,7 +113,8 @@ DATABASES = {
 }
 DATABASES["default"].setdefault("OPTIONS", {})
 DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
-DATABASES["default"]["CONN_MAX_AGE"] = 60  # console/asgi.py has a pool
+# seconds; the web process has a pool instead (console/asgi.py)
+DATABASES["default"]["CONN_MAX_AGE"] = 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 if env("BROKER_DIRECT_DATABASE_URL", default=""):  # DATABASE_URL leads to a pooler
     DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
@@ -125,8 +126,8 @@ else:
         " -c statement_timeout=60s -c lock_timeout=10s"
         " -c idle_in_transaction_session_timeout=60s",
     )
-    # Django's own statements are bound on the client, and never prepared; the broker's
-    # are.
+    # Only the broker's statements are prepared. Django puts the parameters into the
+    # text of its own statements.
     DATABASES["default"]["OPTIONS"].setdefault("prepare_threshold", 5)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -156,7 +157,7 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "static"
-FILE_UPLOAD_PERMISSIONS = 0o600  # of collected files, too: they are in VAR_DIR
+FILE_UPLOAD_PERMISSIONS = 0o600  # also for collected static files: they are in VAR_DIR
 STATICFILES_DIRS = [("console", BASE_DIR / "static")]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -186,7 +187,7 @@ LOGGING = {
             "formatter": BACKOUT_LOG_FORMAT,
         }
     },
-    # uvicorn has a format of its own, set before this
+    # uvicorn has set its own handlers and format before: they are removed here.
     "loggers": {"uvicorn": {"handlers": [], "propagate": True, "level": "WARNING"}},
     "root": {"handlers": ["stderr"], "level": env("LOG_LEVEL", default="INFO")},
 }

@@ -10,7 +10,7 @@ HTTPS = env.bool("HTTPS", default=False)  # whether a proxy with TLS is in front
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 if HTTPS:
     SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31_536_000)  # a year
-    # A browser takes these names only by HTTPS, and from this host alone.
+    # Browsers accept cookies with these names only by HTTPS, and only from this host.
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
 CSRF_FAILURE_VIEW = "console.edges.web.error_responses.old_form"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
@@ -69,7 +69,7 @@ ACCOUNT_ADAPTER = "console.second_factors.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
-# allauth keeps limits in one process; ours are in the database
+# allauth's limits count in one process only; the console has limits in the database.
 ACCOUNT_RATE_LIMITS = False
 ACCOUNT_LOGIN_TIMEOUT = 300  # seconds from the password to the code
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 300
@@ -77,7 +77,7 @@ MFA_ADAPTER = "console.second_factors.adapters.FactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # users have no e-mail addresses
 MFA_RECOVERY_CODES_SHOW_ONCE = True
-MFA_TOTP_TOLERANCE = 1  # steps of half a minute, either way
+MFA_TOTP_TOLERANCE = 1  # a code is also valid half a minute before and after its time
 
 # Sign-in through a provider of OpenID Connect, if BACKOUT_OIDC_ISSUER is set
 # (console/single_sign_on). Groups: "ops=operator,admins=administrator".

@@ -97,7 +97,7 @@ class RunState:
     report: str
     state: Literal["waiting", "running", "done", "stopped", "cancelled"]
     parameters: dict[str, Any]
-    requested_by: str | None  # null: the schedule
+    requested_by: str | None  # null: the schedule requested the run
     requested_at: datetime
     started_at: datetime | None
     cancelled_at: datetime | None  # when a cancel was requested

@@ -19,7 +19,7 @@ from dashboards.pipeline import unattended
 from dashboards.reports import discover
 
 DAY = timedelta(days=1)
-NAMED = 5  # reports that a sentence names
+NAMED = 5  # the most reports that one sentence names
 
 
 def late(seen: Readings, bound: Bound) -> Iterator[Problem]:
@@ -47,7 +47,7 @@ def untaken(seen: Readings, bound: Bound) -> Iterator[Problem]:
 def not_done(now: datetime) -> list[str]:
     """The slugs of reports that were due in the 24 hours before the last
     ``BACKOUT_REPORTS_DUE_HOUR``, and that have not succeeded since they were due."""
-    # both are the console's; without it no report runs
+    # The console defines both settings that are read here. Without it no report runs.
     hour = getattr(settings, "BACKOUT_REPORTS_DUE_HOUR", -1)
     if hour < 0 or not settings.BACKOUT_CELERY_APP:
         return []

@@ -106,16 +106,17 @@ class PublishedDay(models.Model):
     table = models.CharField(max_length=80)  # silver, or gold/<report>
     day = models.DateField()
     version = models.BigIntegerField()  # the id of the run that made this version
-    # The newest window of which the day has events, or the version of silver that it
-    # was made from.
+    # For silver: the newest export window with events of the day. For a report: the
+    # version of silver that its rows were made from.
     source = models.BigIntegerField()
-    # ``opened`` of the day before, when this version was made
+    # the value of ``opened`` of the day before, when this version was made
     before = models.BigIntegerField(null=True)
-    # of silver: the checksum of the stays that were open at the end of the day
+    # only for silver: the checksum of the stays that were open at the end of the day
     opened = models.BigIntegerField(null=True)
     # the lowest known id of a message that was put
     floor = models.BigIntegerField(null=True)
-    code = models.PositiveSmallIntegerField()  # the version of the code
+    # the version of the code that made the rows
+    code = models.PositiveSmallIntegerField()
     rows = models.BigIntegerField()
     published_at = models.DateTimeField(db_default=Now())
 
@@ -140,7 +141,7 @@ class ReportRun(models.Model):
         RUNNING = "running"
         DONE = "done"
         STOPPED = "stopped"  # ``error`` says why
-        CANCELLED = "cancelled"  # cancelled; ``error`` names the user
+        CANCELLED = "cancelled"  # ``error`` names the user who cancelled the run
 
     report = models.CharField(max_length=64)  # the slug of the report
     parameters = models.JSONField(default=dict, db_default={}, blank=True)
@@ -160,9 +161,9 @@ class ReportRun(models.Model):
     progress = models.FloatField(default=0)  # from 0 to 1
     error = models.TextField(blank=True)  # why the run stopped, in a sentence
     as_of = models.DateTimeField(null=True)  # all events before this are included
-    # the number of the last window that the run counted
+    # the number of the newest export window when the run counted
     through = models.PositiveIntegerField(null=True)
-    # rows that the run wrote, in the days that it counted
+    # the number of rows that the run wrote, for all days that it built
     rows = models.PositiveIntegerField(null=True)
     # what was checked before the run published, as ``reports.quality.CheckResult``
     checks = models.JSONField(default=list, db_default=[], blank=True)

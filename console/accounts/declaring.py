@@ -23,7 +23,8 @@ from broker.security import authorities, granting
 from broker.security.users import NAME, User, named
 from console.edges import permissions
 
-FIELDS = ("email", "is_active", "is_staff")  # of those that users have
+# of these, only the fields that the user model has are used
+FIELDS = ("email", "is_active", "is_staff")
 KNOWN = {one.name for one in User._meta.fields}
 DEEDS = {"create": "add", "alter": "change", "delete": "delete"}
 STRONGER = "The account {} has permissions that you lack, or would get some."

@@ -81,7 +81,7 @@ ADMINISTRATOR = (
         )
         for action in ("add", "change", "delete", "view")
     }
-    # Users of a model of the project's own are changed in the admin of the project.
+    # A project with a user model of its own changes its users in its own admin.
     | {
         f"{User._meta.app_label}.{action}_{User._meta.model_name}"
         for action in (("add", "change", "delete", "view") if IS_DJANGOS else ("view",))
@@ -125,7 +125,8 @@ def grant(
         permissions = apps.get_model("auth", "Permission").objects.using(using)
     except LookupError:  # the migrations have not reached these models yet
         return
-    if not router.allow_migrate_model(using, groups.model):  # another database has them
+    # the groups are in another database
+    if not router.allow_migrate_model(using, groups.model):
         return
     create_permissions(app_config, 0, using=using, apps=apps, **rest)
     for name, role in ROLES.items():

@@ -24,7 +24,7 @@ from broker.security.users import NAME, User, named
 
 ACCOUNT = "account"
 UNKNOWN = "There is no such name."
-# Characters of a name.
+# The most characters of a user name.
 LONGEST: int = getattr(User._meta.get_field(NAME), "max_length", None) or 254
 WRONG = "The password was wrong, or attempts were blocked for a while."
 

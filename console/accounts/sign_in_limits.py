@@ -70,7 +70,8 @@ def proxy_is_trusted(**_: Any) -> list[CheckMessage]:
     """Advise to trust the proxy. Otherwise all users have the proxy's address, and one
     limit.
     """
-    is_behind = getattr(settings, "HTTPS", False)  # of the console's own project
+    # only the console's own project has this setting
+    is_behind = getattr(settings, "HTTPS", False)
     if not is_behind or settings.BACKOUT_TRUSTED_PROXIES:
         return []
     return [

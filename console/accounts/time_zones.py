@@ -17,7 +17,7 @@ from django.utils import timezone
 from console.runtime.prefix import root
 
 COOKIE = "zone"
-IN_UTC = ("admin/", "api/")  # below the root
+IN_UTC = ("admin/", "api/")  # paths below the root whose times are in UTC
 DEFAULT = "UTC"
 
 

@@ -32,7 +32,7 @@ from console.edges import denials
 from console.edges.web.forms import form_of
 
 HISTORY = 50
-SCOPES = {  # what a silence holds for, of what an alert has
+SCOPES = {  # the fields of an alert that its silence has, by scope
     "rule": ("rule",),
     "queue": ("queue",),
     "cause": ("fingerprint",),

@@ -19,9 +19,9 @@ class Page(NamedTuple):
 
     view: str
     link: str  # label of the link
-    every: str  # the view of all such things
+    every: str  # the view that lists all things of this kind
     takes: int = 0  # how many parts of a problem's key are in the path
-    query: tuple[str, ...] = ()  # what the others are called in the query
+    query: tuple[str, ...] = ()  # the names of the other parts in the URL's query
 
     def url(self, key: Sequence[str | int]) -> str:
         path = reverse(self.view, args=key[: self.takes])
@@ -33,7 +33,7 @@ CONSUMERS, BRIDGES, QUEUES = "console:consumers", "console:bridges", "console:qu
 LETTERS, HEALTH, UNITS = "console:dead_letters", "console:health", "console:units"
 SCHEDULED, REPORTS = "console:scheduled", "dashboards:reports"
 OPERATIONS, GROUP = "console:operations", "console:dead_letter_group"
-PAGES = {  # by the page that a condition names
+PAGES = {  # the pages that conditions name
     "consumers": Page(CONSUMERS, "See why, and start it again", CONSUMERS),
     "link": Page("console:link", "See the link", BRIDGES, 2),
     "group": Page(GROUP, "See the group", LETTERS, 1, ("queue", "on")),
@@ -45,7 +45,7 @@ PAGES = {  # by the page that a condition names
     "health": Page(HEALTH, "See it on Health", HEALTH),
     "reports": Page(REPORTS, "See the reports", REPORTS),
 }
-STATES = {  # of the chips; others are like “not consumed”
+STATES = {  # states of chips by condition; others look like “not consumed”
     **dict.fromkeys((Name.STOPPED, Name.LINK, Name.UNIT), "stopped"),
     **dict.fromkeys((Name.GROWTH, Name.NEW_CAUSE, Name.DEAD_LETTERS), "dead"),
     **dict.fromkeys((Name.IN_DOUBT, Name.PAUSED, Name.PREPARED, Name.APPROVAL), "held"),
@@ -56,7 +56,8 @@ STATES = {  # of the chips; others are like “not consumed”
 def of_alert(alert: Alert) -> tuple[str, str]:
     """The page where somebody acts on what an alert is about, and the link's label."""
     row = table().get(alert.condition)
-    name = row.page if row else "queue"  # its application is gone
+    # no row: the application of the condition is not installed
+    name = row.page if row else "queue"
     page, key = PAGES[name], alert.fingerprint or alert.queue
     if name in ("group", "queue") and key:
         return page.url([key]), page.link

@@ -15,7 +15,7 @@ from broker.security.audit import AuditFilter
 from console.audit.records import record_of
 from dashboards.pages.csv_safety import harmless
 
-KINDS = {  # the part of an act before its dot
+KINDS = {  # titles by the part of an act before its dot
     "operation": "Operations",
     "queue": "Queues",
     "message": "Discard bin",

@@ -26,7 +26,7 @@ class Record:
 
     id: int
     number: int | None  # its number in the hash chain
-    at: str  # of UTC, in ISO 8601, with microseconds, as it is hashed
+    at: str  # in UTC and ISO 8601, with microseconds, as it is hashed
     actor_kind: str
     actor_id: int | None
     actor: str

@@ -14,7 +14,7 @@ from typing import Any
 
 from broker.monitoring.tasks import PROPERTY
 
-MOST_BYTES = 64 * 1024  # of a body that is read for its arguments
+MOST_BYTES = 64 * 1024  # a longer body is not read for its arguments
 MOST = 50  # arguments shown
 LONGEST = 500  # characters of an argument
 
@@ -51,10 +51,11 @@ def call_of(properties: Mapping[str, Any], body: bytes) -> Call | None:
 
 
 def parts_of(said: Any) -> tuple[list[Any], dict[str, Any]] | None:
-    """The arguments by position and by keyword; None if these are none."""
+    """The arguments by position and by keyword; None if there are none."""
     if isinstance(said, dict):
         args, kwargs = said.get("args"), said.get("kwargs")
-    elif isinstance(said, list) and len(said) == 3:  # Celery's parts
+    elif isinstance(said, list) and len(said) == 3:
+        # a body of Celery: arguments, keywords, and options
         args, kwargs = said[:2]
     else:
         return None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from broker.formats.text import CHARSET, codec_of, is_textual
 from console.bodies.unwrap import Opened
 
-SAYS_ENCODING = ("<?xml", "MSH", "BHS", "FHS")  # XML, and HL7
+SAYS_ENCODING = ("<?xml", "MSH", "BHS", "FHS")  # XML and HL7 name their encoding
 NO_CHARACTERS = ("idna", "punycode", "raw", "undefined", "unicode")
 
 
@@ -35,7 +35,8 @@ def in_unicode(body: Opened) -> Opened:
         return body
     if not is_declared and not is_legible(text):
         return body
-    # The mark tells viewers that what the text itself says of its encoding is not true.
+    # The text is in UTF-8 now, whatever encoding it names itself. The byte order mark
+    # tells viewers so.
     mark = codecs.BOM_UTF8 if text.lstrip("\x0b").startswith(SAYS_ENCODING) else b""
     head = mark + text.encode(errors="replace")
     return replace(body, head=head, content_type=body.content_type.partition(";")[0])

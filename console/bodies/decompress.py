@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 KEPT = 2**20  # bytes of output that are kept
-COUNTED = 32 * 2**20  # bytes counted at most
+COUNTED = 32 * 2**20  # output is counted up to so many bytes
 RATIO = 250  # output bytes per input byte; beyond this ratio, output stops at ``KEPT``
 MEMBERS = 16  # members decompressed of a gzip file
 CHUNK = 64 * 2**10  # output bytes per step
@@ -31,7 +31,7 @@ class Unpacked:
 
     name: str  # the name of the encoding
     head: bytes
-    size: int  # bytes counted
+    size: int  # the number of bytes that were counted
     is_whole: bool  # whether ``size`` counts the whole output
     notice: str = ""  # why output is missing
     is_broken: bool = False  # the input is damaged or truncated

@@ -6,7 +6,7 @@ import codecs
 import re
 
 LINE_ENDS = re.compile("\r\n|\r|\n")
-FRAME = "\x0b\x1c"  # MLLP framing, which some senders leave on
+FRAME = "\x0b\x1c"  # characters of MLLP framing, which some senders do not remove
 CHARACTER_SET = 17  # the index of MSH-18; index 0 is the segment's name
 WIDTH = 22
 

@@ -45,7 +45,7 @@ class Headers:
     """The decoded headers of a message, for a page."""
 
     descriptor: Section
-    # one for each header that can be read, in the order of the bytes
+    # one section for each header that can be read, in the order of the bytes
     sections: list[Section]
     size: int  # the length of all headers, in bytes
     error: MalformedHeader | None = None

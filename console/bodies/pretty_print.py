@@ -61,7 +61,7 @@ def refuse_constant(name: str) -> NoReturn:
 
 def indented_xml(body: bytes) -> str:
     """XML without a DTD, indented; cut soon after ``LONGEST`` characters."""
-    # A mark counts more than the encoding of the declaration.
+    # A byte order mark takes precedence over the encoding in the XML declaration.
     encoding = "utf-8" if body.startswith(codecs.BOM_UTF8) else None
     parser = expat.ParserCreate(encoding, namespace_separator="}")
     parser.StartDoctypeDeclHandler = refuse_dtd
@@ -80,7 +80,7 @@ def refuse_dtd(*_: object) -> NoReturn:
 
 def xml_pieces(tokens: Iterable[str]) -> Iterator[str]:
     """Indented pieces. An element with text only stays on one line, unchanged."""
-    depth, on_line = 0, False  # on_line: nothing but text stands after a start tag
+    depth, on_line = 0, False  # on_line: only text has followed the last start tag
     for token, after in pairwise(chain(tokens, [""])):
         closes = token.startswith("</")
         if is_text(token):

@@ -17,7 +17,7 @@ from broker.formats.text import lines_of, opcodes
 
 AROUND = 3  # context lines around a difference
 MOST = 400  # lines that are shown
-LONG = 300  # characters of a line; of a longer one only the difference is shown
+LONG = 300  # characters; of a longer line only the difference is shown
 KEPT = 60  # characters shown around the difference
 
 

@@ -21,7 +21,7 @@ from console.bodies.decompress import (
     looks_packed,
 )
 
-MOST = 4  # layers
+MOST = 4  # the most layers that are removed
 UNDECLARED = ("", "application/octet-stream")
 MQ_FORMATS = {b"RFH ": Format.RF_HEADER_2, b"DLH ": Format.DEAD_LETTER_HEADER}
 UNSAID = "It is packed with {}, which its sender did not say."
@@ -54,7 +54,8 @@ class Opened:
 
     def without(self, out: Unpacked, *notices: str) -> Opened:
         """The content with one layer less."""
-        is_broken = self.is_kept and out.is_broken  # else its end was not read
+        # Without the whole body, the end was not read: an error there is no damage.
+        is_broken = self.is_kept and out.is_broken
         own = [out.notice] if out.notice and (is_broken or not out.is_broken) else []
         is_counted = self.is_kept and out.is_whole
         return replace(

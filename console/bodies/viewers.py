@@ -25,10 +25,12 @@ from console.bodies.hl7 import named_segments
 from console.bodies.pretty_print import indented_json, indented_xml
 from console.bodies.unwrap import NOT_AS_WANTED, UNDECLARED, Layer, Opened, opened
 
-SHOWN = 64 * 2**10  # bytes, or characters after formatting
-LINES = SHOWN // 16  # at most; each is a piece of markup. ``octets`` makes as many
-LAID_OUT = KEPT  # bytes; a longer body is shown as it was sent
-EXCUSE = 200  # characters of an error message
+SHOWN = 64 * 2**10  # the most bytes, or characters after formatting, that a page shows
+# The most lines that a page shows, because each is an element of HTML. It is the number
+# of lines that ``octets`` makes from SHOWN bytes.
+LINES = SHOWN // 16
+LAID_OUT = KEPT  # the most bytes of a body that is formatted
+EXCUSE = 200  # the most characters of an error message
 BLANKS = b"\xef\xbb\xbf\x0b \t\r\n"  # allowed before the first significant byte
 PRINTABLE = bytes(code if 0x20 <= code < 0x7F else ord(".") for code in range(256))
 TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -48,7 +50,7 @@ class Viewer:
     read: Reader
     done: str  # the format's name, for people
     name: str = ""  # the name in URLs; empty: users cannot choose this viewer
-    # Elements of it fold by their indentation, and have colours; empty: they do not.
+    # If set, elements of the text have colours, and can be folded by their indentation.
     syntax: Syntax = ""
 
 
@@ -60,7 +62,7 @@ class BodyView:
     done: str
     notice: str = ""  # why the body is not shown by its type
     is_cut: bool = False  # the body is longer than the text
-    is_partly_read: bool = False  # the body was not read whole; its lines are unknown
+    is_partly_read: bool = False  # a part was read, so the number of lines is unknown
     line_count: int = 0  # lines that were read; the text may have fewer
     syntax: Syntax = ""
     layers: tuple[Layer, ...] = ()  # layers that were removed, the outermost first
@@ -206,7 +208,7 @@ def beginning(head: bytes, *, is_all: bool) -> BodyView:
     """The start of a body that is too long to be formatted."""
     notice = "" if is_all else TOO_LONG
     if is_text(head):
-        # without a last character that is cut in two
+        # The last character is left out if the cut divides it.
         text = head[:SHOWN].decode(errors="ignore")
         return BodyView(
             text,

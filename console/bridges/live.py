@@ -17,7 +17,7 @@ from console.edges.permissions import LINKS
 from dashboards.live import topics
 from dashboards.live.link_status import sees
 
-EVERY = 0  # number of the topic of all links
+EVERY = 0  # the number by which a page asks for all links
 
 
 def may_see_every(user: authorities.Principal, number: int) -> bool:

@@ -96,7 +96,8 @@ class LinkBranch:
     """A transaction of a link between two brokers that has not ended."""
 
     xid: str
-    # decided: committed here, to be committed there; prepared: the marker there decides
+    # decided: committed here, and not yet at the other broker. prepared: the marker at
+    # the other broker decides.
     kind: str
     messages: int
     began_at: datetime

@@ -49,7 +49,8 @@ GUARANTEES = {
 class EndWords:
     """The source or the target of a link."""
 
-    destination: str  # the name at the provider; empty: the source of each message
+    # the name at the provider; empty: the target has the name of the source
+    destination: str
     kind: str  # queue or topic
     factory: str
     provider: str  # the kind of provider

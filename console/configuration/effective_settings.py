@@ -83,7 +83,7 @@ def policy(value: str) -> str:
     return f"{value}: {Policy(value).label}"
 
 
-WORDS: dict[str, Callable[[Any], str]] = {  # texts of values that need their own
+WORDS: dict[str, Callable[[Any], str]] = {  # how to write the values of these fields
     "poison_policy": policy,
     "max_delivery_attempts": deliveries,
     "redelivery_delay_multiplier": multiplier,

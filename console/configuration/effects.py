@@ -15,13 +15,13 @@ from broker.formats.wildcards import configured, matches
 from broker.models import AddressSetting, Authority, Bridge, Link, Queue
 from broker.queueing import journal
 
-NAMED = 5  # most names in a sentence
+NAMED = 5  # the most names in a sentence
 # Fields that say something to people, and change nothing.
 DESCRIPTIVE = {"description", "contact", "runbook"}
 
 
 def before(obj: Model) -> list[AddressSetting]:
-    """What must be known of the time before a change: the settings, for one of them."""
+    """What must be known before a change: all address settings, if one changes."""
     if not isinstance(obj, AddressSetting):
         return []
     return list(AddressSetting.objects.all())

@@ -12,7 +12,7 @@ from broker.models import AuditRecord
 from broker.security import audit
 from console.configuration import words
 
-MOST = 100  # newest records of a page
+MOST = 100  # the most records on a page: the newest
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from broker.models import AddressSetting, Queue
 from console.configuration import effective_settings
 
 CHANGE = "console_settings:broker_addresssetting_change"
-ANY = "any"  # a word of the address that stands for all that a pattern matches
+ANY = "any"  # replaces a wildcard, to make an address that a pattern matches
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.admin import ModelAdmin
 from django.http import HttpRequest
 
-PREVIEW = "_preview"  # the button that draws what is typed
+PREVIEW = "_preview"  # the button that shows the form as typed, and saves nothing
 SHOWN = "_only_shown"  # attribute of a request whose form is not to be saved
 
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 from broker.formats.quantities import write_duration
 from broker.settlement.redelivery_schedule import Staircase
 
-HEIGHT, TOP, BOTTOM = 220, 28, 36  # space for the labels above and below
+HEIGHT, TOP, BOTTOM = 220, 28, 36  # TOP and BOTTOM: space for labels
 PITCH, BAR, EDGE = 68, 44, 12
 MILLISECOND = timedelta(milliseconds=1)
 

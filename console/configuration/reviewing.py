@@ -22,7 +22,7 @@ from django.http import HttpRequest, HttpResponse
 from console.configuration import effects, words
 from console.configuration.previewing import PREVIEW, SHOWN
 
-REVIEWED = "_reviewed"  # the token of the changes that somebody has seen
+REVIEWED = "_reviewed"  # form field: the token of the changes that the user has seen
 SAVED = "_saved_settings"  # attribute of a request: what it would save
 BUTTONS = ("_save", "_continue", "_addanother", "_saveasnew")
 
@@ -47,7 +47,7 @@ class Review:
     token: str
     button: str  # name of the button that was pressed
     is_new: bool
-    was_seen: bool  # whether another review was confirmed: the values changed since
+    was_seen: bool  # whether the user confirmed a review of earlier values
 
 
 class Held(BaseStorage):

@@ -39,13 +39,13 @@ from console.configuration.policies import PAGES
 from console.edges.permissions import AUDIT
 
 BEFORE = "_before_settings"  # attribute of a request: states by model and key
-NAME = "console_settings"  # the namespace of its URLs
+NAME = "console_settings"  # the namespace of the URLs of Settings
 OURS = (
     "broker",
     "console",
     "dashboards",
-)  # applications with models for Settings alone
-SHARED = ("axes", "django_celery_beat")  # the project's own admin has them, too
+)  # applications whose models are only in Settings
+SHARED = ("axes", "django_celery_beat")  # also in the project's own admin
 TEMPLATES = Path(__file__).parent / "settings_templates"  # in place of the admin's own
 
 

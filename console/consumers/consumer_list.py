@@ -13,7 +13,7 @@ from broker.models import ConnectionConsumer, Owner, Stoppage
 from broker.queueing.journal import Depth, depths
 from broker.security import authorities
 
-EARLIER = 20  # ended stoppages shown
+EARLIER = 20  # the most ended stoppages that are shown
 # the permission to stop a queue is the permission to start it
 START = "broker.pause_queue"
 # what to do when the dead letter queue refused a message, by reason
@@ -66,7 +66,7 @@ class ConsumerList:
 
     stopped: Sequence[Stopped]
     running: Sequence[Running]
-    over: Sequence[Stoppage]  # the latest first
+    over: Sequence[Stoppage]  # stoppages that have ended, the latest first
 
 
 def listed(

@@ -22,7 +22,7 @@ MECHANISMS = ("SCRAM-SHA-256", "PLAIN")  # preferred first
 class Program(Protocol):
     """The application of a client, with one link endpoint in one session."""
 
-    flush: Callable[[], None]  # to be called after sending outside of ``told``
+    flush: Callable[[], None]  # to be called after sending outside of ``handle_event``
 
     def begin(self, session: Session) -> None:
         """The session has begun; attach an endpoint."""

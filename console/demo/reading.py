@@ -18,8 +18,8 @@ HL7 = "x-application/hl7-v2+er7"
 JSON = "application/json"
 XML = "application/xml"
 
-FRAME = "\x0b\x1c\r\n\t "  # MLLP framing, which some senders leave on, and blanks
-CONTROL_ID = 9  # the index of MSH-10; the separator is MSH-1
+FRAME = "\x0b\x1c\r\n\t "  # MLLP framing, which some senders do not remove, and blanks
+CONTROL_ID = 9  # the index of MSH-10, because MSH-1 is the separator itself
 LINE_ENDS = re.compile("\r\n|\n")
 ISO_20022 = "urn:iso:std:iso:20022:tech:xsd:"
 

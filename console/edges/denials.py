@@ -17,7 +17,7 @@ from broker.models import Act
 from broker.security import audit
 from broker.security.audit import Thing
 
-HELD = "held_refusals"  # attribute of a request
+HELD = "held_refusals"  # attribute of a request: refusals that are recorded after it
 LOOKING = ("GET", "HEAD")
 DENIALS = (NotAuthorized, NotPermitted, ApprovalNeeded, OwnApproval, PermissionDenied)
 LACKING = "A permission for this is missing."

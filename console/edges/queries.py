@@ -28,7 +28,7 @@ Answer = TypeVar("Answer")
 Row = TypeVar("Row")
 Cursor = TypeVar("Cursor")
 
-LARGEST = 2**63 - 1  # number of an object
+LARGEST = 2**63 - 1  # the largest number of an object
 Number = Annotated[int, Holds("Its number.", least=0)]
 After = Annotated[
     int, Holds("The number after which the page begins.", least=0, most=LARGEST - 1)
@@ -45,7 +45,7 @@ class All:
 class DeclaredQuery:
     """A query."""
 
-    name: str  # of the function, as "list_consumers"
+    name: str  # the name of the function, such as "list_consumers"
     sentence: str
     details: str  # further sentences, or empty
     request: type
@@ -70,7 +70,7 @@ class DeclaredQuery:
         return self.run(actor, request)
 
 
-QUERIES: dict[str, DeclaredQuery] = {}  # by name
+QUERIES: dict[str, DeclaredQuery] = {}  # all declared queries, by name
 
 
 def declared_query(

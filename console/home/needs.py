@@ -27,8 +27,10 @@ from dashboards.live import problems
 from dashboards.live.depths import QueueDepth
 
 MOST = 5  # problems shown of one condition; more are only counted
-MOST_RINGING = 10  # alerts for which a problem is shown although there are more of them
-LOOKED_AT = 200  # queues, those with the most entries, whose oldest message is read
+# The problems of the first so many alerts are shown even if there are more than MOST.
+MOST_RINGING = 10
+# The oldest message is read of so many queues: those with the most entries.
+LOOKED_AT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,11 @@ class Need:
     those of one condition."""
 
     problem: Problem
-    state: str  # of the chip
+    state: str  # the state of the chip
     chip: str
     url: str
-    parts: tuple[str, str, str]  # of the sentence; the name in it is the link
+    # the sentence: before the name, the name as a link, after it
+    parts: tuple[str, str, str]
     since: datetime | None = None
     alerts: Sequence[Alert] = ()
 
@@ -130,7 +133,8 @@ def rows(found: Iterable[Problem], alerts: Sequence[Alert]) -> list[Need]:
 
 def thing(condition: str, subject: str) -> tuple[str, str]:
     """What has a problem: the page where one acts on it, and its subject."""
-    row = table().get(condition)  # None: its application is gone
+    # None: the application of the condition is not installed
+    row = table().get(condition)
     return row.page if row else "", subject[:LONGEST]
 
 

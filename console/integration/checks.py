@@ -18,7 +18,7 @@ from console.runtime import prefix
 from dashboards.spark import cpu_share, own_conf
 from dashboards.spark.errors import ConfUnreadable
 
-CONSOLE = "console"  # the tag of those that load no URLs
+CONSOLE = "console"  # the tag of checks that load no URLs
 APPLICATIONS = (
     "django.contrib.admin",
     "django.contrib.auth",
@@ -68,7 +68,7 @@ def applications_are_installed(**_: Any) -> Iterator[CheckMessage]:
 
 @register(CONSOLE)
 def middleware_is_installed(**_: Any) -> Iterator[CheckMessage]:
-    """The one entry that pages need, after those whose work they use."""
+    """``MIDDLEWARE`` needs the console's entry, after the entries that it builds on."""
     placed = list(settings.MIDDLEWARE)
     if MIDDLEWARE not in placed:
         yield Error(

@@ -83,4 +83,4 @@ def channel_layers(settings: Any) -> dict[str, Any]:
     return {"default": {"BACKEND": layer, "CONFIG": {"hosts": hosts}}}
 
 
-FOLLOWING = {"CHANNEL_LAYERS": channel_layers}  # defaults that depend on others
+FOLLOWING = {"CHANNEL_LAYERS": channel_layers}  # defaults that depend on other settings

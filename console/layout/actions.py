@@ -18,7 +18,7 @@ from broker.models import Queue
 from broker.security.authorities import Authority, GrantedAuthorities
 from console.layout.destinations import Destination
 
-SHORTEST = 3  # letters of a verb
+SHORTEST = 3  # a shorter text is not taken for a verb
 VIEW = "broker.view_queue"
 
 

@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
-BETWEEN = "~"  # never part of a cursor
-LONGEST = 40  # pages that one can go back one by one
+BETWEEN = "~"  # separates cursors, and is never part of one
+LONGEST = 40  # the most pages that a user can go back, one by one
 LARGEST = 2**63 - 1  # the largest number that the database can store
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-# What browsers know by these names; of another name they would warn on each page.
+# Names of parts of a browser. Browsers would warn of a name that they do not know.
 UNUSED = (
     *("accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "hid"),
     *("magnetometer", "microphone", "midi", "payment", "screen-wake-lock", "serial"),
@@ -16,7 +16,7 @@ POLICY = ", ".join(f"{name}=()" for name in UNUSED)
 
 
 class PermissionsPolicyMiddleware:
-    """Neither a script that got past the CSP nor a frame can use them."""
+    """Forbids these parts to pages, frames, and scripts that got past the CSP."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -23,7 +23,7 @@ class RequestIdMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         given = request.headers.get(HEADER, "")
         request_id = given if GIVEN.fullmatch(given) else uuid4().hex
-        # not ended here: Django logs a refusal after all middleware
+        # The id stays in the log context: Django logs a refusal after all middleware.
         logs.begin(request_id=request_id)
         response = self.get_response(request)
         response.headers[HEADER] = request_id

@@ -39,7 +39,7 @@ NO_SUCH_GROUP = "no-such-group"  # the problem names a group of users
 LOST = "password-lost"  # the problem names a connection factory
 SILENT = "process-silent"  # the problem names a process
 FILLS = "disk-fills"  # the problem names a directory
-UNATTENDED = "reports-wait"  # the problem is of no one thing
+UNATTENDED = "reports-wait"  # the problem names nothing
 
 
 THINGS = {

@@ -26,7 +26,7 @@ from broker.monitoring.search.tallies import NEWEST
 from broker.security import redaction
 from broker.security.users import User
 
-MOST = 20  # values
+MOST = 20  # the most completions that are offered
 LAST = re.compile(r"(?P<before>(?:.*[ \t])?-?)(?P<term>[^ \t]*)", re.S)
 OF_NEWEST = f"Values of the newest {NEWEST:,} messages that match the rest."
 EXAMPLES: dict[KeyKind, tuple[str, ...]] = {

@@ -39,7 +39,8 @@ class Hours:
         pitch = WIDTH / len(self.trend.hours)
         bars = []
         for place, count in enumerate(self.trend.hours):
-            tall = max(count / tallest * HEIGHT, 1)  # height 0 is a line at the bottom
+            # 0 is shown as a line at the bottom
+            tall = max(count / tallest * HEIGHT, 1)
             ago = len(self.trend.hours) - 1 - place
             bars.append(
                 (

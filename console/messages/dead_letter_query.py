@@ -43,7 +43,7 @@ class SelectionForm(PageForm):
 
     @property
     def letters(self) -> DeadLetters:
-        """The same, as requests of acts have it."""
+        """The same selection, as requests of acts have it."""
         said = self.cleaned_data
         on = Queue.objects.filter(pk=said["on"]).values_list("name", flat=True)
         return DeadLetters(
@@ -59,7 +59,7 @@ class PlanForm(SelectionForm):
 
     message = forms.IntegerField(min_value=1, max_value=NEWEST, required=False)
     every_queue = forms.BooleanField(required=False)
-    repair = forms.BooleanField(required=False)  # with a patch, which comes next
+    repair = forms.BooleanField(required=False)  # whether the user then sets a patch
 
 
 def names_for(user: authorities.Principal) -> dict[int, str]:

@@ -40,7 +40,8 @@ ENDS = {  # kinds of events that end a message: state and label of the chip
     Kind.UNDO: ("gone", "taken back"),
 }
 UNKNOWN_END = ("gone", "not known")
-NEWEST = 3  # copies followed; more occur only if dead letters go to many queues
+# The most copies whose place is shown: more occur only on many dead letter queues.
+NEWEST = 3
 
 # dead letters by message id and queue id
 Letters = Mapping[tuple[int, int], DeadLetter]
@@ -76,7 +77,7 @@ class Story:
 
     message_id: int  # the id of the copy that is shown
     number: int  # the number that all copies share
-    names: Mapping[int, str]  # what each copy is called, by id
+    names: Mapping[int, str]  # the name of each copy on the page, by id
     # None: the message is past its retention; its journal is kept longer
     message: Message | None
     lives: list[Life]
@@ -208,7 +209,7 @@ def roads_of(queue_ids: Iterable[int]) -> dict[int, Road]:
             queue.address.name,
             queue.paused,
             0
-            # the queue is only the actor of the broker's own actions
+            # 0: deliveries from an internal queue are not limited
             if queue.kind == Queue.Kind.INTERNAL
             else limit_of(queue, merge(queue.address.name, settings)),
         )

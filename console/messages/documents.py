@@ -31,7 +31,7 @@ class WrittenBody:
 
     body: str
     encoding: Literal["text", "base64"]
-    charset: str  # of the bytes that the text was read from; empty for Base64
+    charset: str  # the character set of the body's bytes; empty for Base64
 
 
 def written(
@@ -47,7 +47,8 @@ def written(
     """
     try:
         found = read(body, content_type, coding)
-        text = found.text if not found.before else body.decode()  # with its mark
+        # with the byte order mark
+        text = found.text if not found.before else body.decode()
     except ValueError:
         return WrittenBody(base64.b64encode(body).decode(), "base64", "")
     return WrittenBody(text, "text", charset(found.codec))

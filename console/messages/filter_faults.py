@@ -15,7 +15,8 @@ class FilterFault:
     """The part of a filter that cannot be parsed, and the rest."""
 
     readable: Filter
-    text: str  # the rest of the filter, as written; empty if only the total is too long
+    # the terms that cannot be parsed, as written; empty if the filter is only too long
+    text: str
     error: InvalidFilter
 
     @property

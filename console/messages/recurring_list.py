@@ -7,7 +7,7 @@ from broker.security import authorities
 
 
 def visible_recurring(user: authorities.Principal) -> list[RecurringMessage]:
-    """Those whose addresses the user may inquire, by name."""
+    """Recurring messages whose addresses the user may inquire, by name."""
     held = authorities.held_by(user)
     every = RecurringMessage.objects.all()
     return [one for one in every if held.on("inquire", one.address)]

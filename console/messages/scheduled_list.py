@@ -13,7 +13,7 @@ from broker.settlement.backout import rules_of
 from broker.settlement.redelivery_policy import redelivery_delay
 from console.messages.dead_letter_query import names_for
 
-AHEAD = 4  # later attempts shown
+AHEAD = 4  # the most later attempts that are shown
 
 
 @dataclass(frozen=True, slots=True)

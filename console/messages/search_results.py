@@ -19,15 +19,15 @@ from broker.monitoring.search.pages import MOST
 from broker.security.users import User
 from console.layout.search_links import query_of, write_term
 
-FIELDS = {  # the attribute of each key whose name differs
+FIELDS = {  # attributes of found messages by key, where the names differ
     "type": "subject",
     "content": "content_type",
     "origin": "origin_queue",
 }
-FEW = 4  # terms; if a filter has more, the effects of its terms are not counted
-SEARCH = finding.Effort(seconds=0.05)  # seconds for a page; then the search stops
-TOGETHER_S = 0.06  # seconds for a page and the count of what follows it
-COUNTING = finding.Effort(looks=6, seconds=0.02)  # seconds for a count by itself
+FEW = 4  # if a filter has more terms, the effects of single terms are not counted
+SEARCH = finding.Effort(seconds=0.05)  # a search for a page stops after this time
+TOGETHER_S = 0.06  # the most seconds for a page and the count of further messages
+COUNTING = finding.Effort(looks=6, seconds=0.02)  # the limits of a count without a page
 
 
 @dataclass(frozen=True, slots=True)

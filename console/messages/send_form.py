@@ -27,7 +27,7 @@ BYTES = "application/octet-stream"
 ROWS = 3  # empty rows for properties
 MOST_ROWS = 100
 LARGEST_INTEGER = 2**63 - 1
-TYPES = ("text", "integer", "decimal", "boolean")  # of the values of properties
+TYPES = ("text", "integer", "decimal", "boolean")  # types of the values of properties
 TRUTHS = {"true": True, "false": False}
 
 
@@ -38,7 +38,7 @@ class PropertyRow:
     name: str = ""
     type: str = "text"
     text: str = ""
-    error: str = ""  # why it is no property, as a sentence
+    error: str = ""  # why the row is not a property, as a sentence
 
     @property
     def value(self) -> str | int | float | bool:

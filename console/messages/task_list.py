@@ -27,16 +27,18 @@ class TaskRow:
     delayed: int = 0
     running: int = 0
     oldest_at: datetime | None = None
-    done: int = 0  # in the last hour, as those below
+    # attempts done in the last hour; the fields down to p95_s are of it, too
+    done: int = 0
     failed: int = 0
-    p50_s: float | None = None  # duration of those that are done
+    p50_s: float | None = None  # the median duration of attempts on the busiest queue
     p95_s: float | None = None
     dead: int = 0
     patterns: dict[str, str] = field(default_factory=dict)  # errors by fingerprint
-    errors: Counter[str] = field(default_factory=Counter)  # dead letters, likewise
+    # numbers of dead letters by fingerprint
+    errors: Counter[str] = field(default_factory=Counter)
 
-    is_cut: bool = False  # whether there may be more than are counted
-    busiest: int = 0  # most attempts that are done on one queue
+    is_cut: bool = False  # whether there may be more tasks than are counted
+    busiest: int = 0  # the most attempts done on one queue
 
     def add_here(self, here: TasksHere, queue: str) -> None:
         self.queues.add(queue)

@@ -23,8 +23,8 @@ from broker.queueing.journal import LifelineEvent
 COUNTED = (Kind.BACK_OUT, Kind.DEAD_LETTER)
 FAILED = (*COUNTED, Kind.DISCARD)
 BEGIN_AGAIN = (Kind.RESTORE, Kind.RESET)
-STANDS = 2  # equal steps shown at each end of a run
-LONGEST_MIDDLE = 100  # steps between them that can be expanded
+STANDS = 2  # so many steps are shown at each end of a run of equal steps
+LONGEST_MIDDLE = 100  # the most steps between the ends that a user can unfold
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Road:
     queue: str = ""  # the queue's name; empty after its deletion
     address: str = ""  # the address that feeds it
     is_paused: bool = False
-    limit: int = 0  # delivery attempts; 0 is no limit
+    limit: int = 0  # the most delivery attempts; 0: no limit
 
     @property
     def label(self) -> str:
@@ -59,7 +59,7 @@ class TimelineStep:
     is_delayed: bool = False
     to: str = ""  # the address of the copy
     copy: int | None = None
-    queues: list[str] = field(default_factory=list)  # the queue of the copy
+    queues: list[str] = field(default_factory=list)  # the queues of the copy
     cause: str = ""  # why the message became a dead letter
     reason: int | None = None  # IBM MQ's reason code
     backouts: int = 0  # backouts on its queue so far
@@ -198,8 +198,8 @@ def steps(
     held: dict[
         tuple[int, int | None], TimelineStep
     ] = {}  # open gets, by queue and unit of work
-    delayed: dict[int, TimelineStep] = {}  # by queue id
-    backouts: Counter[int] = Counter()  # by queue id
+    delayed: dict[int, TimelineStep] = {}  # steps that wait, by queue id
+    backouts: Counter[int] = Counter()  # numbers of backouts, by queue id
     for event in events:
         queue_id = event.queue_id
         if event.kind == Kind.WAKE and queue_id in delayed:

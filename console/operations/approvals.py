@@ -18,7 +18,7 @@ class Consent:
     """The approval that a plan needs, and its state."""
 
     queues: list[str]  # queues with more messages than one person may handle
-    # None: the queues began to require an approval after the plan
+    # None: the plan was made before the queues required an approval
     approval: Approval | None
     is_own: bool  # whether the reader planned the operation
     is_over: bool  # the deadline has passed

@@ -15,7 +15,7 @@ from broker.monitoring.dead_letters import NEWEST
 from console.messages.dead_letter_query import LARGEST
 from console.operations.wording import WORDS
 
-UNCHOSEN = Operation.Kind.RESUBMIT  # until somebody chooses another kind
+UNCHOSEN = Operation.Kind.RESUBMIT  # the kind until the user chooses another
 TICKED, ALL = "ticked", "all"
 
 

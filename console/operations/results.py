@@ -21,7 +21,7 @@ from console.operations.wording import OperationSentences, Words, places, words_
 
 State, Status = Operation.State, OperationItem.Status
 
-ASKS_NAME = 100  # messages; above that, the name of the queue must be typed
+ASKS_NAME = 100  # for more messages, a user must type the name of the queue
 
 
 def items_after(
@@ -65,7 +65,8 @@ def describe_operation(
         seen: of a plan, what would become of it now, if that is known.
     """
     is_priority = operation.kind == Operation.Kind.PRIORITY
-    is_plan = operation.state == State.PLANNED  # a patch may skip some of the messages
+    # The total of a plan leaves out the messages that its patch skips.
+    is_plan = operation.state == State.PLANNED
     return OperationSentences(
         words_of(operation),
         ledger.planned if is_plan else ledger.total,

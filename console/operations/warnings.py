@@ -21,7 +21,7 @@ from console.operations.wording import ADDRESSES, dropped, words_of
 from dashboards.live import cache
 
 NO_TEXT = "no error text"
-KEPT_S = 15  # the causes of a large plan's messages
+KEPT_S = 15  # how long the causes of a large plan's messages are cached
 
 
 def warnings_of(

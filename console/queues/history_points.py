@@ -41,9 +41,9 @@ class HistoryPoint:
     in_flight: int | None = None
     delayed: int | None = None
     oldest_s: int | None = None  # age of the oldest ready message; 0: there is none
-    added_per_s: float | None = None  # messages a second, by any way
+    added_per_s: float | None = None  # messages a second, put or added otherwise
     removed_per_s: float | None = None
-    backed_out: int | None = None  # in the step
+    backed_out: int | None = None  # the number of backouts in the step
     dead_lettered: int | None = None
     p50_ms: float | None = None  # time from get to accept; null: none was accepted
     p95_ms: float | None = None

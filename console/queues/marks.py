@@ -24,7 +24,7 @@ from console.edges.permissions import AUDIT
 
 MOST = 30  # marks of each kind
 DONE = AuditRecord.Outcome.DONE
-# Acts that change what queues do, on the charts of all queues.
+# Acts that change what queues do. They are marked on the charts of all queues.
 SETTINGS = {Act.CREATE, Act.CHANGE, Act.DELETE}
 OF_ALL = {*SETTINGS, Act.PAUSE, Act.RESUME, Act.START_DELIVERY, Act.SWITCH_RULES}
 # Kinds of objects whose settings change what queues do.

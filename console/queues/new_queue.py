@@ -15,7 +15,7 @@ from broker.security import authorities
 from console.accounts.declaring import require_rights
 
 ADD = ("broker.add_queue", "broker.add_address")
-# The attributes behind More.
+# Attributes that the form shows only when the user opens “More”.
 MORE = (
     *("routing_type", "max_depth", "backout_threshold", "backout_queue"),
     *("description", "contact", "runbook"),
@@ -42,7 +42,7 @@ class NewQueueForm(forms.ModelForm):
 
     def __init__(self, said: Any = None) -> None:
         super().__init__(said)
-        self.warnings: list[str] = []  # of the queue that is created
+        self.warnings: list[str] = []  # warnings about the queue that is created
         self.fields["name"].widget.attrs |= {"autofocus": True, "autocomplete": "off"}
 
     def clean_name(self) -> str:
@@ -77,7 +77,8 @@ def create(form: NewQueueForm, user: User) -> bool:
             wanted = plan([Declaration(QUEUE, (name,), chosen)])
             require_rights(user, wanted.changes)
             if not any(str(one) == f"create queue {name}" for one in wanted.changes):
-                raise SettingsChanged("definitions")  # created since the check
+                # the queue was created since the check
+                raise SettingsChanged("definitions")
             form.warnings = [str(one) for one in advise(wanted)]
             apply(wanted, actor=authorities.name_of(user))
     except WrongSettings as error:

@@ -34,7 +34,7 @@ class OverTime:
     """The charts of some queues, or of a link."""
 
     ids: Collection[int]
-    subject: dict[str, str]  # parameters of the URL of the charts alone
+    subject: dict[str, str]  # parameters of the URL that returns only the charts
     said: QueryDict  # the query of the page
     user: authorities.Principal
     now: datetime

@@ -49,7 +49,7 @@ def read_history(actor: Principal, request: QueueWindow) -> QueueHistory:
 class TotalWindow(Window):
     """A range of time, and which queues are added up."""
 
-    # consumers: those with ConnectionConsumers; queues: all without dead letters
+    # queues: all but dead letter queues; consumers: queues with ConnectionConsumers
     of: Annotated[Literal["queues", "consumers"], Holds("Which are added up.")] = (
         "queues"
     )

@@ -12,7 +12,7 @@ from django.utils.text import slugify
 
 from console import api
 
-DEEPEST = 4  # fields of fields that are listed
+DEEPEST = 4  # fields of nested objects are listed down to this level
 METHODS = ("get", "post", "put", "patch", "delete")
 LIMITS = {
     "minimum": "at least {}",
@@ -31,7 +31,7 @@ Json = Mapping[str, Any]
 class Field:
     """A parameter, or a field of a request or response."""
 
-    name: str  # with those that contain it: message.properties[].name
+    name: str  # with the names of outer fields: message.properties[].name
     type: str
     is_required: bool
     words: str
@@ -66,7 +66,7 @@ class Operation:
     parameters: Sequence[Field]
     bodies: Sequence[Body]
     answers: Sequence[Answer]
-    errors: Sequence[tuple[str, str]]  # status, its words
+    errors: Sequence[tuple[str, str]]  # each status and its text
     command: str  # for a shell
 
 

@@ -15,7 +15,7 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_TIMEZONE = "UTC"
 CELERY_TASK_DEFAULT_QUEUE = "housekeeping"
-# What must be on time has a worker of its own: no other task may delay it.
+# Tasks that must run on time have a worker of their own: no other task may delay them.
 CELERY_TASK_ROUTES = {
     "dashboards.tasks.run_report": {"queue": "reports"},
     "broker.tasks.send_due": {"queue": "deadlines"},
@@ -30,14 +30,14 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": 5,
     "socket_connect_timeout": 5,
-    "max_retries": 1,  # a page that asks for a report does not wait for Redis
+    "max_retries": 1,  # so that a page that requests a report hardly waits for Redis
     "interval_start": 0,
     "interval_step": 0,
 }
 
 
 def defaults(redis_url: str) -> dict[str, Any]:
-    """All of these, as Celery names them, with its server."""
+    """All settings above, by Celery's names, with the URL of its server."""
     prefix = "CELERY_"
     found = {
         name.removeprefix(prefix).lower(): value

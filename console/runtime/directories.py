@@ -10,4 +10,5 @@ BASE_DIR = Path(__file__).resolve().parent.parent.parent
 # Run-time data: databases, sockets, logs, reports.
 VAR_DIR = Path(os.environ.get("BACKOUT_VAR", BASE_DIR / "var")).resolve()
 SECRET_KEY_FILE = VAR_DIR / "secret_key"
-SECRET_KEYS_FILE = VAR_DIR / "secret_keys"  # encrypt passwords for other brokers
+# keys that encrypt passwords for other brokers
+SECRET_KEYS_FILE = VAR_DIR / "secret_keys"

@@ -27,13 +27,15 @@ from multiprocessing.connection import Connection, wait
 from typing import IO, Any
 
 IS_SAFE = sys.platform == "linux"
-CONTEXT = multiprocessing.get_context("forkserver")  # Windows has none
+CONTEXT = multiprocessing.get_context("forkserver")  # Windows has no such context
 LOADED = "console.runtime.loaded"  # imports what the programs need
-# Starting a process also looks whether others have ended, which threads do not share.
+# The start of a process also collects processes that have ended, which must not happen
+# in two threads at once.
 LOCK = threading.Lock()
 NAME = "BACKOUT_PROGRAM"  # environment variable with the name of a program
 SET_NAME = 15  # PR_SET_NAME of prctl(2)
-# What a terminal or a signal to the process group ends, the supervisor ends in order.
+# Signals that a terminal or a user sends to the whole process group. The server of
+# forks ignores them, because the supervisor ends all processes in order.
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -59,7 +61,7 @@ class ForkedProcess:
         self.pid: int = self.process.pid
         self.stdout: IO[bytes] | None = os.fdopen(os.dup(output.fileno()), "rb")
         output.close()
-        self.stdout.read(1)  # it has its session, and can be signalled
+        self.stdout.read(1)  # the fork has its own session now, and can be signalled
 
     def wait(self) -> int:
         """Wait for the end; return the exit code, negative for a signal."""
@@ -93,7 +95,7 @@ def python_command(command: str, environment: Mapping[str, str]) -> list[str] | 
 def run(
     output: Connection, command: Sequence[str], environment: Mapping[str, str]
 ) -> None:
-    """Be the program, in the forked process."""
+    """Run the program, in the forked process."""
     os.setsid()
     for number in IGNORED:
         signal.signal(number, signal.SIG_DFL)

@@ -25,7 +25,8 @@ def write_once(path: Path, text: str) -> None:
     """Write a file that only its owner may read, unless it exists."""
     if path.exists():
         return
-    new = path.with_suffix(".new")  # the rename makes the file appear complete
+    # renamed at the end, so that nobody reads an incomplete file
+    new = path.with_suffix(".new")
     new.unlink(missing_ok=True)
     with os.fdopen(
         os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w"

@@ -128,8 +128,9 @@ def environment_of_children(demo: str | None) -> dict[str, str]:
         "HOST": "127.0.0.1",
         "PORT": "8000",
         "BROKER_AMQP_PORT": str(port_of_listener()),
-        "MALLOC_ARENA_MAX": "2",  # else threads keep much that they have freed
-        # Celery warns of root because messages could carry code; ours are ids in JSON.
+        "MALLOC_ARENA_MAX": "2",  # else threads keep much memory that they have freed
+        # Celery warns if root runs it, because messages could carry code. Ours carry
+        # only ids.
         "PYTHONWARNINGS": "ignore::UserWarning:celery.platforms",
         **os.environ,
         **({} if demo is None else {"BACKOUT_DEMO": "1"}),

@@ -12,7 +12,7 @@ from django import VERSION
 
 HERE = "smtp://localhost:25"
 TIMEOUT_S = 10
-OPTIONS = {  # of the backend for SMTP
+OPTIONS = {  # options of the backend for SMTP, by setting
     "EMAIL_HOST": "host",
     "EMAIL_PORT": "port",
     "EMAIL_HOST_USER": "username",

@@ -19,7 +19,8 @@ from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import Say
 
 STOPS_WITHIN_S = 60
-# the wheel uses this name, too; PostgreSQL refuses to run as root
+# The user that runs PostgreSQL in place of root, which PostgreSQL refuses. The wheel
+# uses this name, too.
 OWN_USER = "pgserver"
 SYSTEM_PATH = f"{os.defpath}:/usr/sbin:/sbin"
 
@@ -83,7 +84,8 @@ def prepare(var: Path, owner: DataOwner, say: Say) -> None:
     if (data / "PG_VERSION").exists():
         return
     say("Making the database.")
-    # renamed when complete, so that a killed start leaves no partial data
+    # The new directory is renamed when it is complete, so that a start that is killed
+    # leaves no partial data.
     new = var / "pg.new"
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(mode=0o700)
@@ -167,7 +169,7 @@ def _make_user(name: str) -> None:
 def _open_the_way(var: Path, say: Say) -> None:
     """Let another user reach the binaries and the data, and read the binaries."""
     binaries = wheels.postgresql() / "bin"
-    # the binaries were installed under umask 077
+    # Binaries that were installed under umask 077 cannot be read by others.
     if not binaries.parent.stat().st_mode & stat.S_IROTH:
         for path in binaries.parent.rglob("*"):
             mode = path.stat().st_mode

@@ -13,8 +13,8 @@ from django.conf import settings
 from django.template import TemplateDoesNotExist, TemplateSyntaxError, engines
 from django.template.loader import get_template
 
-# A program fills gaps between the objects here with what it loads itself, and so copies
-# many pages: what is missing in this list costs it several times its size.
+# A module that is missing here costs each program several times its size: its objects
+# are put into gaps between the shared ones, whose memory pages are then copied.
 MODULES = (
     *("celery.app.control", "celery.app.log", "celery.apps.worker", "celery.beat"),
     *("celery.bin.celery", "celery.concurrency.prefork", "celery.events.receiver"),
@@ -46,7 +46,7 @@ def load() -> None:
 def load_templates() -> None:
     """Compile the templates of all pages: a few hundred, in a fifth of a second. One
     with an error says so where it is used."""
-    engines.all()  # loads their tags
+    engines.all()  # loads the template tags
     configured: list[dict[str, Any]] = settings.TEMPLATES
     for folder in map(Path, [path for one in configured for path in one["DIRS"]]):
         for file in sorted(folder.rglob("*.html")):

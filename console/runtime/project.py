@@ -28,8 +28,8 @@ from console.runtime.supervisor import (
 from dashboards.pipeline import unattended
 
 PYTHON = sys.executable
-STOPS_WITHIN_S = {"listener": 20.0}  # it first stores what clients have put
-WORKERS = {  # their queues, and how they work
+STOPS_WITHIN_S = {"listener": 20.0}  # the listener first stores what clients have put
+WORKERS = {  # options of Celery's workers: queues, and how they work
     "deadlines": "-Q deadlines --pool threads --concurrency 5",
     "worker": "-Q housekeeping --concurrency 2",
     "reports": "-Q reports --pool solo --concurrency 1",
@@ -91,7 +91,7 @@ def run(names: Sequence[str], *, web: bool, host: str, port: int) -> None:
                 one.start()
             at = f" at {address}" if marks else ""
             terminal.say(f"Running: {', '.join(chosen)}{at}. Ctrl-C ends it.")
-            if "beat" in chosen and "reports" not in chosen:  # it requests them
+            if "beat" in chosen and "reports" not in chosen:  # beat requests reports
                 say_what_is_missing(terminal)
             connection.close()
             supervisor.rest()
@@ -132,11 +132,12 @@ def program(
         name=name,
         arguments=command,
         environment={
-            # Celery warns of root because messages could carry code; ours are ids.
+            # Celery warns if root runs it, because messages could carry code. Ours
+            # carry only ids.
             "PYTHONWARNINGS": "ignore::UserWarning:celery.platforms",
             **os.environ,
             **marks,
-            "PYTHONPATH": path,  # manage.py puts its folder there
+            "PYTHONPATH": path,  # with the folder of manage.py
             "PYTHONUNBUFFERED": "1",
         },
         colour=colour,

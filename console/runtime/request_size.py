@@ -55,7 +55,7 @@ class BoundedRequest:
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.scope = {**scope}
         self.receive_next = receive
-        self.read = 0  # bytes
+        self.read = 0  # bytes of the body that were read
         self.is_cut = declared(scope) > most()
         self.is_over = False  # Django has been told that the body ends
 

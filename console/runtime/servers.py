@@ -21,7 +21,7 @@ from console.runtime import postgres, socket_paths, wheels
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import Program, SupervisedProgram, Terminal
 
-# includes recovery after a crash, which usually takes seconds
+# This includes recovery after a crash, which usually takes seconds.
 POSTGRESQL_STARTS_WITHIN_S = 300
 REDIS_STARTS_WITHIN_S = 30
 ASK_AGAIN_AFTER_S = 0.05
@@ -81,7 +81,7 @@ def servers(var: Path, terminal: Terminal) -> Iterator[dict[str, str]]:
     with ExitStack() as running:
         owner = postgres.owner(var) if "DATABASE_URL" in ours else postgres.ourselves()
         running.enter_context(_socket_dir(var, owner))
-        # Left in the opposite order: Redis ends first, PostgreSQL last.
+        # They end in the opposite order: Redis first, PostgreSQL last.
         if "DATABASE_URL" in ours:
             running.enter_context(_postgresql(var, owner, terminal))
         if "REDIS_URL" in ours:
@@ -138,7 +138,8 @@ def _postgresql(
         directory=postgres.data_dir(var),
         run_as=owner.run_as,
         log=_log(var, "postgresql"),
-        # Fast, then at once; the next start recovers from the latter.
+        # SIGINT is a fast shutdown. SIGQUIT ends PostgreSQL at once, and the next start
+        # recovers the data.
         signals=[(signal.SIGINT, postgres.STOPS_WITHIN_S), (signal.SIGQUIT, 10)],
     )
     with _running(program, terminal) as kept:

@@ -26,10 +26,10 @@ PROGRAMS = "application"  # the kind of processes that put and get by themselves
 class Status:
     """What a person asks who has closed the terminal in which it was started."""
 
-    url: str | None  # of the pages that run on this machine for this project
-    processes: Mapping[str, int]  # alive on all machines, by kind
-    groups: int  # of dead letters that need attention
-    problems: int  # on the page Health
+    url: str | None  # the URL of the pages that run on this machine for this project
+    processes: Mapping[str, int]  # how many are alive on all machines, by kind
+    groups: int  # groups of dead letters that need attention
+    problems: int  # the number of problems on the page Health
     wrong: Sequence[ProblemState]
 
     @property

@@ -27,10 +27,11 @@ from honcho.printer import Message, Printer
 from console.runtime.forkserver import ForkedProcess
 from console.runtime.preflight import CannotStart
 
-# In the environment of a launcher's processes and of their children: its
-# directory. It identifies processes that an earlier launcher left behind.
+# A variable in the environment of a launcher's processes and their children. Its value
+# is the launcher's directory, which identifies processes that an earlier launcher left
+# behind.
 MARK = "BACKOUT_STARTED_FOR"
-ADDRESS = "BACKOUT_STARTED_AT"  # there, too: the URL of the pages
+ADDRESS = "BACKOUT_STARTED_AT"  # also in their environment: the URL of the pages
 LONGEST_WAIT_S = 30
 LEFT_BEHIND_STOP_WITHIN_S = 10
 STEADY_AFTER_S = 60  # a process that ran this long starts again after a second
@@ -164,10 +165,10 @@ class SupervisedProgram:
         return self.process
 
     def _see_it_end(self, process: Process) -> int:
-        # The process has ended but is not reaped, so its id still names its group. The
-        # signal ends all processes left in the group: pool workers, a Java machine.
-        # before Python 3.13, waiting always reaps the process; a fork is reaped by its
-        # parent, the server
+        # Wait until the process has ended, but do not reap it: so its id still names
+        # its group, and the signal ends all processes left in the group, such as pool
+        # workers or Java. macOS before Python 3.13 always reaps; a fork is reaped by
+        # the server of forks.
         if sys.platform == "darwin" or isinstance(process, ForkedProcess):
             process.wait()
         else:

@@ -11,7 +11,7 @@ HASH, VOUCHED = "hash", "vouched"
 
 
 class CodeStage(AuthenticateStage):
-    """As django-allauth has it, but for those whose provider has checked one."""
+    """Django-allauth's stage, but not for users whose provider has checked a factor."""
 
     def _should_handle(self, request: HttpRequest) -> bool:
         if self.login.state.get(VOUCHED):

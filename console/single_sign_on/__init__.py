@@ -23,7 +23,7 @@ class Provider:
     issuer: str  # URL; its discovery document is below /.well-known/
     client_id: str
     client_secret: str
-    name: str = "single sign-on"  # on the button
+    name: str = "single sign-on"  # the text on the button
     scope: list[str] = field(default_factory=lambda: ["openid", "profile"])
     username_claim: str = "preferred_username"
     # A claim with texts; dots lead into claims, as in realm_access.roles.

@@ -23,7 +23,8 @@ class SignOnAdapter(DefaultSocialAccountAdapter):
         found = single_sign_on.provider()
         if found is None:
             return []
-        # Users are those of this issuer: another one may have the same subjects.
+        # Accounts are stored with the issuer, because another issuer may have the same
+        # subjects.
         issuer = found.issuer.rstrip("/")
         return [
             SocialApp(

@@ -9,7 +9,8 @@ from django.contrib.auth.backends import BaseBackend, ModelBackend
 from console import single_sign_on
 from console.second_factors.gate import PasswordBackend
 
-VOUCHED = f"{__name__}.VouchedBackend"  # in a session: its provider vouches
+# marks a session whose provider has checked a second factor
+VOUCHED = f"{__name__}.VouchedBackend"
 
 
 class VouchedBackend(BaseBackend):

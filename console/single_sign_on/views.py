@@ -37,8 +37,8 @@ BROKEN = (
     "The sign-in at {} was not completed here: it took too long, was cancelled, or did"
     " not begin in this browser. Begin again."
 )
-# What goes wrong with a document that is not as the protocol says, or does not come;
-# errors of requests are among those of the operating system.
+# Errors if the provider's document does not follow the protocol, or does not arrive.
+# The errors of ``requests`` are subclasses of OSError.
 UNFIT = (OSError, KeyError, TypeError, ValueError)
 
 

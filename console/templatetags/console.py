@@ -38,7 +38,7 @@ WORDS = {  # labels of states
     "gone": "expired",
     "untaken": "not consumed",
 }
-MINUTES = 16  # characters of a moment, with its date
+MINUTES = 16  # the characters of a moment up to its minutes
 
 
 @register.simple_tag
@@ -88,7 +88,7 @@ def figure(
     announced to screen readers from time to time.
     """
     slot = what if queue_id is None else f"q{queue_id}-{what}"
-    # Pages have hundreds of figures: ``format_html`` takes five times as long.
+    # ``format_html`` would take five times as long, and pages have hundreds of figures.
     kinds = f"number{'' if value else ' zero'}{' number-dead' * (what == 'dead')}"
     slots = f' data-slot="{escape(slot)}"' if what else ""
     announced = f' data-announce="{escape(announce)}"' if announce else ""

@@ -16,7 +16,8 @@ register.filter("place_of", places.of_alert)
 @register.filter
 def condition(rule: AlertRule) -> str:
     """When a rule fires, in words."""
-    row = table().get(rule.condition)  # None: its application is gone
+    # None: the application of the condition is not installed
+    row = table().get(rule.condition)
     said = (row.when if row else rule.condition).format(
         count=write_count(rule.threshold),
         time=write_duration(rule.threshold),

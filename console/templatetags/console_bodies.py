@@ -14,11 +14,12 @@ from console.templatetags.console_hostile import marked, printable
 
 register = template.Library()
 
-DEPTH = 3  # depth from which elements are folded
+DEPTH = 3  # the depth of the elements that can be folded
 INDENT = 2  # blanks of indentation per depth
-FEWEST = 3  # lines; a shorter element stays open
-COLOURED = 1000  # lines; a longer body has no colours, so that its page stays light
-LONGEST = 2000  # characters of a line with colours
+FEWEST = 3  # an element with no more lines cannot be folded
+# lines; a longer body has no colours, so that its page is not too large
+COLOURED = 1000
+LONGEST = 2000  # a longer line has no colours
 JSON = re.compile(
     r'(?P<key>"(?:[^"\\]|\\.)*"(?=:))|(?P<text>"(?:[^"\\]|\\.)*")'
     r"|(?P<number>-?\d[\d.eE+-]*|\b(?:true|false|null)\b)"

@@ -26,8 +26,8 @@ register = template.Library()
 
 LONGEST = 200  # characters of a text in a table
 UNKNOWN = "–"
-CLOCKS = {"clock": "%H:%M", "date": "%-d %b"}  # moments in the user's zone
-# types whose values a message may have set
+CLOCKS = {"clock": "%H:%M", "date": "%-d %b"}  # formats of moments in the user's zone
+# Types of columns whose values may come from a message, and so may have any text.
 ANYBODYS = ("text", "queue", "fingerprint", "cause")
 WORDS: Mapping[str, Callable[[Any], str]] = {
     "cause": lambda value: cause_word(str(value)),
@@ -43,7 +43,7 @@ def cell(one: Cell, wanted: ResultsQuery) -> SafeString | str:
     if value is None or value == "":
         return UNKNOWN
     if column.type == "moment":
-        return moment(value, is_planned=bool(column.unit))  # an hour or a minute
+        return moment(value, is_planned=bool(column.unit))  # a whole hour or minute
     words: SafeString | str = amount(column, value)
     if column.type in ANYBODYS:
         words = printable(words, LONGEST)

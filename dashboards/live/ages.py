@@ -6,7 +6,9 @@ from broker.monitoring import wait_times
 from dashboards.live import cache
 
 KEY = "dashboards.ages"
-KEPT_S = 5  # cached for pages; the cost grows with the number of non-empty queues
+# Pages share one result for so many seconds, because the query takes longer the more
+# queues have messages.
+KEPT_S = 5
 
 
 def lately() -> dict[int, float]:

@@ -21,10 +21,13 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-QUICK_S = 0.1  # a faster query is run by a caller who needs the present result
-BRIEF_S = 0.03  # … and by one to whom a recent result is enough
+# ``newest`` runs a query at each call if its last run took less than this.
+QUICK_S = 0.1
+# ``recent`` refreshes an old result itself if the query took less than this; a slower
+# query is run by a separate thread.
+BRIEF_S = 0.03
 TIMES = 50  # a result is kept for at least this multiple of the query's duration
-LONGEST_S = 30  # a result is never kept longer than this because its query is slow
+LONGEST_S = 30  # a slow query delays the refresh of its result by at most this
 STALE_S = 60  # older results are never returned
 FIRST = RLock()
 LOOKING = "{}.looking"  # the cache key that exists while a thread refreshes a result

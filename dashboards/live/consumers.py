@@ -24,9 +24,10 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 FORBIDDEN = 4403
 TRY_AGAIN_LATER = 1013  # close code: the browser reconnects, at growing intervals
-# seconds; sign-out and the loss of a role take effect within this time
+# The user's rights are checked again after so many seconds: a sign-out or the loss of a
+# role takes effect within this time.
 LOOK_AGAIN_S = 4
-ANSWERS_S = 5  # seconds for an answer of Redis
+ANSWERS_S = 5  # the longest time that an answer of Redis may take
 
 
 class DepthsConsumer(AsyncWebsocketConsumer):
@@ -43,9 +44,10 @@ class DepthsConsumer(AsyncWebsocketConsumer):
     checked_at = 0.0  # no check yet
     watching: asyncio.Task[None] | None = None
     rate = rates.FASTEST
-    resting: asyncio.Task[None] | None = None  # of a slower rate
-    is_owed = False  # whether something changed since the page was last told
-    news = ""  # of the topic, since then
+    # the task that sends numbers at a slower rate
+    resting: asyncio.Task[None] | None = None
+    is_owed = False  # whether numbers changed that the page did not get yet
+    news = ""  # the newest HTML of the topic that the page did not get yet
 
     async def __call__(
         self, scope: dict[str, Any], receive: Receive, send: Send
@@ -57,7 +59,8 @@ class DepthsConsumer(AsyncWebsocketConsumer):
             await send({"type": "websocket.close", "code": TRY_AGAIN_LATER})
 
     async def connect(self) -> None:
-        # This precedes accept: only a refused connection makes browsers wait longer.
+        # These steps may fail, and so they precede ``accept``: browsers wait longer
+        # before the next attempt only if the connection was refused.
         if self.channel_layer is None:
             raise RedisError("CHANNEL_LAYERS has no default.")
         async with asyncio.timeout(ANSWERS_S):
@@ -83,7 +86,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         """
         while self.may_look:
             await asyncio.sleep(LOOK_AGAIN_S)
-            with suppress(OSError):  # the page is closed, and its socket ends
+            with suppress(OSError):  # raised if the page was closed meanwhile
                 if await self.is_welcome() and not await redis_knows():
                     await self.close(TRY_AGAIN_LATER)
 
@@ -91,7 +94,8 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         """At a slower rate: send the present numbers if something has changed."""
         while self.may_look:
             await asyncio.sleep(rates.SECONDS[self.rate])
-            # a page that is gone, or no database: the page asks over HTTP
+            # If the page was closed, nobody needs the numbers. Without a database, the
+            # page asks for them over HTTP.
             with suppress(OSError, Error):
                 if self.is_owed and await self.is_welcome():
                     self.is_owed, news, self.news = False, self.news, ""
@@ -104,7 +108,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         if self.topic:
             topic, number = self.topic
             topic.leave(number, self.tell)
-        # the membership of the group expires by itself
+        # If this fails, the membership of the group expires by itself.
         with suppress(RedisError, TimeoutError, AttributeError):
             async with asyncio.timeout(ANSWERS_S):
                 await self.channel_layer.group_discard(depths.GROUP, self.channel_name)

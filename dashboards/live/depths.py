@@ -22,7 +22,7 @@ from broker.sql import database_now
 from dashboards.live import attention, link_status, samples
 
 GROUP = "dashboards.depths"
-MOST_SHOWN = 500  # queues on one page
+MOST_SHOWN = 500  # the most queues that a page may list as shown
 
 
 class QueueDepth(NamedTuple):
@@ -43,7 +43,7 @@ class QueueDepth(NamedTuple):
     arriving: float | None
     accepted: float | None
     backed_out: float | None  # returned for redelivery, or on their way to be moved
-    is_untaken: bool  # messages are ready, and nobody took one for a minute
+    is_untaken: bool  # messages are ready, and no consumer got one for a minute
 
     @property
     def total(self) -> int:

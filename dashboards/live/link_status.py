@@ -22,7 +22,7 @@ from dashboards.live import cache, samples
 
 KEY = "dashboards:links"
 EVERY_S = 5
-MOST_KEPT = 13  # samples, which cover a minute
+MOST_KEPT = 13  # so many samples cover the last minute
 STALE_S = 90
 SHORTEST_S = 0.5  # seconds; shorter intervals give no useful rate
 FAILED = "dashboards.links.failed"
@@ -82,7 +82,7 @@ def failed(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> lis
 
 
 def renew() -> list[str]:
-    """All failed links now; refreshes the cache."""
+    """All links that have failed now; the cache is refreshed."""
     return [one.subject for one in cache.look_now(FAILED, look)]
 
 

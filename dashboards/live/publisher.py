@@ -20,15 +20,17 @@ from broker.sql.fencing import short_transaction
 from dashboards.live import attention, depths, link_status, samples, trends
 
 # the Redis key of the last published numbers, by queue id
-PUBLISHED = "dashboards:published:16"  # the number of fields
-OF_ALL = ("groups", "links")  # keys that are not ids of queues
+PUBLISHED = "dashboards:published:16"  # 16: the number of fields of a queue
+OF_ALL = ("groups", "links")  # keys of published numbers that are not of one queue
 # the Redis key of the ids of changed queues that were not sent yet
 OWED = "dashboards:owed"
 # the Redis key that exists while a page is open
 WATCHED = "dashboards:watched"
 WATCHED_S = 15  # longer than the time between two calls of note_page
 UNWATCHED_EVERY_S = 5  # less than samples.STALE_S
-MOST = 500  # queues sent at once; rendering more would take longer than the limit
+# The most queues that are sent at once. To render more would take longer than a short
+# transaction may.
+MOST = 500
 PUBLISHER_LOCK = 0x4C495645  # one publisher at a time, whatever the number of workers
 
 
@@ -90,7 +92,7 @@ def publish(now: datetime | None = None) -> None:
     ]
     changed.sort(key=lambda queue: queue.queue_id not in owed)
     later = [queue.queue_id for queue in changed[MOST:]]
-    # stored before the send, because pages may read it then
+    # Stored first, because the sockets of pages read these numbers after the send.
     samples.memory().mset({PUBLISHED: json.dumps(rows), OWED: json.dumps(later)})
     if is_watched():
         send(depths.sums(every, groups=groups), depths.parts(changed[:MOST]))

@@ -21,10 +21,11 @@ from django.utils import timezone
 from broker.models import Kind
 from broker.queueing.journal import Depth
 
-KEY = "dashboards:samples:3"  # the number of its counts of a queue
+KEY = "dashboards:samples:3"  # 3: the number of counts of each queue
 KEPT_S = 10  # a rate is the mean of so many seconds
 STALE_S = 15
-COUNTED = (Kind.PUT, Kind.ACCEPT, Kind.BACK_OUT)  # in the order of Rates
+# in the order of the fields of ``Rates``
+COUNTED = (Kind.PUT, Kind.ACCEPT, Kind.BACK_OUT)
 SHORTEST_S = 0.5  # seconds; shorter intervals give no useful rate
 
 

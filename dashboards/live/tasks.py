@@ -27,6 +27,6 @@ def lately() -> TasksSnapshot:
 
 
 def look() -> TasksSnapshot:
-    """Four queries."""
+    """All tasks now. Four queries."""
     ids = list(Queue.objects.values_list("pk", flat=True))
     return TasksSnapshot(tasks.here(ids), tasks.run(ids), tasks.dead(ids))

@@ -19,7 +19,7 @@ from django.db import Error
 from broker.security import authorities
 
 EVERY_S = 1.0
-KEPT_S = 0.9  # cached for one second
+KEPT_S = 0.9  # less than EVERY_S, so that each second has a new result
 LARGEST = 2**63 - 1
 
 Tell = Callable[[str], Awaitable[None]]  # sends HTML to one open page
@@ -74,8 +74,8 @@ class Topic:
         while True:
             # Without a database nothing is sent; pages show the age of their numbers.
             with suppress(Error):
-                # In a thread of its own: thread-sensitive calls share one thread and
-                # wait for each other.
+                # The query runs in a thread of its own: thread-sensitive calls would
+                # share one thread and wait for each other.
                 look = database_sync_to_async(self.html, thread_sensitive=False)
                 html = await look(number)
                 if html != self.told.get(number):

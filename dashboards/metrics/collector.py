@@ -40,13 +40,14 @@ from dashboards.metrics.families import Family
 
 KEY = "dashboards.metrics"
 KEPT_S = 1
-PATIENCE = timedelta(seconds=5)  # seconds for one query
-# queues that have series of their own; each queue has some dozens of series
+PATIENCE = timedelta(seconds=5)  # the longest time of one query
+# The most queues that have series of their own: each adds some dozens of series.
 MOST_QUEUES = 5000
 
-# Counters exported as 0 before the first event, so that rates work.
+# Events whose counter is exported before the first event, as 0: Prometheus computes
+# rates only of counters that it has seen before.
 ALWAYS = (Kind.PUT, Kind.GET, Kind.ACCEPT, Kind.BACK_OUT, Kind.DEAD_LETTER, Kind.EXPIRE)
-NAMES = {"queue", "bridge", "link", "subject"}  # labels
+NAMES = {"queue", "bridge", "link", "subject"}  # labels that name one object
 STATES = ("ready", "in_flight", "delayed")
 
 

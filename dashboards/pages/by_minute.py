@@ -30,7 +30,7 @@ class MinuteRows:
     """Rows of minutes, read when they are asked for."""
 
     report: Report
-    files: Sequence[MinuteFile]  # of a day each, the newest first
+    files: Sequence[MinuteFile]  # one file for each day, the newest first
     order: Order = (NEWEST_FIRST,)
     begin: int = 0
     end: int | None = None

@@ -50,7 +50,8 @@ def value(column: Column, stored: Any) -> Any:
     if column.type == "day":
         return date.fromisoformat(str(stored)[:10])
     if column.type == "moment":
-        if isinstance(stored, datetime):  # a row that was added up
+        # Rows of minutes are read from a file, which has times in place of texts.
+        if isinstance(stored, datetime):
             return stored
         return moments.written(str(stored), UTC)
     return stored

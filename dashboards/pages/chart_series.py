@@ -17,9 +17,10 @@ from dashboards.reports import Chart, Column, Report
 
 MOST_SERIES = 6  # series with their own colour; the others are summed, in grey
 MOST_ROWS = 24  # rows of a grid
-MOST_PLACES = 1500  # places of a line; no other chart has more
+MOST_PLACES = 1500  # the most places on the x axis of a line; other charts have no more
 MOST_BARS = 120
-Colours = dict[tuple[str, str | None], int]  # by column of the series, and key
+# colours by the column and the key of a series
+Colours = dict[tuple[str, str | None], int]
 Sums = dict[tuple[Any, str | None], float]
 HOUR = "hour"
 LENGTHS = {

@@ -26,7 +26,7 @@ STEPS = (1, 2, 5, 10)
 # Steps of an axis of seconds, up to a day: round numbers of seconds, minutes, hours.
 SPANS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200)
 DAY = 86_400
-# labels below a drawing, at most; labels with a time are long
+# The most labels below a drawing: short ones, and long ones, which have a time.
 LABELS, LONG_LABELS = 10, 6
 WIDEST = 64  # the largest width of a bar
 EDGE = 44  # room for half of the last label

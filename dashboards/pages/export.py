@@ -29,7 +29,7 @@ TYPES = {
     "parquet": "application/vnd.apache.parquet",
     "html": "text/html; charset=utf-8",
 }
-MOST = {"csv": 200_000, "parquet": 200_000, "html": 1_000}  # rows of a file
+MOST = {"csv": 200_000, "parquet": 200_000, "html": 1_000}  # the most rows of a file
 PAGE = 500  # rows in memory at once
 GROUP = 20_000  # rows of a Parquet row group
 SAFE = {

@@ -22,7 +22,7 @@ class Line:
     """One line of a chart, and one column of the table."""
 
     name: str
-    colour: int  # of static/css/charts.css
+    colour: int  # the number of a colour in static/css/charts.css
     value: Callable[[Point], float | None]
 
 
@@ -33,7 +33,7 @@ class Panel:
     title: str
     of: Column
     lines: Sequence[Line]
-    is_always: bool = True  # whether it is shown if none of its values is known
+    is_always: bool = True  # whether the chart is shown even if no value is known
 
 
 def ms(name: str) -> Callable[[Point], float | None]:

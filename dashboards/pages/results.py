@@ -34,7 +34,7 @@ from dashboards.reports import Column, Report
 from dashboards.reports.quality import CheckResult
 
 BROWSE = "broker.browse_queue"  # the permission to read properties
-PERIODS = (1, 7, 30, 90)  # days
+PERIODS = (1, 7, 30, 90)  # numbers of days that a user can choose
 USUAL = 30
 NUMBERS = {"message", "count", "number", "share", "seconds"}
 
@@ -51,7 +51,7 @@ class ResultsQuery:
     queue: str = ""
     run: int | None = None  # the id of a run of a report with parameters
     sort: str = ""  # the name of a column, with a minus for descending order
-    # whether minutes are asked for; if not, ``report`` is of hours
+    # whether the user wants rows of minutes; if not, ``report`` has rows of hours
     is_by_minute: bool = False
 
     @classmethod

@@ -19,7 +19,7 @@ FIELDS: Mapping[str, type[forms.Field]] = {
     "day": forms.DateField,
 }
 
-LONGEST = 500  # characters of a line of text
+LONGEST = 500  # the most characters for each line of a text field
 
 
 class ParametersForm(forms.Form):

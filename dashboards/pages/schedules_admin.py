@@ -202,7 +202,7 @@ def switch(entries: QuerySet[PeriodicTask], *, is_on: bool) -> None:
     for one in entries.exclude(enabled=is_on):
         before = audit.state_of(one)
         one.enabled = is_on
-        one.save()  # also tells the beat
+        one.save()  # Celery beat then reads its schedules again
         changed = audit.changes(before, audit.state_of(one))
         audit.record(Act.CHANGE, one, detail={"changed": changed})
 

@@ -42,8 +42,9 @@ from dashboards.reports import Report, discover
 from dashboards.reports.errors import FileLost
 
 PAGE = 100  # rows on a page
-HISTORY = 20  # runs shown
-FEW = 3  # with at most this many parameters, also those with default values are shown
+HISTORY = 20  # the most runs in the history of a report
+# If a report has at most so many parameters, also those with default values are shown.
+FEW = 3
 SAID = "said"  # attribute of a run: its parameters in words
 
 may_view = permission_required("dashboards.view_report", raise_exception=True)
@@ -82,7 +83,8 @@ def render_report(
     unreadable = ""
     try:
         content = table(request, wanted)
-    except FileLost as error:  # of minutes; hours are in the database
+    except FileLost as error:
+        # A file of minutes is lost, so hours are shown: they are in the database.
         wanted, unreadable = (
             replace(wanted, report=about.by_hour, is_by_minute=False),
             str(error),
@@ -212,7 +214,7 @@ def export(request: HttpRequest, slug: str) -> HttpResponseBase:
     headers = exports.headers(kind, about, timezone.now())
     try:
         content = exports.write(kind, rows, wanted, done)
-    except FileLost:  # the page says so
+    except FileLost:  # the page says that the file is lost
         return redirect(f"{page_of(about)}?{query_of(request)}")
     return streaming.streamed(request, content, headers)
 

@@ -53,12 +53,13 @@ from dashboards.pipeline.manifest import (
 )
 from dashboards.reports.errors import ArchiveDamaged
 
-MOST = 2_000_000  # events in one window, so that each is read in seconds
+MOST = 2_000_000  # the most events in one window, so that a window is read in seconds
 VERSIONS = {BRONZE: event_fields.VERSION, MESSAGES: message_fields.VERSION}
-# Of a statement that copies a window. That of pages is shorter: a window of a busy
-# journal needs more. A copy holds a snapshot; until it ends, tables of queues grow.
+# The longest time of a statement that copies a window. The limit for pages would be too
+# short for a window of a busy journal. There is a limit, because tables of queues grow
+# while the statement holds its snapshot.
 TIMEOUT = "5min"
-CANCELLED = "57014"  # SQLSTATE: by its timeout, or by an administrator
+CANCELLED = "57014"  # SQLSTATE of a statement that its timeout or a user cancelled
 
 
 HALVED = (
@@ -98,7 +99,8 @@ def export(tell: Callable[[float], None], most: int = MOST) -> datetime:
             end = window_end(start, min(start + reach, hi), most)
             window = open_window(start, end)
             was_halved = close(window)
-            # events are counted in some more transactions than will be in the window
+            # The next window has at most twice as many transactions as this one; after
+            # a halving, at most as many.
             reach = (window.hi - start) * (1 if was_halved else 2)
             start = window.hi
             tell((start - lo) / (hi - lo))
@@ -296,5 +298,5 @@ def rows_again(file: ArchiveFile) -> Iterator[pa.RecordBatch]:
         return events(window._replace(begin=begin, end=end))
     puts = Puts()
     for _ in puts.noted(events(window)):
-        pass  # the events are in other files
+        pass  # only ``puts`` is needed: the events are in other files
     return messages(puts.of(days), NO_TIMEOUT)

@@ -54,10 +54,11 @@ READY, CLAIMED, DELAYED = PLACES.values()
 PUT, GOT, BACKED_OUT = KINDS["put"], KINDS["got"], KINDS["backed out"]
 DEAD, DISCARDED = KINDS["dead-lettered"], KINDS["discarded"]
 EXPIRED = KINDS["expired"]
-# these events move no entry; see link_transfers.py
+# Events of this kind move no entry; see link_transfers.py.
 CARRIED = KINDS["carried by a link"]
 FAILED = (BACKED_OUT, DEAD, DISCARDED)  # kinds that end a failed delivery
-# characters; the journal and the message's page have the whole error
+# The archive has so many characters of an error; the journal and the message's page
+# have all of them.
 LONGEST_ERROR = 200
 
 TOLD = """

@@ -23,7 +23,7 @@ from dashboards.reports.declaration import AS_OF, DAYS, Report
 from dashboards.reports.quality import require_equal
 
 AT_ONCE = 31  # days that are computed together
-AT_ONCE_OF_MINUTES = 7  # a day may have more than a million rows
+AT_ONCE_OF_MINUTES = 7  # for reports of minutes: a day may have a million rows
 Around = Callable[[float, float], AbstractContextManager[None]]
 
 
@@ -31,7 +31,7 @@ def stale(report: Report) -> dict[date, int]:
     """The days of silver that a report has not processed yet, and their versions."""
     published = PublishedDay.objects.filter(table=table_of(report))
     counted = dict(published.filter(code=report.version).values_list("day", "source"))
-    if report.is_of_minutes:  # pages read its files
+    if report.is_of_minutes:  # a day whose file is missing is built again
         files = current(table_of(report))
         there = {file.day for file in files if place(file).exists()}
         counted = {day: version for day, version in counted.items() if day in there}
@@ -69,7 +69,7 @@ def bring_up_to_date(
 def answer(
     spark: SparkSession, report: Report, said: Mapping[str, Any], as_of: datetime
 ) -> pa.Table:
-    """The rows of a report with parameters; they set how many days it looks back."""
+    """The rows of a report with parameters, which set how many days it looks back."""
     values = report.read(said)
     span = period(values, as_of.date())
     return count(spark, report, span, values | {AS_OF: as_of})

@@ -14,7 +14,7 @@ from broker.errors import PoolerHasLocks
 from broker.queueing.processes import is_pooled
 from dashboards import sql
 
-SPACE = 0x7265706F  # any number that nothing else uses
+SPACE = 0x7265706F  # the first integer of all keys: any number not used elsewhere
 ARCHIVE = 0  # the lock of the archive; other numbers are ids of runs
 
 

@@ -25,7 +25,7 @@ from dashboards.reports.errors import ArchiveBusy
 BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
 MESSAGES = "messages"  # copied with the journal: the fields of messages that were put
 OF_WINDOWS = BRONZE, MESSAGES  # tables that are copied window by window
-GRACE = timedelta(hours=1)  # longer than any process reads one file
+GRACE = timedelta(hours=1)  # longer than the reading of a file takes
 DAY = timedelta(days=1)
 
 

@@ -18,7 +18,7 @@ from dashboards.pipeline.report_rows import table_of
 from dashboards.reports import Column, Report
 from dashboards.reports.errors import FileLost
 
-BATCH = 2**16  # rows in memory at once, beside those that are asked for
+BATCH = 2**16  # rows in memory at once, in addition to the requested rows
 Order = Sequence[tuple[str, str]]  # names of columns, each ascending or descending
 
 
@@ -27,7 +27,7 @@ class MinuteFile:
     """The minutes of a day, of some queues."""
 
     file: ArchiveFile
-    queue: str  # the name of the column of queues
+    queue: str  # the name of the column that has the queue
     queues: pa.Array
 
     @cached_property

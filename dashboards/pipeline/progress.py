@@ -39,7 +39,7 @@ def watched(
                 runs.go_on(run, begin + (end - begin) * asked.share_done())
             except Cancelled:
                 asked.stop()
-        connection.close()  # the connection of this thread
+        connection.close()  # each thread has its own connection
 
     with named(spark, name, str(run)) as asked:
         thread = Thread(target=follow, name=name, args=[asked])

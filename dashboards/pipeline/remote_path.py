@@ -22,7 +22,7 @@ class RemotePath:
     """A file or a folder. As text it is the URI by which Spark reads it."""
 
     files: fs.FileSystem = field(compare=False, repr=False)
-    path: str  # on the file system
+    path: str  # the path on the file system ``files``
     uri: str
 
     def __str__(self) -> str:

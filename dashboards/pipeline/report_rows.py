@@ -66,7 +66,7 @@ def by_hour(report: Report, found: pa.Table) -> pa.Table:
     if not report.is_of_minutes or report.time is None:
         return found
     at = found.column_names.index(report.time.name)
-    # as UTC, without a database of time zones
+    # Without a time zone, the time remains in UTC, and pyarrow needs no list of zones.
     minutes = found[at].cast(pa.timestamp("us"))
     hours = pc.floor_temporal(minutes, unit="hour").cast(found.schema.types[at])
     counts = [one.name for one in report.columns if one.has_sum]

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 NULL, GOLDEN = 0x6A09E667F3BCC909, 0x9E3779B97F4A7C15
-STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))  # of SplitMix64
+# the shifts and factors of SplitMix64
+STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 
 
 SIGN = 1 << 63

@@ -28,7 +28,7 @@ from dashboards.reports.quality import CheckResult
 
 State = ReportRun.State
 ACTIVE = (State.WAITING, State.RUNNING)
-# a name, because ``dashboards.tasks`` imports this module
+# The task, by its name, because ``dashboards.tasks`` imports this module.
 TASK = "dashboards.tasks.run_report"
 GONE = "The process that ran it ended before the report did. Nothing was changed."
 

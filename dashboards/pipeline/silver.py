@@ -47,9 +47,9 @@ LOST = "lost"  # outcome of a delivery whose end is not in the journal
 class Tally(NamedTuple):
     """Sums over the lines of a day; the written tables are checked against them."""
 
-    entries: int  # entries that the day's events count, without links'
+    entries: int  # entries in the day's events, but for those that links carried
     of_links: int  # entries that links carried
-    lines: int = 0  # lines, without those for stays that were open before
+    lines: int = 0  # all lines, but for those that stand for stays open before
     begun: int = 0  # stays, including those whose beginning is not known
     ended: int = 0  # stays that ended
     deliveries_ended: int = 0

@@ -59,11 +59,13 @@ from dashboards.pipeline.row_checksum import signed
 from dashboards.pipeline.silver_tasks import by_part
 from dashboards.reports.quality import require_equal
 
-# Close to the start of the journal it is not certain which messages it has.
+# Of a message whose id is so close to the lowest id that was put, the journal may not
+# have the put.
 EDGE_IDS = 1000
-TOGETHER, MOST_EVENTS = 7, 10_000_000  # of days that are built together
-MOST_ROWS = 400_000  # that a task has in memory, about
-FEW_ROWS = 20_000  # for which another part does not pay
+# the most days, and events, that are built at once
+TOGETHER, MOST_EVENTS = 7, 10_000_000
+MOST_ROWS = 400_000  # about so many rows are in the memory of a task
+FEW_ROWS = 20_000  # a part with fewer rows costs more than it saves
 Around = Callable[[float, float], AbstractContextManager[None]]
 
 
@@ -81,9 +83,9 @@ class Batch(NamedTuple):
 
     days: list[date]
     folder: ArchivePath
-    found: list[silver.Tally]  # of each day
+    found: list[silver.Tally]  # the sums of each day
     opened: list[int]  # the checksum of the open stays of each day
-    carried: int  # stays that were open before
+    carried: int  # the number of stays that were open before the first day
 
 
 def windows() -> dict[date, int]:
@@ -176,7 +178,7 @@ def bring_up_to_date(
             with around(done / every, (done + len(some)) / every):
                 batch = make(spark, some, run_id, as_of)
             if len(batch.days) < len(some):
-                most = 1  # stays of later days may overlap, too
+                most = 1  # later days are built alone: their stays may overlap, too
             for n, day in enumerate(batch.days):
                 publish(day, run_id, checked(batch, n, run_id))
             clear(batch.folder)

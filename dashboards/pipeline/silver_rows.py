@@ -33,7 +33,8 @@ PARENTS = arrow_schema("""
     copy bigint, day date, id bigint, queue_id int, queue string, end string,
     cause string
 """)
-# Stays before their parents are known; the day of the line that told their source.
+# Stays whose parents are not known yet. ``from_day`` is the day of the line that tells
+# where the message came from.
 DRAFTS = arrow_schema(f"{silver.STAYS}, from_day date")
 
 

@@ -35,7 +35,7 @@ TOLD = f"""
 """
 PARTITIONS = "spark.sql.shuffle.partitions"
 OPENED = "day date, opened bigint"
-STATE = arrow_schema(OPEN).names  # of what is open; later days depend on it
+STATE = arrow_schema(OPEN).names  # columns of open stays, on which later days depend
 
 
 def by_part(frame: DataFrame, parts: int, task: Task, ddl: str) -> pa.Table:
@@ -58,7 +58,7 @@ def by_part(frame: DataFrame, parts: int, task: Task, ddl: str) -> pa.Table:
             self.batches.append(batch)
 
         def terminate(self) -> Iterator[pa.Table]:
-            if self.batches:  # a partition without parts is asked, too
+            if self.batches:  # Spark also calls this for a partition without rows
                 yield task(pa.Table.from_batches(self.batches))
 
     function: Any = arrow_udtf(Part, returnType=ddl)

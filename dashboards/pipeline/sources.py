@@ -56,7 +56,8 @@ def second_fields(spark: SparkSession, paths: list[str]) -> DataFrame:
 
 EVENT_READERS: Mapping[int, Reader] = {1: first_events, 2: second_events}
 FIELD_READERS: Mapping[int, Reader] = {1: first_fields, 2: second_fields}
-PUT_BEFORE = 7 * DAY  # fields of messages put so long before a period are read, too
+# For a period, also the fields of messages that were put so long before it are read.
+PUT_BEFORE = 7 * DAY
 
 
 def last_window() -> int:
@@ -73,7 +74,8 @@ def events(spark: SparkSession, span: Span) -> DataFrame:
         VersionUnknown: this code cannot read a file's version.
     """
     files = touching(BRONZE, span)
-    wide = files.filter(last_day__gt=models.F("day"))  # also have rows of other days
+    # these files also have rows of other days
+    wide = files.filter(last_day__gt=models.F("day"))
     found = read(spark, files.filter(last_day=models.F("day")), EVENT_READERS, EVENTS)
     if not wide:
         return found
@@ -137,7 +139,7 @@ def read(
 
 
 def nothing(spark: SparkSession, schema: str) -> DataFrame:
-    """No rows, and Spark knows: it does no work for them."""
+    """No rows. Spark knows that there are none, and does no work for them."""
     row = F.lit(None).cast(DataType.fromDDL(schema)).alias("row")
     return spark.range(0).where("false").select(row).select("row.*")
 

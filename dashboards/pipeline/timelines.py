@@ -27,7 +27,8 @@ from dashboards.pipeline.events import (
     read_open,
 )
 
-ORDER = ("queue_id", "message_id", "turn", "at", "seq")  # of lines
+# the columns by which lines are sorted
+ORDER = ("queue_id", "message_id", "turn", "at", "seq")
 DAY_US = 86_400_000_000
 NO_ROW = pa.scalar(None, pa.int64())
 
@@ -45,7 +46,8 @@ class Timelines:
     ) -> None:
         self.lines = lines
         self.carried = carried
-        self.carried_row = carried_row  # of each line in ``carried``, or null
+        # For each line, the row of ``carried`` that it carries on, or null.
+        self.carried_row = carried_row
         self.row = pa.arange(0, lines.num_rows)
         self.kind = self["kind"]
         self.at_us = self["at"].cast(pa.int64())
@@ -56,7 +58,7 @@ class Timelines:
         return self.lines[name].chunk(0)
 
     def at(self, name: str, rows: pa.Array) -> pa.Array:
-        """A column of the lines with these numbers; null where the number is."""
+        """A column of the lines with these numbers; null where the number is null."""
         return self[name].take(rows)
 
     def of_carried(self, name: str, rows: pa.Array) -> pa.Array:
@@ -103,7 +105,7 @@ class Timelines:
 
     @cached_property
     def is_fresh(self) -> pa.Array:
-        """Whether it is the first of its entry on its day, and no stay was open."""
+        """Whether the line is its entry's first on its day, and no stay was open."""
         day = pc.fill_null(self.day, -1)
         same = pc.and_(pc.invert(self.is_first), pc.equal(day, before(day)))
         unknown = pc.and_(self.is_first, pc.is_null(self.day))
@@ -190,7 +192,7 @@ class Timelines:
         """The number of the line with the newest error of the stay."""
         return self.newest(pc.or_(self.begins, self.is_kind(BACKED_OUT)))
 
-    # Sums over the lines of a stay, up to each
+    # For each line: sums over the lines of its stay, up to this line
 
     @cached_property
     def deliveries(self) -> pa.Array:
@@ -238,7 +240,8 @@ class Timelines:
         got = pc.if_else(self.is_kind(GOT), self["at"], carried)
         if got.null_count == len(got):
             return got
-        # one running minimum for all stays: those of later stays are lower
+        # One running minimum serves all stays: the numbers of a later stay are made
+        # lower than those of all stays before.
         ranks = pc.rank(got, "ascending").cast(pa.int64())
         stay = pc.cumulative_sum(self.begins.cast(pa.int64()))
         size = len(got) + 1
@@ -286,7 +289,7 @@ def chained(found: Timelines, unordered: pa.Array) -> Iterator[int]:
 class Line(NamedTuple):
     row: int
     entry: int
-    day: int | None  # None: of a stay that was open before
+    day: int | None  # None: the line stands for a stay that was open before
     came: int
     went: int
     is_broken: bool

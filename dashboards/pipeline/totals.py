@@ -19,7 +19,7 @@ from dashboards.reports.quality import require_equal
 
 MOST = 100  # counts that are remembered
 Conditions = tuple[str, ...]
-Counts = dict[str, int]  # by condition
+Counts = dict[str, int]  # numbers of rows, by condition
 KNOWN: dict[tuple[str, Conditions, tuple[str, ...]], Counts] = {}
 
 

@@ -13,12 +13,13 @@ from broker.sql import database_now
 from dashboards.models import ReportRun
 from dashboards.pipeline import runs
 
-# What the extra ``reports`` installs and a run imports.
+# Packages that the extra ``reports`` installs and that a run imports.
 PACKAGES = ("pyspark", "pyarrow", "adbc_driver_postgresql")
 INSTALL = 'pip install "backout[reports]"'
 START = "manage.py backout run reports"
 LATE_AFTER = timedelta(minutes=1)
-RECENT = timedelta(days=2)  # reports run each night
+# If a process takes runs, one has started in this time, because reports run each night.
+RECENT = timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def look(now: datetime | None = None) -> Missing | None:
 
 
 def waiting(now: datetime | None = None) -> Missing | None:
-    """The same, if a run waits for it."""
+    """As ``look`` if a run waits; otherwise None."""
     return look(now) if of(ReportRun.State.WAITING).exists() else None
 
 

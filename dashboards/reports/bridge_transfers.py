@@ -22,7 +22,7 @@ FAILURES = {
     "failed_acknowledge": "ACK_FAILURE",
     "failed_commit": "COMMIT_FAILURE",
 }
-OUTCOMES = {  # each counted message has one of them
+OUTCOMES = {  # outcomes by column: each counted message has one
     "transferred": "TRANSFERRED",
     "branched": "BRANCHED",
     "not_transferred": "NOT_TRANSFERRED",

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-FEW = 200_000  # rows that each task may have in memory
-# A stay of a dead letter on a dead letter queue.
+FEW = 200_000  # a table with at most so many rows is sent to each task
+# A condition: the stay is that of a dead letter on a dead letter queue.
 LETTER = "put_cause IS NOT NULL"
 DEAD = "ended = 'dead-lettered'"
 UNKNOWN = "UNKNOWN"  # the cause of events without a cause
 CAUSE = f"coalesce(cause, '{UNKNOWN}')"  # the cause of a dead letter
-# The origin queue of a dead letter; its present queue, if it died before the archive.
+# The origin queue of a dead letter; its present queue, if it became a dead letter
+# before the archive began.
 ORIGIN = "coalesce(parent_queue, queue)"
 
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 COA, COD = int(Report.COA_WITH_FULL_DATA), int(Report.COD_WITH_FULL_DATA)
-KNOWN_DAYS = 7  # as ``pipeline.sources`` reads fields of messages put so long before
+# Fields are known of messages that were put up to so many days before the period:
+# ``pipeline.sources`` reads no older ones.
+KNOWN_DAYS = 7
 SENT = f"feedback IN ({int(Feedback.COA)}, {int(Feedback.COD)})"
 # The messages that ask for confirmations, and the confirmations.
 KNOWN = f"""

@@ -29,8 +29,8 @@ from dashboards.reports.quality import require_equal
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-AHEAD = 7  # days
-FARTHEST = 3650  # days; there is no forecast beyond
+AHEAD = 7  # the forecast is for so many days ahead
+FARTHEST = 3650  # days; for a debt that lasts longer, no day is forecast
 COLUMNS = (
     Column("queue", "Origin queue", "queue"),
     Column(
@@ -98,7 +98,7 @@ def build(inputs: Inputs, _: Values) -> DataFrame:
     session = inputs["open"].sparkSession
     counted = session.sql(
         COUNTED, lifelines=inputs["lifelines"], open=inputs["open"]
-    ).localCheckpoint()  # few rows
+    ).localCheckpoint()  # computed once and kept: few rows
     return session.sql(
         f"""
         WITH known AS (SELECT DISTINCT day FROM {{counted}}),

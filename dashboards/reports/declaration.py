@@ -74,12 +74,13 @@ class Column:
     name: str
     title: str
     type: Kind
-    # The unit, shown after numbers. Of a moment: the hour or the minute that the row is
-    # of; rows of minutes are added up by hour, and shown to whoever asks for them.
+    # For numbers: the unit, which is shown after them. For moments: "hour" or "minute",
+    # the length of time that a row counts. Rows of minutes are added up by hour; pages
+    # show the minutes on request.
     unit: str = ""
     # A filter for the messages that the cell counts, with names of columns in braces:
-    # "origin:{queue} cause:{cause}". Their cells are quoted and filled in. If cells
-    # also decide the filter's keys: a function that makes the filter of a row's cells.
+    # "origin:{queue} cause:{cause}". The cells of these columns are quoted and filled
+    # in. A function makes the filter from a row's cells, if they also decide its keys.
     link: str | Callable[[Mapping[str, Any]], str] = ""
     note: str = ""  # the meaning of the column, if the title is not enough
     adds_up: bool = True  # for counts: whether the sum over all rows is meaningful
@@ -108,11 +109,11 @@ class Chart:
 
 @dataclass(frozen=True)
 class Total:
-    """A check: some columns, added up over all rows, are a number of rows of inputs."""
+    """A check: the sum of some columns over all rows is a number of rows of inputs."""
 
     claim: str  # a sentence without a full stop
     columns: tuple[str, ...]
-    # by table of silver: a condition in SQL for the rows that count
+    # For each table of silver: a condition in SQL. Rows that meet it are counted.
     rows: Mapping[str, str]
 
 
@@ -166,7 +167,8 @@ class Report:
     columns: tuple[Column, ...]
     build: Build
     totals: tuple[Total, ...] = ()  # checked before rows are published
-    # for what totals cannot say: gets the same inputs and the rows; raises ReportError
+    # A function that checks what totals cannot express. It gets the inputs and the
+    # rows, and raises ReportError.
     check: Check | None = None
     charts: tuple[Chart, ...] = ()
     parameters: tuple[Parameter, ...] = ()

@@ -169,11 +169,12 @@ def build(inputs: Inputs, values: Values) -> DataFrame:
 
     lifelines = inputs["lifelines"]
     spark = lifelines.sparkSession
-    letter = letters(lifelines).localCheckpoint()  # read twice
+    # computed once and kept, because it is read twice
+    letter = letters(lifelines).localCheckpoint()
     big = spark.sql(
         BIG, args={"least": values["least"]}, letter=letter
-    ).localCheckpoint()  # few rows
-    # several queries read it, and it is more than the memory holds
+    ).localCheckpoint()  # computed once and kept: few rows
+    # Kept on disk: several queries read it, and it may be too large for the memory.
     outcome = spark.sql(
         OUTCOMES, letter=letter, big=big, lifelines=lifelines,
         messages=inputs["messages"],

@@ -18,7 +18,7 @@ from dashboards.reports.common_sql import CAUSE, DEAD
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ALIKE, PARTS = 7, 10  # integers, so that the comparison is exact
+ALIKE, PARTS = 7, 10  # at least 7 of 10 words; integers, to compare exactly
 MOST = 2000  # fingerprints that are compared, the most frequent first
 
 QUOTED = r"""'\'[^\']*\'|"[^"]*"|`[^`]*`'"""

@@ -27,8 +27,8 @@ from dashboards.reports.common_sql import broadcast_few
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-LEAST = 5  # messages that must have a value, or the value is not tested
-NAMES = 200  # properties of a queue whose presence is tested
+LEAST = 5  # a value that fewer messages have is not tested
+NAMES = 200  # the most properties of a queue whose presence is tested
 SURE = 100  # odds against chance, to 1; results with smaller odds are not shown
 CUT = "…"  # the end of a text that was cut for the archive
 WELL = "ended = 'accepted'"
@@ -41,7 +41,7 @@ TEXTS = {
     "producer": "producer", "reply-to": "reply_to", "priority": "priority",
     "durable": "durable",
 }  # fmt: skip
-# The outcomes of messages whose fields are known; cluster is null if accepted.
+# The outcomes of messages whose fields are known; accepted messages have no cluster.
 OUTCOMES = f"""
     SELECT queue, cluster, properties, numbers, CAST(size AS double) AS size,
         subject, content_type, group_id, producer, reply_to,
@@ -82,7 +82,7 @@ COUNTED = f"""
     SELECT queue, cluster, 'size', size FROM {{outcome}}
 """  # noqa: S608  # constants
 # How many dead letters have a value of a field. All values that fewer than ``LEAST``
-# have are one row, without a value.
+# dead letters have are one row, without a value.
 OF_DEAD = f"""
     SELECT queue, cluster, field, value, sum(n) AS n FROM (
         SELECT queue, cluster, field, IF(count(*) >= {LEAST}, value, NULL) AS value,
@@ -91,7 +91,8 @@ OF_DEAD = f"""
     )
     GROUP BY queue, cluster, field, value
 """  # noqa: S608  # constants
-# The same of accepted messages: all values that no row of dead letters has are one row.
+# How many accepted messages have a value of a field. All values that no row of
+# ``OF_DEAD`` has are one row, without a value.
 OF_WELL = f"""
     SELECT {{hint}} queue, CAST(NULL AS string) AS cluster, field, dead.value,
         count(*) AS n
@@ -255,7 +256,7 @@ def significant_fields(outcome: DataFrame, total: DataFrame) -> DataFrame:
         said=said,
         quarters=quarters,
         total=total,
-    ).localCheckpoint()  # few rows
+    ).localCheckpoint()  # computed once and kept: few rows
     return session.sql(
         f"WITH failed AS ({FAILED}), asked AS ({ASKED}), tested AS ({TESTED}) {CHOSEN}",
         told=told,

@@ -14,7 +14,7 @@ from dashboards.reports.common_sql import seconds, spread
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-NOBODY = "(no name)"  # a program that gave none
+NOBODY = "(no name)"  # shown for a program that gave no name
 
 
 @report(

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 HOURS = "hours"
-MOST = 50  # new causes, the most frequent first
+MOST = 50  # the most new causes that are listed: the most frequent
 
-# Stays that overlap the period or the one before it.
+# Stays that overlap the period of the report or the period before it.
 STAYS = f"""
     SELECT queue, {ORIGIN} AS origin, began, put_at, put_cause, ended, ended_at,
         {CAUSE} AS cause

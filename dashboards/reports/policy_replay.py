@@ -48,7 +48,7 @@ class Policy:
     redelivery_delay_multiplier: float = 1.0
     redelivery_collision_avoidance_factor: float = 0.0
     max_redelivery_delay_ms: int | None = None
-    dead_letter_address: str = "dead letters"  # any name
+    dead_letter_address: str = "dead letters"  # any name: nothing is sent there
 
     @property
     def is_endless(self) -> bool:
@@ -139,7 +139,7 @@ class SimulatedOutcome(NamedTuple):
     failing_us: int  # total time of its failed attempts
 
 
-# a random number from -1 to 1 for an attempt
+# A function that returns a random number from -1 to 1 for an attempt.
 Dice = Callable[[Story, Policy, int], float]
 
 
@@ -171,7 +171,8 @@ def bounds(
         return (recorded(story),) * 2
     most = replay(story, policy, hopeful=True)
     if story.at(story.tries[0].got_at + most.later_us) is not AttemptKnowledge.UNKNOWN:
-        return most, most  # hope ends at the first attempt whose outcome is unknown
+        # No attempt with an unknown outcome was simulated, so both bounds are the same.
+        return most, most
     return replay(story, policy, hopeful=False), most
 
 

@@ -19,7 +19,7 @@ class CheckResult(TypedDict):
     times: int  # how often it was checked
 
 
-# of the run that this thread performs
+# The results of checks in the run that this thread performs, by claim.
 KEPT: ContextVar[dict[str, CheckResult] | None] = ContextVar("KEPT", default=None)
 
 

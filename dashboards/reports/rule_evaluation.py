@@ -22,7 +22,7 @@ from broker.operations.rules.matching import Letter, fits_one
 from broker.operations.rules.printer import rule_words
 from dashboards.reports.errors import CannotRun
 
-# Outcomes of letters.
+# Outcomes of dead letters.
 SUCCEEDED, DIED_AGAIN, RESUBMITTED = "succeeded", "dead-lettered again", "resubmitted"
 MOVED, REMOVED, LEFT, OTHERWISE = "moved", "removed", "left", "otherwise"
 SENT_BACK = (SUCCEEDED, DIED_AGAIN, RESUBMITTED)

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 AS_RECORDED, AS_GIVEN = "as recorded", "as given"
-# ``least`` and ``most``: the row is of the bound in which all unknown attempts fail, or
-# succeed; it is of both if they are the same.
+# A row is the outcome of one message under one policy: with ``least``, if all unknown
+# attempts fail; with ``most``, if all succeed; with both, if these are the same.
 FATES = """array<struct<policy string, least boolean, most boolean, end string,
     attempts bigint, later_us bigint, failing_us bigint>>"""
 
-# A resubmitted copy is traced to its dead letter, and that to the message that was
-# dead-lettered; copies of copies are traced to the first message, up to four times.
+# A resubmitted copy is traced to its dead letter, and the dead letter to the message
+# that was dead-lettered. ``TRIES`` does so up to four times, to find the first message.
 LINKS = """
     WITH copies AS (
         SELECT message_id, parent_message_id, parent_end FROM {lifelines}
@@ -117,7 +117,7 @@ STORIES = """
     LEFT JOIN usual_lag ON told.queue_id = usual_lag.queue_id
 """
 
-# Of rows of ``FATES``, each with its queue.
+# The sums of outcomes by queue and policy, from rows of ``FATES`` with their queue.
 SUMMED = """
     SELECT queue, policy, messages, rescued_least, rescued_most,
         rescued_least / messages AS certain, rescued_most / messages AS possible,
@@ -341,7 +341,7 @@ def build(inputs: Inputs, values: Values) -> DataFrame:
     policies = policies_of(values)
     told = stories(inputs, values["queue"])
     session = told.sparkSession
-    # Spark would evaluate type hints; a lambda has none.
+    # A lambda, because it has no type hints: Spark would evaluate them.
     fates_of = arrow_udf(lambda rows: simulate_outcomes(rows, policies), FATES)  # type: ignore[call-overload]
     fate = told.select("queue", fates_of(F.struct(*told.columns)).alias("fates"))
     # With ``inline`` Spark calls the function twice: it first looks for empty arrays.

@@ -33,7 +33,8 @@ def give_way() -> None:
     some processors, only the priority is set.
     """
     now = os.nice(max(0, settings.BACKOUT_REPORTS_NICE - os.nice(0)))
-    if os.getsid(0) == os.getpid():  # no program of the broker is in this session
+    # This process began its session, so no program of the broker is in it.
+    if os.getsid(0) == os.getpid():
         with suppress(OSError):
             SESSION.write_text(str(now))
     if hasattr(os, "sched_setaffinity"):

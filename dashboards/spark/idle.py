@@ -20,7 +20,8 @@ class IdleSpark:
     """The timer of this process."""
 
     def __init__(self) -> None:
-        # Held by a run, and while Spark ends: a run that comes then starts Spark anew.
+        # Held by a run, and while Spark is ended: a run that begins meanwhile waits,
+        # and then starts Spark again.
         self.lock = threading.Lock()
         self.used_at = 0.0  # the end of the last run; monotonic seconds
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dashboards.spark.errors import ConfUnreadable
 
-# What reports rely on, or is set elsewhere.
+# Settings that an installation must not change here, and why.
 FIXED: Mapping[str, str] = {
     "spark.master": "set SPARK_MASTER in its place",
     "spark.sql.session.timeZone": "reports count in UTC",

@@ -23,13 +23,13 @@ from dashboards.spark import cpu_share
 from dashboards.spark.errors import ConnectClientMissing
 
 OLDEST_JAVA = 17
-# As many processors as ``cpu_share`` allows, and at most two.
+# The processors that Spark uses: as many as ``cpu_share`` allows, and at most two.
 CORES = max(1, min(2, (os.cpu_count() or 1) // 2))
 SESSIONS = 20  # sessions whose event logs are kept
 # Settings that only the start of a driver can set.
 OF_A_DRIVER = {"spark.sql.warehouse.dir", "spark.sql.codegen.cache.maxEntries"}
 NOTHING: Mapping[str, str] = {}
-# Only where Spark runs in this process. A cluster has its own, in the file
+# Settings for Spark on this machine. A cluster has its own settings, in the file
 # ``spark-defaults.conf`` of ``SPARK_CONF_DIR``.
 OF_THIS_MACHINE = {
     "spark.driver.memory": "1g",
@@ -87,7 +87,7 @@ def spark(
     os.environ["JAVA_HOME"] = str(java_home(var))
     master = os.environ.get("SPARK_MASTER") or f"local[{CORES}]"
     is_local = master.startswith("local")
-    if is_local:  # executors of a cluster must reach this address
+    if is_local:  # not for a cluster, whose executors must reach the address
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # files that a dead Java left behind
@@ -134,7 +134,7 @@ def end() -> None:
         SparkContext._active_spark_context.stop()
     java = gateway.proc
     gateway.shutdown()
-    forget()  # Java ends when its input does
+    forget()  # closes the input of Java, which then ends
     java.wait()
 
 
@@ -170,7 +170,8 @@ def settings(var: Path) -> dict[str, str]:
         # Garbage collection lets Spark delete files on disk that are no longer used.
         "spark.cleaner.periodicGC.interval": "1min",
         "spark.ui.enabled": "false",
-        # Files of so many days and tables are written at once, without sorting rows.
+        # So many files, for different days and tables, are written at once: the rows
+        # need not be sorted.
         "spark.sql.maxConcurrentOutputFileWriters": "16",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch(var)),

@@ -11,7 +11,7 @@ from broker.security.users import User
 from console.accounts import own_permissions
 
 LONGEST = 255
-SHOWN = 100  # queues
+SHOWN = 100  # the most queues that the page shows
 
 
 @require_safe

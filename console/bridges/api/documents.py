@@ -29,7 +29,8 @@ class BridgeDocument(RequestBody):
     # replace also removes parts that the document lacks
     mode: Literal["merge", "replace"] = "merge"
     apply: bool = False  # false: only report the changes
-    # the token of the report that was read
+    # the token of the preview that the user has confirmed; if the changes differ by
+    # now, nothing is applied
     token: str | None = Field(default=None, max_length=64)
 
 

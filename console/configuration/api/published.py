@@ -28,7 +28,7 @@ TYPES: Mapping[type, Any] = {
     list: list[StrictStr],
     dict: dict[StrictStr, StrictStr | StrictInt | StrictFloat | StrictBool],
 }
-NAMES = ("name", "ref_name")  # keys that paths call by the kind
+NAMES = ("name", "ref_name")  # in paths, keys with these names are called by the kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Published:
     router: Router
     path: str
     parameters: tuple[str, ...]  # names in the path, one for each part of the key
-    list_at: str  # empty: they are listed elsewhere
-    read_at: str = ""  # added to the path where it is read
+    list_at: str  # empty: the objects are listed by another operation
+    read_at: str = ""  # added to the path of the operation that reads it
 
     @property
     def title(self) -> str:
@@ -97,7 +97,8 @@ def published(
 
 def names_in_path(kind: ObjectKind) -> tuple[str, ...]:
     *within, last = kind.keys
-    is_name = last in NAMES and kind is not QUEUE  # whose other paths call it a name
+    # the paths of queues have {name} everywhere
+    is_name = last in NAMES and kind is not QUEUE
     return (*within, kind.name if is_name else last)
 
 

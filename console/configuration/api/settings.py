@@ -31,7 +31,8 @@ class SettingsDocument(RequestBody):
     # replace also removes patterns that the document lacks
     mode: Literal["merge", "replace"] = "merge"
     apply: bool = False  # false: only report the changes
-    # the token of the report that was read
+    # the token of the preview that the user has confirmed; if the changes differ by
+    # now, nothing is applied
     token: str | None = Field(default=None, max_length=64)
 
 

@@ -98,7 +98,8 @@ class DeclarationCommands(TyperCommand):
         found = converters.read(form, contents(file, converters.LARGEST_BYTES))
         text = converters.in_toml(found, form, source=file.name)
         self.tell({}, text.rstrip("\n"), as_json=False)
-        self.stderr.write(found.summary)  # the text goes into a file
+        # not to standard output: that often goes into a file
+        self.stderr.write(found.summary)
 
     def carry_out(
         self, wanted: ChangePlan, person: Any, *, does: bool, as_json: bool

@@ -49,7 +49,7 @@ def add_group(into: type[TyperCommand], kind: ObjectKind) -> Any:
         pass
 
     start.__name__ = f"group_{kind.name}"
-    start.__annotations__ = {}  # self is no option
+    start.__annotations__ = {}  # so that typer takes ``self`` for no option
     words = kind.plural.replace("_", " ").capitalize()
     made = into.group(name=kind.word, help=f"{words}: create, alter, delete, show.")(
         start
@@ -77,7 +77,8 @@ def option(name: str, annotation: Any, *, default: Any = None) -> Parameter:
     )
 
 
-LISTED_OTHERWISE = {"bridge", "recurring"}  # with their state
+# kinds with another list, which shows their state
+LISTED_OTHERWISE = {"bridge", "recurring"}
 ACTS_ON_QUEUES = {
     "pause": pause_queue,
     "resume": resume_queue,

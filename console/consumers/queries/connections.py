@@ -25,8 +25,8 @@ from console.edges.queries import (
 )
 
 VIEW = "broker.view_queue"
-ENDPOINTS = 50  # of each connection in a list
-MOST_ENDPOINTS = 5000  # of a connection that is read alone
+ENDPOINTS = 50  # the most endpoints of each connection in a list
+MOST_ENDPOINTS = 5000  # the most endpoints of a connection that is read alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class StoppedQueue(StoppageState):
     )
 
     waiting: int  # ready messages
-    remedy: str  # what to do before it is started
+    remedy: str  # what to do before delivery is started again
     may_start: bool
 
 
@@ -70,8 +70,8 @@ class RunningConsumer:
     selector: str
     process: str
     server_sessions: int
-    max_running: int | None  # over all processes; null: no limit
-    rate: str  # over all processes; empty: no limit
+    max_running: int | None  # the limit over all processes; null: none
+    rate: str  # the limit over all processes; empty: none
     retains_unwanted: bool
     started_at: datetime
 

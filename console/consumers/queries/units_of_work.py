@@ -49,12 +49,12 @@ class UnitOfWorkState:
     is_late: bool
     actor: str  # who got the first message
     process: str
-    kind: str  # of its process; empty: unknown
+    kind: str  # the kind of its process; empty: unknown
     is_alive: bool  # whether its process is alive
     messages: int
     prepared_puts: int  # messages that it sends when it is committed
-    queues: list[str]  # those that the caller may inquire
-    hidden_queues: int  # other queues
+    queues: list[str]  # the queues of its messages that the caller may inquire
+    hidden_queues: int  # the number of other queues
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class HeldMessage:
     subject: str | None
     content_type: str
     size_bytes: int
-    expected: str  # what happens to it, as a sentence
+    expected: str  # what happens to the message, as a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class UnitOfWorkDetail(UnitOfWorkState):
     ending: str  # the ending that ``expected`` is about
     can_back_out: bool  # false: its coordinator or its client ends it
     held: list[HeldMessage]
-    hidden: int  # of its first 100 messages, those that the caller may not see
+    hidden: int  # how many of its first 100 messages the caller may not see
 
     def __str__(self) -> str:
         what = f"Unit of work {self.id} of {self.actor or 'somebody'} ({self.nature})"

@@ -32,7 +32,7 @@ class DiscardedMessage:
 
     message_id: int  # the id of this copy: a dead letter or a resubmit has another
     number: int  # the number that pages show, which all copies of the message share
-    queue: str  # where it was discarded
+    queue: str  # the queue where the message was discarded
     discarded_at: datetime
     keep_until: datetime
     reason: int | None  # IBM MQ's code

@@ -111,7 +111,7 @@ class Outlook:
     unmatched: int
     waiting: int
     used_up: int
-    unexplained: int  # messages that stay: nothing says why they are here
+    unexplained: int  # messages whose reason is not known: no rule acts on them
 
 
 @declared_query(VIEW)

@@ -21,7 +21,7 @@ from rich.table import Table
 
 from console.edges.glyphs import glyph
 
-WIDTH = 10_000  # width when not on a terminal: nothing is cut
+WIDTH = 10_000  # the width if the output is no terminal: nothing is cut
 
 
 def as_json(file: TextIO, told: Any) -> None:

@@ -76,8 +76,8 @@ def serve(
     others: dict[str, Any] = {}
     more: dict[str, Any] = {}
     if [field.holds.is_json for field in rest] == [True]:
-        more["openapi_extra"] = DOCUMENT  # alone, it is the body
-    elif rest or method != "DELETE":  # what only names an object has no body
+        more["openapi_extra"] = DOCUMENT  # the only field is the whole body
+    elif rest or method != "DELETE":  # a DELETE without other fields has no body
         others[BODY] = body_of(schema_name(one), one.request, rest)
     add_operation(
         router, method, path, one, view, in_path, others, needs=needs_of(one), **more

@@ -168,7 +168,8 @@ def old_form(request: HttpRequest, reason: str = "") -> HttpResponse:
     return csrf.csrf_failure(request, reason, "console/403_csrf.html")
 
 
-# Django's errors, for which a project around the console has pages of its own.
+# Responses to Django's errors. Without them, pages of the project around the console
+# would be shown.
 ANSWERS: dict[type[Exception], Callable[[HttpRequest, Exception], HttpResponse]] = {
     Http404: not_found,
     PermissionDenied: denied,

@@ -14,7 +14,7 @@ from broker.errors.acts import InvalidRequest
 from console.edges import denials
 from console.edges.reading import READERS
 
-LONGEST = 60  # characters of what is no text, as a time
+LONGEST = 60  # the most characters of a value that is no text, such as a time
 
 
 class ReadField(forms.Field):
@@ -74,7 +74,7 @@ class ActForm(forms.Form):
         typed = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in self.cleaned_data.items()
-            if value not in (None, "", [])  # then the default of the field
+            if value not in (None, "", [])  # an empty field gets its default
         }
         return act(request.user, self.declaration.request(**values, **typed))
 

@@ -15,7 +15,7 @@ from console.queues import over_time
 from console.queues.first_steps import first_steps
 from dashboards.live import depths
 
-OF_THE_LIST = {"q", "sort", "page"}  # the state of the list of queues in its URL
+OF_THE_LIST = {"q", "sort", "page"}  # parameters in the URL of the list of queues
 
 
 @require_safe

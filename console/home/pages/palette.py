@@ -22,7 +22,7 @@ from console.home.frame import Frame
 from console.layout import actions
 
 MOST = 10  # queues listed
-SHORTEST = 3  # letters of a word of another product
+SHORTEST = 3  # a shorter text finds no words of other products
 SYNONYMS = {  # words of other products, by the view to which they lead
     "console:dead_letters": (
         "retry redrive requeue replay dlq dla fail failed failure error poison"

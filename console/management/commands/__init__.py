@@ -3,6 +3,6 @@
 import os
 import sys
 
-# Of rich, only a help page needs what shows Markdown and code; to load that takes
-# other subcommands longer than their work does.
+# Typer would load a part of rich that shows Markdown and code. Only help pages need it,
+# and to load it takes longer than the work of most subcommands.
 os.environ.setdefault("TYPER_USE_RICH", str(int("--help" in sys.argv)))

@@ -62,8 +62,9 @@ class GetInBranch(RequestBody):
     wait_s: float = Field(default=0, ge=0, le=20)
     selector: str = Field(default="", max_length=4000, pattern=NO_NUL)  # JMS selector
     consumer: str = Consumer
-    branch: str | None = Field(default=None, max_length=300)  # null: a new branch
-    # a prepared branch of the caller to commit first; none if it has ended
+    # the branch to get in; null: a new one
+    branch: str | None = Field(default=None, max_length=300)
+    # a prepared branch of the caller, which is committed first if it has not ended
     commit: str | None = Field(default=None, pattern=XID)
 
 
@@ -105,7 +106,7 @@ class Name(Schema):
 class Names(Name):
     """The branch to prepare, and another one to commit first."""
 
-    # a prepared branch of the caller to commit first; none if it has ended
+    # a prepared branch of the caller, which is committed first if it has not ended
     commit: str | None = Field(default=None, pattern=XID)
 
 

@@ -27,7 +27,7 @@ from console.edges.commands import actors
 from console.edges.commands.options import unreadable
 from console.edges.commands.printing import progress
 
-ALL_ELSE = 16 * 2**20  # bytes of a line beside the body
+ALL_ELSE = 16 * 2**20  # the most bytes of a line, without the body
 
 BATCH = 200  # messages in memory at once
 Keys = Sequence[tuple[int, int]]  # the message and the queue of each entry

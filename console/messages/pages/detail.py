@@ -130,7 +130,7 @@ def render_message(
         "copy": request.GET.get("copy", ""),
         "explanations": explanations(held, story),
         "properties": properties,
-        # what was unmasked once does not go into a URL
+        # Values that were unmasked must not be in the URL of a search.
         "searchable": set() if why else searchable(seen, sent),
         "may_browse": may_browse,
         "trace": trace_of(seen) if may_browse else None,
@@ -195,7 +195,8 @@ def in_view(
     wanted = request.GET.get("as", "")
     if veil:
         return {"body": behind(veil, head, size, found.content_type, wanted, coding)}
-    # the choices are links, which a page after POST does not have
+    # No choices for an unmasked body (a POST): they are links, and lead to the masked
+    # one.
     choices = viewers.choices() if request.method != "POST" else []
     return {
         "body": viewers.show(

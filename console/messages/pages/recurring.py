@@ -20,7 +20,7 @@ PutForm = form_of(put_recurring_message, "recurring")
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def recurring(request: HttpRequest) -> HttpResponse:
-    """Those whose addresses the user may inquire, by name."""
+    """The recurring messages whose addresses the user may inquire, by name."""
     held = authorities.held_by(request.user)
     found = recurring_list.visible_recurring(request.user)
     may_put = request.user.has_perm(put_recurring_message.permission)
@@ -34,7 +34,7 @@ def recurring(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def put_recurring(request: HttpRequest, recurring: str) -> HttpResponse:
-    """Put one now."""
+    """Put one recurring message now."""
     answer = PutForm(request.POST).order(request, recurring=recurring)
     tell = messages.success if answer.queues else messages.warning
     tell(request, f"{recurring}: {answer}")

@@ -28,8 +28,8 @@ from console.messages import export as exports
 from console.messages.pages.saved_views import SaveForm
 
 PAGE = 50
-DRAFT = 2000  # characters of a text in the field
-QUICK_S = 0.25  # seconds; a page repeats by itself only a faster search
+DRAFT = 2000  # the most characters of the text in the search field
+QUICK_S = 0.25  # a page repeats a search by itself only if it takes less
 
 
 @require_safe

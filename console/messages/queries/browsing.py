@@ -38,7 +38,7 @@ class FullMessage:
     content_type: str
     encoding: Literal["text", "base64"]  # how the body is encoded
     body: str
-    charset: str  # of the bytes that a text was read from; empty for base64
+    charset: str  # the character set of the body's bytes; empty for base64
     address: str
     properties: dict[str, Any]
     priority: int
@@ -66,7 +66,7 @@ class BrowsedMessage:
     number: int  # the number that all copies of the message share
     priority: int
     backout_count: int
-    until: datetime | None  # when its delay or its unit of work's time ends
+    until: datetime | None  # when its delay ends, or the time of its unit of work
     expires_at: datetime | None
     put_at: datetime
     content_type: str

@@ -15,7 +15,7 @@ from broker.security.authorities import Principal
 from console.edges.queries import Limit, build_answer, declared_query
 
 VIEW = "broker.view_queue"
-EFFORT = finding.Effort(seconds=1)  # for a page
+EFFORT = finding.Effort(seconds=1)  # the longest time of the search for one page
 Filters = Annotated[
     tuple[str, ...],
     Holds(
@@ -40,8 +40,9 @@ class FoundMessage:
     queue: str
     state: str  # ready, delayed, in-flight, dead, discarded
     priority: int
-    tries: int  # backout count; of a dead letter, before its death
-    until: datetime | None  # when its delay, its unit of work or its keeping ends
+    tries: int  # the backout count; for a dead letter, before it became one
+    # when its delay, its unit of work or its time in the discard bin ends
+    until: datetime | None
     expires_at: datetime | None
     put_at: datetime | None
     address: str | None
@@ -51,7 +52,7 @@ class FoundMessage:
     correlation_id: str | None
     producer: str | None
     size_bytes: int | None
-    cause: str | None  # this field and those below: dead letters only
+    cause: str | None  # only dead letters have this field and those below
     error: str | None
     fingerprint: str | None
     origin_queue: str | None

@@ -108,12 +108,12 @@ class RecurringState:
 
     name: str
     address: str
-    when: str  # in words
+    when: str  # the schedule in words
     is_enabled: bool
     next_at: datetime | None
     last_at: datetime | None
     last_message_id: int | None
-    problem: str  # why the last one was not put; empty: it was
+    problem: str  # why the last message was not put; empty: it was put
 
 
 @dataclass(frozen=True, slots=True)

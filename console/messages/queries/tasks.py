@@ -32,14 +32,15 @@ class TaskState:
     ready: int
     delayed: int
     running: int
-    oldest_at: datetime | None  # when the first of the ready ones was put
-    is_cut: bool  # there may be more of them than are counted
-    done: int  # attempts of the last hour, as the next three
+    oldest_at: datetime | None  # when the oldest ready message was put
+    is_cut: bool  # there may be more tasks than are counted
+    # attempts done in the last hour; the next three fields are of that hour, too
+    done: int
     failed: int
-    p50_s: float | None  # the duration of those that are done
+    p50_s: float | None  # the median duration of the attempts that are done
     p95_s: float | None
     dead: int
-    errors: list[TaskError]  # the most frequent
+    errors: list[TaskError]  # the most frequent errors of dead letters
 
 
 @dataclass(frozen=True, slots=True)

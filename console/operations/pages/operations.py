@@ -271,7 +271,7 @@ def ahead_of(
     looks = ledger.total <= LOOKED_AT or found.kind in wording.ADDRESSES
     looks = looks or "look" in request.GET
     seen = orders.preview(found.pk) if looks else None
-    # the default, if none is stored
+    # Without a stored number of canaries, the form has the usual one.
     course.canaries = course.canaries or orders.usual_canary(found, ledger.goals)
     return {
         "stages": list(progress.stages_of(found, course, ledger, None)),

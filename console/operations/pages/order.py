@@ -48,7 +48,7 @@ AMONG = {  # states that messages must have, for some kinds
     Kind.DELIVER: {"delayed"},
     Kind.DEAD_LETTER: {"ready", "delayed"},
 }
-# the field that shows each error; None: above the form
+# the form field at which an error is shown; None: above the form
 WRONG: dict[type[errors.BrokerError], str | None] = {
     errors.NoSuchQueue: "to",
     errors.NotResubmittable: None,
@@ -64,10 +64,10 @@ class Subject:
     """The messages of a new operation."""
 
     title: str
-    back: str  # the page on which they were chosen
-    pairs: Sequence[tuple[str, object]]  # form fields that choose them again
+    back: str  # the page on which the messages were chosen
+    pairs: Sequence[tuple[str, object]]  # form fields that choose the messages again
     states: frozenset[str]  # the possible states of the messages: ready, delayed, dead
-    whence: str = ""  # the title of that page
+    whence: str = ""  # the title of the page ``back``
     queue: str = ""  # the queue of all messages, if they are on one queue
     is_open: bool = False  # whether a selector may narrow the messages
 
@@ -109,7 +109,7 @@ def order(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def sent_back(request: HttpRequest, form: Form, back: str) -> HttpResponse:
-    """To the list, where the choice is wrong."""
+    """Redirect to the list of messages, with the error in the choice."""
     ((sentence, *_), *_) = form.errors.values()
     messages.error(request, str(sentence))
     return redirect(back)

@@ -103,7 +103,7 @@ class RowsPage(Schema):
     # the last days, up to today; for reports by day
     days: Literal["1", "7", "30", "90"] = "30"
     queue: str = Field(default="", max_length=255, pattern=NO_NUL)
-    # what rows of a report of minutes are added up by
+    # how the rows of a report of minutes are added up
     by: Literal["hour", "minute"] = "hour"
     # the run to show; null: the last successful run
     run: int | None = Field(default=None, ge=1, le=NEWEST)

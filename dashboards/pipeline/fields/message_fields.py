@@ -27,7 +27,8 @@ FIELDS = """
     report bigint, feedback bigint, properties map<string, string>,
     numbers map<string, double>
 """
-ADDED = "report bigint, feedback bigint, "  # in version 2: IBM MQ's fields of the MQMD
+# added in version 2: two fields of IBM MQ's MQMD
+ADDED = "report bigint, feedback bigint, "
 TEXTS = ("subject", "content_type", "producer", "group_id", "reply_to")
 SCHEMA = pa.schema(
     {
@@ -43,8 +44,9 @@ SCHEMA = pa.schema(
         "numbers": pa.map_(pa.string(), pa.float64()),
     }
 )
-# A range of ids may have messages of other windows, which are read in vain. Where more
-# ids than that are not of this window, a range ends; there are at most so many more.
+# The messages of a window are read by ranges of ids. A range may include messages of
+# other windows, which are read in vain. So a range ends before a gap of more than GAP
+# ids, but only before the MOST_GAPS widest gaps.
 GAP, MOST_GAPS = 100, 1000
 
 

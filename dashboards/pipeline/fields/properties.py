@@ -22,7 +22,7 @@ from dashboards.reports.field_significance import CUT
 LONGEST = 100  # characters of a text, and of the name of a property
 MOST = 64  # properties of one message
 SCALARS = (str, bool)
-NESTED = r"[\\\[]|.\{"  # a character of a text that is not split at its quotes
+NESTED = r"[\\\[]|.\{"  # matches JSON with lists, objects or escapes, which is parsed
 Read = list[tuple[str, Any]]
 
 
@@ -69,7 +69,8 @@ def columns(texts: pa.StringArray, veil: Veil) -> tuple[pa.MapArray, pa.MapArray
 def maps(texts: pa.Array, row: pa.Array, names: pa.Array, values: pa.Array) -> pa.Array:
     """A map for each text, of the pairs of its row; null where the text is null."""
     every = pa.concat_arrays([pa.arange(0, len(texts)), row])
-    many = pc.subtract(every.value_counts().field("counts"), 1)  # of row 0, 1, 2 …
+    # the number of pairs of each row
+    many = pc.subtract(every.value_counts().field("counts"), 1)
     ends = pc.cumulative_sum(many)
     starts = pa.concat_arrays([pa.array([0], pa.int64()), ends]).cast(pa.int32())
     is_known = pa.concat_arrays([pc.is_valid(texts), pa.array([True])])

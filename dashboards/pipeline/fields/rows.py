@@ -22,11 +22,11 @@ NO_TIMEOUT = "0"
 class Bounds(NamedTuple):
     """The parameters of ``bounds.sql``."""
 
-    lo: int = 0  # transaction ids
+    lo: int = 0  # ``lo`` and ``hi``: transaction ids
     hi: int = 0
     begin: str = "-infinity"
     end: str = "infinity"
-    ids: str = "{}"  # of messages: a multirange
+    ids: str = "{}"  # ids of messages, as a multirange
     timeout: str = NO_TIMEOUT
 
 
@@ -52,7 +52,7 @@ def rows_of(statement: str, bounds: Bounds) -> Generator[pa.RecordBatch]:
 def batches_of(cursor: adbc.Cursor) -> AdbcRecordBatchReader:
     """The result, read so that errors keep their SQLSTATE; pyarrow's reader, which
     ``fetch_record_batch`` returns, makes each an ``OSError``."""
-    # the end of the stream releases what is not imported by then
+    # ``stream`` must exist until the import: the rows are released with it.
     stream = cursor.fetch_arrow()
     return AdbcRecordBatchReader._import_from_c(stream.address)
 
