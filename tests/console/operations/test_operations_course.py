@@ -49,9 +49,9 @@ def stages(operator: Client, operation: Operation) -> str:
     html = part_of(operator, operation)
     found = re.search(r'<ol class="steps".*?</ol>', html, re.S)
     assert found
-    current = re.search(r'aria-current="step">(\w+)', found[0])
+    current = re.search(r'aria-current="step">([^<]+)', found[0])
     assert current
-    return current[1]
+    return current[1].strip()
 
 
 def field(html: str, name: str) -> str:
