@@ -13,6 +13,7 @@ from broker.models import AlertRule
 if TYPE_CHECKING:
     from broker.problems.readings import Readings
 
+EVERY = "#"  # the pattern of all names
 HOUR_S = 3600
 Name = AlertRule.Condition
 
@@ -75,7 +76,7 @@ class Problem:
 class Bound:
     """The bound from which something is a problem: the default, or that of a rule."""
 
-    queues: str = "#"  # pattern of the names of queues
+    queues: str = EVERY  # pattern of the names of queues
     threshold: int = 0  # 0: the condition's own threshold
     within_s: int = HOUR_S
 
@@ -115,8 +116,9 @@ class Condition:
         """The problems beyond a bound; by default beyond that of the table."""
         bound = bound or Bound()
         least = bound.threshold if self.threshold else 0
+        is_of_all = bound.queues == EVERY
         for one in self.find(seen, bound):
-            is_one = not one.of or matches(bound.queues, one.of)
+            is_one = is_of_all or not one.of or matches(bound.queues, one.of)
             if is_one and one.value >= least:
                 remedy = one.remedy or self.remedy
                 yield replace(one, condition=self.name.value, remedy=remedy)

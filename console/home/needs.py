@@ -21,6 +21,7 @@ from broker.monitoring import wait_times
 from broker.problems.conditions import table
 from broker.problems.of_links import RETRIES
 from broker.problems.problem import Problem
+from broker.problems.readings import Readings
 from broker.security.authorities import GrantedAuthorities, Principal
 from console.alerts.places import PAGES, STATES, of_alert
 from dashboards.live import problems
@@ -83,7 +84,7 @@ def overview(
     held: GrantedAuthorities,
     user: Principal,
     *,
-    now: datetime,
+    seen: Readings,
 ) -> Overview:
     """The problems that the user may see.
 
@@ -91,14 +92,14 @@ def overview(
         queues: those that the user may inquire, with their depths.
         held: the user's authorities.
         user: the reader.
-        now: the present time.
+        seen: what was read of the queues, and when.
     """
     busiest = sorted(queues, key=lambda one: -one.total)[:LOOKED_AT]
-    waits = wait_times.waiting([one.queue_id for one in busiest], now=now)
-    seen = problems.visible(user, held, now)
+    waits = wait_times.waiting([one.queue_id for one in busiest], now=seen.now)
+    found = problems.visible(user, held, seen)
     alerts = sight.visible(sight.firing(), user, held)
     return Overview(
-        needs=rows(seen, alerts),
+        needs=rows(found, alerts),
         oldest=oldest_of(busiest, waits),
         running=Operation.objects.filter(state=Operation.State.RUNNING).count(),
         connections=clients.count(user),
@@ -120,12 +121,12 @@ def rows(found: Iterable[Problem], alerts: Sequence[Alert]) -> list[Need]:
             ringing.setdefault(subject, []).append(alert)
     every = list[Need]()
     for name, group in groupby(first.items(), key=lambda one: one[1].condition):
-        needs = [need(one, ringing.pop(subject, ())) for subject, one in group]
-        needs.sort(key=lambda one: not one.alerts)
-        shown = max(MOST, sum(bool(one.alerts) for one in needs))
-        every += needs[:shown]
-        if more := needs[shown:]:
-            every.append(rest(name, [one.problem for one in more]))
+        pairs = [(one, ringing.pop(subject, ())) for subject, one in group]
+        pairs.sort(key=lambda pair: not pair[1])
+        shown = max(MOST, sum(bool(those) for _, those in pairs))
+        every += [need(one, those) for one, those in pairs[:shown]]
+        if more := pairs[shown:]:
+            every.append(rest(name, [one for one, _ in more]))
     every += map(gone, ringing.values())
     order = {name: number for number, name in enumerate(table())}
     return sorted(every, key=lambda one: order.get(one.problem.condition, len(order)))

@@ -16,10 +16,11 @@ from django.template.loader import render_to_string
 
 from broker.models import Kind
 from broker.monitoring import queue_states
+from broker.problems.readings import Readings
 from broker.queueing import journal
 from broker.security import authorities
 from broker.sql import database_now
-from dashboards.live import attention, link_status, samples
+from dashboards.live import attention, link_status, problems, samples
 
 GROUP = "dashboards.depths"
 MOST_SHOWN = 500  # the most queues that a page may list as shown
@@ -56,6 +57,7 @@ def queues(
     user: authorities.Principal = None,
     counts: Mapping[int, journal.Depth] | None = None,
     now: datetime | None = None,
+    seen: Readings | None = None,
 ) -> list[QueueDepth]:
     """All queues, or the one of that name, ordered by name. Three queries, and up to
     three more if messages are ready and none is claimed.
@@ -64,10 +66,16 @@ def queues(
         user: limits the result to queues the user may inquire (one more query);
             None is the process itself.
         counts: the journal's counts, if the caller has them already.
+        seen: readings of all queues, if the caller has them already.
     """
-    found = queue_states.states(name, counts=counts)
+    if name is None:
+        seen = seen or problems.readings(now, counts)
+        found = seen.queues
+        waits = seen.waits if any(one.is_idle for one in found) else {}
+    else:
+        found = queue_states.states(name, counts=counts)
+        waits = queue_states.waits(found, now)
     rates = samples.rates({one.pk: one.depth for one in found}, now)
-    waits = queue_states.waits(found, now)
     lying = queue_states.untaken(waits, now or database_now()) if waits else {}
     held = authorities.held_by(user)
     sees_all = held.everywhere("inquire")
@@ -78,7 +86,7 @@ def queues(
             *(one.depth.delayed, one.depth.done.get(Kind.PUT, 0), one.depth.accepted),
             one.depth.accept_attempts,
             *rates[one.pk],
-            one.pk in lying,
+            one.is_idle and one.pk in lying,
         )
         for one in found
         if sees_all or held.on("inquire", one.name)

@@ -5,13 +5,16 @@ What is slow to find, or changes rarely, is kept for some seconds for all users.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from broker.alerts import sight
 from broker.problems import conditions
 from broker.problems.problem import Name, Problem
 from broker.problems.readings import Readings
+from broker.queueing import journal
 from broker.security.authorities import GrantedAuthorities, Principal
 from dashboards.live import cache
 
@@ -21,6 +24,7 @@ KEPT_S = {
     Name.PASSWORD.value: 15,
     Name.UNATTENDED.value: 15,
 }
+READ_S = 2  # readings that are slow are kept for at least this time
 
 
 def key(name: str) -> str:
@@ -41,10 +45,22 @@ def of(
     return ask(key(name), partial(conditions.of, name), KEPT_S[name])
 
 
-def now(at: datetime | None = None) -> list[Problem]:
+def readings(
+    at: datetime | None = None, counts: Mapping[int, journal.Depth] | None = None
+) -> Readings:
+    """The readings of now, or of a given moment. Of now, what is slow to read may be
+    some seconds old."""
+    return Readings(at, counts=counts) if at else Readings(counts=counts, keep=keep)
+
+
+def keep(name: str, look: Callable[[], Any]) -> Any:
+    return cache.newest(f"dashboards.readings.{name}", look, READ_S)
+
+
+def now(seen: Readings | None = None) -> list[Problem]:
     """All problems: the most urgent condition first, and the worst of each first. As
     many queries however many queues there are."""
-    seen = Readings(at)
+    seen = seen or readings()
     return [
         one
         for name in conditions.table()
@@ -53,7 +69,7 @@ def now(at: datetime | None = None) -> list[Problem]:
 
 
 def visible(
-    user: Principal, held: GrantedAuthorities, at: datetime | None = None
+    user: Principal, held: GrantedAuthorities, seen: Readings | None = None
 ) -> list[Problem]:
     """All problems that the user may know of."""
-    return sight.of_problems(now(at), user, held)
+    return sight.of_problems(now(seen), user, held)

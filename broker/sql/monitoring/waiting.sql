@@ -1,19 +1,30 @@
 -- Find the oldest ready entry of each queue, and count delayed entries that should be ready
 -- by now, up to a limit.
 --
--- The oldest entry of a lane is the first of its backed-out entries, or of its new entries.
+-- A loose index scan finds the lanes of each queue. The oldest entry of a lane is the first
+-- of its backed-out entries, or of its new entries.
 --
 -- Locks    none: it only reads.
 -- Index    broker_ready_pkey, broker_delayed_queue, broker_message_pkey
 -- Returns  the fields of broker.monitoring.wait_times.QueueWait, for each queue.
 SELECT wanted.queue_id, (
+        WITH RECURSIVE lane AS (
+            (SELECT priority FROM broker_ready WHERE queue_id = wanted.queue_id
+            ORDER BY priority DESC, pos DESC LIMIT 1)
+            UNION ALL
+            SELECT next.priority FROM lane, LATERAL (
+                SELECT priority FROM broker_ready
+                WHERE queue_id = wanted.queue_id AND priority < lane.priority
+                ORDER BY priority DESC, pos DESC LIMIT 1
+            ) AS next
+        )
         SELECT min(message.put_at)
-        FROM generate_series(0, 9) AS lane (priority),
+        FROM lane,
             unnest(ARRAY[-9223372036854775807, 0]) AS low,
             LATERAL (
                 SELECT id FROM broker_ready
                 WHERE queue_id = wanted.queue_id
-                  AND broker_ready.priority = lane.priority::smallint
+                  AND broker_ready.priority = lane.priority
                   AND pos >= low
                 ORDER BY pos LIMIT 1
             ) AS head,

@@ -6,14 +6,13 @@ from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from broker.security import authorities
 from console.home import needs
 from console.queues import over_time
 from console.queues.first_steps import first_steps
-from dashboards.live import depths
+from dashboards.live import depths, problems
 
 OF_THE_LIST = {"q", "sort", "page"}  # parameters in the URL of the list of queues
 
@@ -28,9 +27,10 @@ def overview(request: HttpRequest) -> HttpResponse:
     if OF_THE_LIST & request.GET.keys():
         return redirect(f"{reverse('console:queues')}?{request.GET.urlencode()}")
     held = authorities.held_by(request.user)
-    queues = depths.queues(user=request.user)
+    seen = problems.readings()
+    queues = depths.queues(user=request.user, seen=seen)
     context = {
-        "found": needs.overview(queues, held, request.user, now=timezone.now()),
+        "found": needs.overview(queues, held, request.user, seen=seen),
         "steps": first_steps(queues, held, request.user),
         "totals": depths.totals(queues),
         "over_time": over_time.of_every_queue(

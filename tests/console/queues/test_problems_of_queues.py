@@ -16,6 +16,7 @@ from broker.alerts.evaluation import evaluate
 from broker.models import Alert, AlertRule, Queue, Stoppage
 from broker.monitoring.history import sampling
 from broker.problems.problem import Name
+from broker.problems.readings import Readings
 from broker.queueing import journal
 from broker.queueing.put import put_many
 from broker.security import authorities
@@ -107,8 +108,9 @@ def test_alerts_and_overview_cannot_disagree_about_a_queue(drawn: list[Drawn]) -
         every = Alert.objects.values_list("condition", "subject", "value")
         told_of = {one for one in every if one[1] in by_name}
         user = User(username="ada", is_superuser=True)
-        queues = depths.queues(now=NOON)
-        page = needs.overview(queues, authorities.EVERYTHING, user, now=NOON)
+        seen = Readings(NOON)
+        queues = depths.queues(now=NOON, seen=seen)
+        page = needs.overview(queues, authorities.EVERYTHING, user, seen=seen)
         shown = {
             (one.problem.condition, one.problem.subject, one.problem.value)
             for one in page.needs
