@@ -47,7 +47,8 @@ class Carrier:
     stopping: threading.Event = field(default_factory=threading.Event)
     batch_number: int = 0  # number of the last named transaction
     received: int = 0  # number of messages of the last batch
-    # A notice was sent for the first NoTransfer since the start.
+    # Whether a notice was already sent of a message that a transformer refused
+    # (NoTransfer). After each start of the link, only the first one is reported.
     told_no_transfer: bool = False
     told_branch: bool = False
     sure_at: float = -math.inf  # when the link was last known to belong to this process

@@ -36,7 +36,7 @@ REASON = "The message's time to live was over before it was delivered."
 # longer, each check scans.
 BEAT_S = 1.0
 HEAD = 1000  # entries of each priority that a get checks
-AT_ONCE = 100  # most entries that a get ends
+AT_ONCE = 100  # most expired entries that one get ends
 
 
 class Scans:

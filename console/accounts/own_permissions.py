@@ -98,7 +98,7 @@ class Possible:
     """An action, and whether the user has what it needs."""
 
     deed: ControlledAction
-    by: tuple[str, ...]  # sources of the permission; empty: it is missing
+    by: tuple[str, ...]  # what gives the user the permission; empty: nothing does
     roles: tuple[str, ...]  # the roles that have the permission
     # patterns of the queues on which the user has the authority
     patterns: tuple[str, ...]

@@ -72,7 +72,7 @@ class Timelines:
         """The number of the last line, up to each, where something holds."""
         return pc.fill_null_forward(pc.if_else(where, self.row, NO_ROW))
 
-    # Each line and its neighbours of the same entry
+    # Comparisons of each line with the lines before and after it of the same entry.
 
     @cached_property
     def is_first(self) -> pa.Array:

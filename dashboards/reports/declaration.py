@@ -80,7 +80,7 @@ class Column:
     unit: str = ""
     # A filter for the messages that the cell counts, with names of columns in braces:
     # "origin:{queue} cause:{cause}". The cells of these columns are quoted and filled
-    # in. A function makes the filter from a row's cells, if they also decide its keys.
+    # in. A function of a row's cells returns the filter, if its keys depend on the row.
     link: str | Callable[[Mapping[str, Any]], str] = ""
     note: str = ""  # the meaning of the column, if the title is not enough
     adds_up: bool = True  # for counts: whether the sum over all rows is meaningful

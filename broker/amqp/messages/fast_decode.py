@@ -40,7 +40,7 @@ BINARY = frozenset({NULL, 0xA0, 0xB0})
 IDENTIFIER = TEXT | BINARY | {0x44, 0x53, 0x80, 0x98}
 MOMENT = frozenset({NULL, TIME})
 NUMBER = frozenset({NULL, 0x43, 0x52, 0x70})
-PLACES = (  # fields of the properties, and their possible constructors
+PLACES = (  # the fields of the section, and the AMQP type codes of their values
     ("message_id", IDENTIFIER),
     ("user_id", BINARY),
     ("to", TEXT),

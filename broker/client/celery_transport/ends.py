@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 TRANSPORT = "backout"  # the name of the transport
 LOOK_S = 2.0
 MOST = 500  # most ended tasks that are read at once
-# The age of the oldest end of a task that is read at the start.
+# The first read is of tasks that ended within this time before the worker started.
 FIRST = timedelta(hours=1)
 # Each read repeats this last part of the time read before: transactions commit in
 # another order than they begin.
