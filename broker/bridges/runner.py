@@ -84,8 +84,7 @@ class Runner:
     tries: int = 0  # tries to connect, in a row
     alone: int = 0  # number of messages that must still be transferred one by one
     stated: LinkState | None = None  # the last state written
-    # Whether the link's row has another state than ``stated``, and must be corrected.
-    is_to_tell: bool = False
+    is_to_tell: bool = False  # the link's row has another state, and must be corrected
     has_given_up: bool = False
     is_leaving: bool = False  # the process ends; another may run the link
     is_resting: bool = False

@@ -62,8 +62,7 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
     carrier.confirm()
     received = source.receive(limit, 0 if carrier.is_ahead else wait_s)
     if not received:
-        # The link is idle: no next request commits the last decided batch soon.
-        if wait_s:
+        if wait_s:  # the link is idle: no next request soon commits the last batch
             carrier.finish()
         return 0
     batch = carrier.begun(received, now)

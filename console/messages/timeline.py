@@ -209,7 +209,7 @@ def steps(
             continue
         road = roads.get(queue_id) or Road(queue_id)
         uow = event.detail.get("from_uow", event.uow)
-        goes_on = event.kind == Kind.RESET  # a reset of the backout count ends no delivery
+        goes_on = event.kind == Kind.RESET  # it ends no delivery
         step = None if goes_on else held.pop((queue_id, uow), None)
         if step is None:
             step = TimelineStep(event.kind, event.at, road)

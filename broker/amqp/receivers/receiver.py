@@ -85,12 +85,9 @@ class Puts(End):
         self.credit = Credit(client, endpoint)
         self.came: deque[Came] = deque()
         self.is_waiting = False  # the first item of ``came`` is not ready to be handled
-        # The batches of the listener that store the latest messages of this link.
-        self.batches = client.listener.puts
-        # Number of messages in ``batches`` that have no result yet.
-        self.unstored = 0
-        # Whether the next message waits until ``unstored`` is 0, to use other batches.
-        self.is_changing = False
+        self.batches = client.listener.puts  # these store the latest messages
+        self.unstored = 0  # number of messages in ``batches`` without a result
+        self.is_changing = False  # waits until ``unstored`` is 0, for other batches
         # Deliveries that are stored but not settled yet.
         self.stored: list[Delivery] = []
         self.messages = 0
@@ -207,9 +204,7 @@ class Puts(End):
         puts: list[Put] = []
         was_over = self.credit.is_over
         for delivery in deliveries:
-            # An earlier message was sent settled and refused, which has ended the link:
-            # the later messages are not stored.
-            if self.credit.is_over and not was_over:
+            if self.credit.is_over and not was_over:  # the refusal has ended the link
                 self.credit.free([delivery])
                 continue
             try:

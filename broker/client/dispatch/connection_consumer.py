@@ -60,9 +60,7 @@ from broker.transactions.session import Lent
 logger = logging.getLogger(__name__)
 
 BACKED_OUT = "%s was backed out: %s"
-# Unwanted messages are removed at least this often, even if there always are wanted
-# messages.
-SWEEP_S = 1.0
+SWEEP_S = 1.0  # unwanted messages are removed at least this often
 
 
 class Got(NamedTuple):
@@ -162,15 +160,13 @@ class ServerSession:
         self.sweep: Search | None = None
         self.swept_at = time.monotonic()
         self.next = Next(consumer.queue.name, pooled=True)
-        # Deliveries that the commit of the last round has got for the next round.
-        self.following: list[Delivery] = []
+        self.following: list[Delivery] = []  # got by the commit of the last round
         self.spans = Spans(consumer.handler)
         self.held_s = 0.0  # how long a limit makes this session wait
 
     @cached_property
     def search(self) -> Finder | None:
-        """What finds messages for this session; None: it gets the next messages of its
-        queue."""
+        """What finds messages for this session; None: it gets the next of its queue."""
         text, limits = self.handler.selector, self.consumer.limits
         search = Search(self.consumer.queue.name, parse(text)) if text else None
         return search if limits is None else limits.within(search)
@@ -246,8 +242,7 @@ class ServerSession:
             self.put_away(going, got, work)
         else:
             for delivery in got.deliveries:
-                # Not unbound after the call: the log's line about a backout has the
-                # ids, too.
+                # Not unbound after the call: the log of a backout has the ids, too.
                 logs.bind(
                     message_id=delivery.message_id,
                     unit_of_work=delivery.uow,
