@@ -34,7 +34,7 @@ LONGEST_SNOOZE = timedelta(days=365)
 LONGEST_TICKET = 500
 LONGEST_NOTE = 4000
 HOURS = 24  # hours of a trend
-SEVERAL = 3  # fewest letters in an hour that can count as growing
+SEVERAL = 3  # fewest letters in an hour that can be above the usual
 SAMPLE = 200  # letters of a group whose journal events are read
 
 Known = Iterable[tuple[str, str]]  # queue and cause of each known part
@@ -76,7 +76,7 @@ class Trend:
         return sum(self.hours)
 
     @property
-    def is_growing(self) -> bool:
+    def is_above_usual(self) -> bool:
         """Whether several letters died in the last hour, and more than twice the
         average of earlier hours."""
         before = sum(self.hours[:-1]) / (len(self.hours) - 1)

@@ -172,9 +172,9 @@ def test_the_trend_counts_deaths_by_hour() -> None:
     ]
 
     assert trend.hours == (0,) * 21 + (1, 0, 4)
-    assert (trend.last_hour, trend.total, trend.is_growing) == (4, 5, True)
+    assert (trend.last_hour, trend.total, trend.is_above_usual) == (4, 5, True)
     assert dead_letter_groups.trends([KEY], [], now=NOON) == {}
-    assert not Trend().is_growing
+    assert not Trend().is_above_usual
 
 
 def triage_ids() -> list[int]:
