@@ -27,6 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 APPS = ("broker", "console", "dashboards")
 NUMBER, SEED = 120, 20261129
+MOST_FILES = 40  # of tests for one defect
 LONGEST_S = 400  # of one run
 SHORT, THOROUGH = "not long and not thorough", "thorough and not long"
 FAILED, NOTHING_CHOSEN = 1, 5  # as pytest exits
@@ -162,7 +163,7 @@ class Nearest:
         ordered: dict[Path, None] = {}
         for files in (by, of_subject(file), second, third):
             ordered.update(dict.fromkeys(sorted(filter(is_test, files))))
-        return [str(one) for one in ordered]
+        return [str(one) for one in ordered][:MOST_FILES]
 
 
 def imported(file: Path) -> Iterator[str]:
