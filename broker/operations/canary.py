@@ -7,7 +7,7 @@ The decision is a pure function; nothing here sends a message.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -20,10 +20,13 @@ from broker import sql
 from broker.errors.operations import InvalidCanary
 from broker.models import Course, DeadLetter, Operation, OperationItem
 from broker.operations import copy_outcomes, error_history
+from broker.operations.error_history import Cause
 
 Status, Fate = OperationItem.Status, OperationItem.Fate
 
-USUAL = 10  # default number of messages in a canary
+USUAL = 10  # most messages of a canary by default
+SHARE = 10  # by default, a canary has one of so many messages
+FEWEST = 2  # an operation on one message needs no canary
 LARGE = 100  # an operation on more messages gets a canary, if consumers get its copies
 WATCHED = 1000  # most messages that can be watched
 GROWTH = 3  # factor by which each part of the ramp is larger than the part before
@@ -137,25 +140,38 @@ def check(canaries: int) -> None:
 def usual(
     operation: Operation,
     messages: int,
+    causes: Sequence[Cause],
     *,
     has_consumers: bool,
-    dies_again: bool = False,
+    has_patch: bool,
 ) -> int:
-    """The default size of the canary of an operation.
+    """The default size of the canary of an operation: a tenth of its messages, at most
+    ``USUAL``; 0 where it would show nothing that is not known.
 
     Args:
         operation: the planned operation.
         messages: number of its messages.
+        causes: the most frequent errors that they died of, the first one first; of a
+            large operation they are not needed.
         has_consumers: whether a consumer has ever got from the target queues.
-        dies_again: whether messages with the same error were resubmitted before, and
-            nothing shows that they are processed now.
+        has_patch: whether the operation changes the messages.
     """
     if operation.undoes_id is not None or operation.kind not in TRIED_FIRST:
         return 0
-    if dies_again and messages <= LARGE:
-        return USUAL if messages > USUAL else int(messages > 1)
-    may_die = has_consumers or operation.kind == Operation.Kind.RESUBMIT
-    return USUAL if messages > LARGE and may_die else 0
+    few = min(-(-messages // SHARE), USUAL)
+    if messages > LARGE:
+        may_die = has_consumers or operation.kind == Operation.Kind.RESUBMIT
+        return few if may_die else 0
+    if messages < FEWEST or not has_consumers:
+        return 0
+    is_of_one = bool(causes) and causes[0].messages > few
+    is_unknown = has_patch or not all(map(is_processed_now, causes))
+    return few if (has_patch or is_of_one) and is_unknown else 0
+
+
+def is_processed_now(cause: Cause) -> bool:
+    """Whether enough messages of a cause were resubmitted, and none died again."""
+    return cause.processed >= USUAL and not cause.died
 
 
 def pick(course: Course) -> None:

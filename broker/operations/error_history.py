@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from broker import sql
-from broker.models import OperationPatch
 
 MOST = 1000  # most errors of one operation that are counted separately
 SHOWN = 5
@@ -42,15 +41,6 @@ def planned(operation_id: int) -> list[Cause]:
         last_status="planned",
         limit=SHOWN,
     )
-
-
-def dies_again(operation_id: int) -> bool:
-    """Whether a plan has messages whose error came back after a resubmit, while no
-    message with that error was processed, and the plan has no patch."""
-    if OperationPatch.objects.filter(pk=operation_id).exists():
-        return False
-    causes = planned(operation_id)
-    return any((one.again or one.died) and not one.processed for one in causes)
 
 
 def whole(operation_id: int) -> list[Cause]:

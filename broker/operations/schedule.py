@@ -13,7 +13,15 @@ from django.db.models import Count, Max, QuerySet
 from django.db.models.functions import Now
 
 from broker.errors import OperationNotPlanned
-from broker.models import Act, Course, Kind, Operation, OperationItem, Queue
+from broker.models import (
+    Act,
+    Course,
+    Kind,
+    Operation,
+    OperationItem,
+    OperationPatch,
+    Queue,
+)
 from broker.operations import canary as canaries
 from broker.operations import copy_outcomes, error_history, rate_limit
 from broker.operations.auditing import note
@@ -170,10 +178,10 @@ def usual_canary(operation: Operation, goals: Mapping[str, int] | None = None) -
     return canaries.usual(
         operation,
         messages,
-        has_consumers=any(taken),
         # In a large plan, the errors make no difference, and take long to read.
-        dies_again=messages <= canaries.LARGE
-        and error_history.dies_again(operation.pk),
+        [] if messages > canaries.LARGE else error_history.planned(operation.pk),
+        has_consumers=any(taken),
+        has_patch=OperationPatch.objects.filter(pk=operation.pk).exists(),
     )
 
 

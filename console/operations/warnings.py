@@ -12,7 +12,7 @@ from broker.acts.operations.siblings import Sibling, siblings_in
 from broker.formats import moments
 from broker.formats.quantities import write_count
 from broker.models import Kind, Operation, Queue
-from broker.operations import OperationPreview, error_history
+from broker.operations import OperationPreview, canary, error_history
 from broker.operations.error_history import Cause
 from broker.queueing import journal
 from broker.security import authorities
@@ -134,7 +134,7 @@ def causes_of(operation: Operation, ledger: Ledger) -> list[Cause]:
 
 
 def warnings_of_causes(found: Sequence[Cause]) -> Iterator[str]:
-    """Warn of messages that were resubmitted before, with the outcomes."""
+    """Warn of messages that were resubmitted before."""
     again = sum(one.again for one in found)
     if again:
         were = "was" if again == 1 else "were"
@@ -142,6 +142,16 @@ def warnings_of_causes(found: Sequence[Cause]) -> Iterator[str]:
             f"{again:,} of them {were} resubmitted before and dead-lettered again. Has"
             " the cause been fixed?"
         )
+
+
+def experience_of(operation: Operation, ledger: Ledger) -> list[str]:
+    """The results of earlier resubmits of the plan's causes, a sentence for each."""
+    if operation.kind not in canary.TRIED_FIRST:
+        return []
+    return list(experience(causes_of(operation, ledger)))
+
+
+def experience(found: Sequence[Cause]) -> Iterator[str]:
     for one in found:
         if one.since is not None:
             yield (

@@ -282,6 +282,7 @@ def ahead_of(
         "outlook": None if seen is None else wording.outlook(found, seen),
         "warnings": list(warnings.warnings_of(found, ledger, seen, request.user)),
         "left_out": left_out(ledger),
+        "experience": warnings.experience_of(found, ledger),
         "may_try": copy_outcomes.follows(found),
         "most_canaries": canaries.WATCHED,
     }

@@ -12,6 +12,7 @@ from broker.errors.operations import InvalidCanary
 from broker.models import Operation
 from broker.operations import canary as canaries
 from broker.operations.canary import Halt, StopReason, Watch, judge, next_part
+from broker.operations.error_history import Cause
 from tests.make import minutes, seconds
 
 KNOWN = {"old", "older"}
@@ -121,7 +122,7 @@ def test_a_halt_is_read_as_it_was_stored() -> None:
     ("kind", "messages", "has_consumers", "canary"),
     [
         (Operation.Kind.RESUBMIT, 101, False, 10),
-        (Operation.Kind.RESUBMIT, 100, True, 0),
+        (Operation.Kind.RESUBMIT, 100, False, 0),
         (Operation.Kind.MOVE, 101, True, 10),
         (Operation.Kind.MOVE, 101, False, 0),
         (Operation.Kind.COPY, 101, True, 0),
@@ -132,17 +133,42 @@ def test_what_is_usual(
     kind: Operation.Kind, messages: int, has_consumers: bool, canary: int
 ) -> None:
     operation = Operation(kind=kind)
-    found = canaries.usual(operation, messages, has_consumers=has_consumers)
+    found = canaries.usual(
+        operation, messages, [], has_consumers=has_consumers, has_patch=False
+    )
     assert found == canary
 
 
-@pytest.mark.parametrize(("messages", "canary"), [(1, 0), (10, 1), (99, 10), (101, 10)])
-def test_a_few_that_died_again_are_tried_first(messages: int, canary: int) -> None:
-    again = Operation(kind=Operation.Kind.RESUBMIT)
-    found = canaries.usual(again, messages, has_consumers=True, dies_again=True)
+@pytest.mark.parametrize(
+    ("of_each", "known", "has_patch", "canary"),
+    [
+        ([1], (0, 0), False, 0),  # nothing would be left to send
+        ([2], (0, 0), False, 1),
+        ([12], (0, 0), False, 2),
+        ([98], (0, 0), False, 10),
+        ([98], (0, 10), False, 10),  # the last canary died
+        ([98], (9, 0), False, 10),
+        ([98], (10, 0), False, 0),  # the cause is removed
+        ([98], (500, 1), False, 10),
+        ([98], (10, 0), True, 10),  # nobody tried the patch
+        ([1, 1, 1], (0, 0), False, 0),
+        ([1, 1, 1], (0, 0), True, 1),
+        ([40, 1], (0, 0), False, 5),
+        ([101], (500, 0), False, 10),
+    ],
+)
+def test_what_is_known_of_a_cause_says_how_many_are_tried_first(
+    of_each: list[int], known: tuple[int, int], has_patch: bool, canary: int
+) -> None:
+    operation = Operation(kind=Operation.Kind.RESUBMIT)
+    causes = [Cause("", "", number, 0, *known, None) for number in of_each]
+    found = canaries.usual(
+        operation, sum(of_each), causes, has_consumers=True, has_patch=has_patch
+    )
     assert found == canary
 
 
 def test_an_undo_tries_nothing_first() -> None:
     undo = Operation(kind=Operation.Kind.RESUBMIT, undoes_id=1)
-    assert canaries.usual(undo, 1000, has_consumers=True) == 0
+    found = canaries.usual(undo, 1000, [], has_consumers=True, has_patch=True)
+    assert found == 0
