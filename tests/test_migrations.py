@@ -6,21 +6,20 @@ CONTRIBUTING says how something is taken away.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 
 import pytest
-from django.db import migrations, models
+from django.db import connection, migrations, models
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
 from django.db.models import NOT_PROVIDED
 
 OURS = ("broker", "console", "dashboards")
 AFTER = "After the upgrade"  # begins the docstring of a migration that takes away
-TAKES_AWAY = (
-    *(migrations.DeleteModel, migrations.RemoveField),
-    *(migrations.RenameModel, migrations.RenameField, migrations.AlterModelTable),
-)
+RENAMES = (migrations.RenameModel, migrations.RenameField, migrations.AlterModelTable)
+TAKES_AWAY = (migrations.DeleteModel, migrations.RemoveField, *RENAMES)
 BY_SQL = re.compile(
     r"\bDROP (?:TABLE|COLUMN)|\bRENAME\b|\bSET NOT NULL"
     r"|\bALTER COLUMN \w+ (?:SET DATA )?TYPE"
@@ -53,15 +52,53 @@ def found() -> Iterator[tuple[str, migrations.Migration]]:
             yield f"{label}.{name}", migration
 
 
+def done_by(
+    label: str, operations: Iterable[Operation], state: ProjectState
+) -> Iterator[Operation]:
+    """What operations do in the database: without renames in Python alone."""
+    for operation in operations:
+        before = state.clone()
+        operation.state_forwards(label, state)
+        is_rename = isinstance(operation, RENAMES)
+        if not is_rename or statements(operation, label, before, state):
+            yield operation
+
+
+def statements(
+    operation: Operation, label: str, before: ProjectState, after: ProjectState
+) -> list[str]:
+    """What an operation would run."""
+    with connection.schema_editor(collect_sql=True, atomic=False) as editor:
+        operation.database_forwards(label, editor, before, after)
+    return list(editor.collected_sql)
+
+
+@pytest.mark.django_db
 def test_processes_of_the_version_before_go_on() -> None:
-    faults = [
-        f"{name}: {fault}"
-        for name, migration in found()
-        if not is_after(migration)
-        for fault in map(wrong, migration.operations)
-        if fault
-    ]
+    loader = MigrationLoader(None)
+    faults = []
+    for name, migration in found():
+        if not is_after(migration):
+            label = migration.app_label
+            state = loader.project_state((label, migration.name), at_end=False)
+            done = done_by(label, migration.operations, state)
+            faults += [f"{name}: {fault}" for fault in map(wrong, done) if fault]
     assert faults == []
+
+
+@pytest.mark.django_db
+def test_a_rename_that_keeps_the_table_or_the_column_is_in_python_alone() -> None:
+    inert = [
+        migrations.RenameModel("OperationSchedule", "Progress"),
+        migrations.RenameField("operationitem", "outcome", "result"),
+        migrations.AlterModelTable("operation", "broker_operation"),
+    ]
+    others = [
+        migrations.RenameModel("Experience", "Lesson"),
+        migrations.RenameField("operationitem", "note", "remark"),
+    ]
+    state = MigrationLoader(None).project_state()
+    assert list(done_by("broker", [*inert, *others], state)) == others
 
 
 def is_after(migration: migrations.Migration) -> bool:

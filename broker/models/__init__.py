@@ -10,7 +10,7 @@ from broker.models.alerts import (
     AlertSilence,
     AlertTarget,
 )
-from broker.models.answers import KeptAnswer
+from broker.models.answers import StoredResponse
 from broker.models.approvals import Approval
 from broker.models.audit import Act, AuditCheck, AuditRecord
 from broker.models.authorities import Authority
@@ -30,7 +30,7 @@ from broker.models.links import (
     Link,
     LinkState,
     LinkStatus,
-    SeenMessage,
+    TransferredMessage,
 )
 from broker.models.messages import (
     Annotations,
@@ -47,7 +47,7 @@ from broker.models.messages import (
 )
 from broker.models.operations import CounterReset, Operation, OperationItem
 from broker.models.patches import OperationPatch
-from broker.models.progress import Course, Experience
+from broker.models.progress import Experience, OperationSchedule
 from broker.models.queues import (
     Address,
     Binding,
@@ -91,7 +91,6 @@ __all__ = [
     "ConnectionFactory",
     "CounterReset",
     "CountsWhenLost",
-    "Course",
     "Credential",
     "DeadLetter",
     "DeadLetterGroup",
@@ -104,7 +103,6 @@ __all__ = [
     "Held",
     "HistorySample",
     "HistoryTotals",
-    "KeptAnswer",
     "Kind",
     "Link",
     "LinkState",
@@ -114,6 +112,7 @@ __all__ = [
     "Operation",
     "OperationItem",
     "OperationPatch",
+    "OperationSchedule",
     "Owner",
     "Place",
     "PreparedPut",
@@ -127,10 +126,11 @@ __all__ = [
     "RuleAttempt",
     "RulePass",
     "RuleTable",
-    "SeenMessage",
     "Stoppage",
+    "StoredResponse",
     "Subscription",
     "Tally",
+    "TransferredMessage",
     "UnitOfWork",
     "Watermark",
 ]

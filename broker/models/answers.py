@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from broker.models.moment_field import MomentField
 
 
-class KeptAnswer(models.Model):
+class StoredResponse(models.Model):
     """The response to an idempotency key, kept while the request may be repeated."""
 
     # The client: as "user 7" or "credential 12".
@@ -22,6 +22,7 @@ class KeptAnswer(models.Model):
     asked_at = MomentField(db_default=Now())
 
     class Meta:
+        db_table = "broker_keptanswer"
         default_permissions = ()
         constraints = [models.UniqueConstraint("asker", "key", name="one_answer_a_key")]
         indexes = [models.Index("asked_at", name="answers_to_forget")]

@@ -303,7 +303,7 @@ class Branch(models.Model):
         return self.xid
 
 
-class SeenMessage(models.Model):
+class TransferredMessage(models.Model):
     """The id of a message that a link has already transferred into this broker.
 
     For duplicate detection; kept for the time and number that the settings give.
@@ -315,6 +315,7 @@ class SeenMessage(models.Model):
     seen_at = MomentField()
 
     class Meta:
+        db_table = "broker_seenmessage"
         default_permissions = ()
         indexes = [
             models.Index(fields=["link", "seen_at"], name="seen_by_link_and_time")

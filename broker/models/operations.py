@@ -77,7 +77,7 @@ class OperationItem(models.Model):
 
     NOTICE = "notice"  # note of an item that is left out as a notice
 
-    class Fate(models.IntegerChoices):
+    class Outcome(models.IntegerChoices):
         """The outcome of the copy that the operation made of the item's message."""
 
         PROCESSED = 1, "processed"
@@ -98,7 +98,9 @@ class OperationItem(models.Model):
     # Reason why the item was skipped, or left out.
     note = models.TextField(blank=True, db_default="")
     copy_id = models.BigIntegerField(null=True)  # message id of the copy
-    fate = models.SmallIntegerField(null=True, choices=Fate)  # null: not known yet
+    outcome = models.SmallIntegerField(
+        null=True, choices=Outcome, db_column="fate"
+    )  # null: not known yet
     # Fingerprint of the copy's error, if it is dead-lettered again.
     died_of = models.TextField(blank=True, db_default="")
 

@@ -1,6 +1,6 @@
 """The progress of operations, and results of earlier resubmits by error.
 
-A course is the part of an operation that changes while the operation runs: its rate,
+A schedule is the part of an operation that changes while the operation runs: its rate,
 its stage, and the event that it waits for. The operation's set of messages does not
 change.
 """
@@ -14,7 +14,7 @@ from broker.models.moment_field import MomentField
 from broker.models.operations import Operation
 
 
-class Course(models.Model):
+class OperationSchedule(models.Model):
     """The progress of one operation: its rate, its canary and ramp, and its pause.
 
         trial ──▶ watch ──▶ trial, three times as many … ──▶ rest
@@ -33,7 +33,7 @@ class Course(models.Model):
         REST = "rest"  # all remaining messages are being sent
 
     operation = models.OneToOneField(
-        Operation, models.CASCADE, primary_key=True, related_name="course"
+        Operation, models.CASCADE, primary_key=True, related_name="schedule"
     )
     pace = models.PositiveIntegerField(null=True)  # messages per second; null: no limit
     # The pace allows the next message at this time.
@@ -72,6 +72,9 @@ class Course(models.Model):
     idle_s = models.PositiveIntegerField(default=0, db_default=0)
     # Time at which the last outcome became known.
     settled_at = MomentField(null=True)
+
+    class Meta:
+        db_table = "broker_course"
 
 
 class Experience(models.Model):

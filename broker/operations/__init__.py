@@ -9,7 +9,7 @@ times: an item is processed once, and no entry outside the set is touched. The i
 also the ledger: the result of each, and its entry before. So an undo is an operation
 like others, on the items of the operation that it undoes.
 
-Each operation has a course. ``arrange`` sets its rate and the size of its canary. The
+Each operation has a schedule. ``arrange`` sets its rate and the size of its canary. The
 operation watches the canary until each message has an outcome, and stops itself if they
 die again. ``settle`` records the outcomes of all copies in the ledger.
 """
@@ -59,7 +59,13 @@ from broker.operations.previews import (
     leaves_any,
     preview,
 )
-from broker.operations.schedule import arrange, carry_on, pause, set_pace, usual_canary
+from broker.operations.scheduling import (
+    arrange,
+    carry_on,
+    pause,
+    set_pace,
+    usual_canary,
+)
 from broker.operations.single_edit import Edit, plan_edit, start_edit
 from broker.operations.stages import Lane, lanes
 from broker.operations.undo_plans import plan_undo, undo_until, why_not_undoable

@@ -18,11 +18,11 @@ from django.db.models import Count
 
 from broker import sql
 from broker.errors.operations import InvalidCanary
-from broker.models import Course, DeadLetter, Operation, OperationItem
+from broker.models import DeadLetter, Operation, OperationItem, OperationSchedule
 from broker.operations import copy_outcomes, error_history
 from broker.operations.error_history import Cause
 
-Status, Fate = OperationItem.Status, OperationItem.Fate
+Status, Outcome = OperationItem.Status, OperationItem.Outcome
 
 USUAL = 10  # most messages of a canary by default
 SHARE = 10  # by default, a canary has one of so many messages
@@ -174,50 +174,54 @@ def is_processed_now(cause: Cause) -> bool:
     return cause.processed >= USUAL and not cause.died
 
 
-def pick(course: Course) -> None:
+def pick(schedule: OperationSchedule) -> None:
     """Choose the messages of the canary, and collect the errors that they died of. The
     result is not saved."""
-    course.chosen = sql.fetch(
-        "pick_canaries", int, operation_id=course.pk, limit=course.canaries
+    schedule.chosen = sql.fetch(
+        "pick_canaries", int, operation_id=schedule.pk, limit=schedule.canaries
     )
-    course.causes = [one.fingerprint for one in error_history.whole(course.pk)]
-    if course.chosen:
-        course.stage = Course.Stage.TRIAL
-        course.part = course.to_send = len(course.chosen)
+    schedule.causes = [one.fingerprint for one in error_history.whole(schedule.pk)]
+    if schedule.chosen:
+        schedule.stage = OperationSchedule.Stage.TRIAL
+        schedule.part = schedule.to_send = len(schedule.chosen)
 
 
-def watched(operation: Operation, course: Course, now: datetime | None) -> Watch:
+def watched(
+    operation: Operation, schedule: OperationSchedule, now: datetime | None
+) -> Watch:
     """Read the outcomes of the copies sent since the last halt, and record them."""
     items = copy_outcomes.open_items(operation.pk, limit=WATCHED)
     seen = copy_outcomes.look(items, now)
     copy_outcomes.note(operation, seen, now)
     counted = OperationItem.objects.filter(
-        operation=operation, status=Status.DONE, copy_id__gt=course.forgiven_to
+        operation=operation, status=Status.DONE, copy_id__gt=schedule.forgiven_to
     )
     counts: dict[int, int] = {}
     deaths: dict[str, int] = {}
-    rows = counted.values_list("fate", "died_of").annotate(Count("id")).order_by()
-    for fate, died_of, messages in rows:
-        if fate == Fate.DEAD:
+    rows = counted.values_list("outcome", "died_of").annotate(Count("id")).order_by()
+    for outcome, died_of, messages in rows:
+        if outcome == Outcome.DEAD:
             deaths[died_of] = messages
-        elif fate is not None:
-            counts[fate] = messages
+        elif outcome is not None:
+            counts[outcome] = messages
     return Watch(
         untouched=len(seen.untouched),
         under_way=len(seen.under_way),
-        processed=counts.get(Fate.PROCESSED, 0),
-        expired=counts.get(Fate.EXPIRED, 0),
-        others=counts.get(Fate.TAKEN, 0) + counts.get(Fate.UNKNOWN, 0),
+        processed=counts.get(Outcome.PROCESSED, 0),
+        expired=counts.get(Outcome.EXPIRED, 0),
+        others=counts.get(Outcome.TAKEN, 0) + counts.get(Outcome.UNKNOWN, 0),
         deaths=deaths,
     )
 
 
-def verdict(operation: Operation, course: Course, now: datetime) -> Halt | bool:
+def verdict(
+    operation: Operation, schedule: OperationSchedule, now: datetime
+) -> Halt | bool:
     """Whether the operation may continue after its trial; see ``judge``."""
-    assert course.watched_since is not None
-    watch = watched(operation, course, now)
+    assert schedule.watched_since is not None
+    watch = watched(operation, schedule, now)
     patience = timedelta(seconds=settings.BROKER_CANARY_PATIENCE_S)
-    found = judge(watch, course.causes or (), now - course.watched_since, patience)
+    found = judge(watch, schedule.causes or (), now - schedule.watched_since, patience)
     if isinstance(found, bool) or not found.fingerprint:
         return found
     letters = DeadLetter.objects.filter(fingerprint=found.fingerprint)

@@ -18,14 +18,21 @@ from django.db.models import Q
 
 from broker import sql
 from broker.formats.error_fingerprint import fingerprint
-from broker.models import Course, DeadLetter, Kind, Operation, OperationItem, Place
+from broker.models import (
+    DeadLetter,
+    Kind,
+    Operation,
+    OperationItem,
+    OperationSchedule,
+    Place,
+)
 from broker.operations import error_history, item_state
 from broker.operations.item_state import ItemEntry
 from broker.operations.items import Item, Reach
 from broker.sql import database_now
 from broker.sql.fencing import short_transaction
 
-Fate = OperationItem.Fate
+Outcome = OperationItem.Outcome
 
 FOLLOWED = (Operation.Kind.RESUBMIT, Operation.Kind.MOVE, Operation.Kind.COPY)
 SWEEP = 500  # items that one call reads
@@ -33,14 +40,20 @@ LONGEST_REST_S = 60
 # Time after the end of an operation when the search for outcomes ends.
 GIVEN_UP = timedelta(days=1)
 BAD_ENDS = {Kind.DEAD_LETTER, Kind.DISCARD}
-WORST = [Fate.PROCESSED, Fate.TAKEN, Fate.UNKNOWN, Fate.EXPIRED, Fate.DEAD]
+WORST = [
+    Outcome.PROCESSED,
+    Outcome.TAKEN,
+    Outcome.UNKNOWN,
+    Outcome.EXPIRED,
+    Outcome.DEAD,
+]
 
 
 @dataclass(frozen=True, slots=True)
 class CopyOutcome:
     """The outcome of the copy of one item."""
 
-    fate: OperationItem.Fate
+    outcome: OperationItem.Outcome
     died_of: str = ""  # fingerprint of the copy's error, if it is dead-lettered again
 
 
@@ -83,7 +96,7 @@ def look(items: Iterable[Item], now: datetime | None = None) -> OutcomeCheck:
     seen.ends = ends_of(ended)
     for item in items:
         if item.pk not in is_open:
-            seen.ends.setdefault(item.pk, CopyOutcome(Fate.UNKNOWN))
+            seen.ends.setdefault(item.pk, CopyOutcome(Outcome.UNKNOWN))
     return seen
 
 
@@ -115,7 +128,7 @@ def ends_of(parts: Sequence[ItemEntry]) -> dict[int, CopyOutcome]:
     for queue_id, message_id, kind, copy_id, error in rows:
         item, end = items[queue_id, message_id], end_of(kind, copy_id, error, letters)
         known = ends.get(item, end)
-        ends[item] = max(known, end, key=lambda one: WORST.index(one.fate))
+        ends[item] = max(known, end, key=lambda one: WORST.index(one.outcome))
     return ends
 
 
@@ -135,24 +148,24 @@ def end_of(
     """The outcome of one entry, by its last event in the journal."""
     cause, died_of = letters.get(copy_id or 0, ("", ""))
     if kind == Kind.EXPIRE or cause == DeadLetter.Cause.EXPIRED:
-        return CopyOutcome(Fate.EXPIRED)
+        return CopyOutcome(Outcome.EXPIRED)
     if cause and cause != DeadLetter.Cause.OPERATOR:
-        return CopyOutcome(Fate.DEAD, died_of)
+        return CopyOutcome(Outcome.DEAD, died_of)
     if kind in BAD_ENDS and not cause:
-        return CopyOutcome(Fate.DEAD, fingerprint(error).key)
-    return CopyOutcome(Fate.PROCESSED if kind == Kind.ACCEPT else Fate.TAKEN)
+        return CopyOutcome(Outcome.DEAD, fingerprint(error).key)
+    return CopyOutcome(Outcome.PROCESSED if kind == Kind.ACCEPT else Outcome.TAKEN)
 
 
 def note(operation: Operation, seen: OutcomeCheck, now: datetime | None) -> int:
     """Record outcomes in the ledger; return the number of items. The caller has locked
-    the course."""
+    the schedule."""
     if not seen.ends:
         return 0
     ids = sorted(seen.ends)
     (noted,) = sql.fetch_one(
-        "note_fates",
+        "note_outcomes",
         ids=ids,
-        fates=[seen.ends[one].fate for one in ids],
+        outcomes=[seen.ends[one].outcome for one in ids],
         causes=[seen.ends[one].died_of for one in ids],
         resubmits=operation.kind == Operation.Kind.RESUBMIT,
         now=now,
@@ -163,7 +176,7 @@ def note(operation: Operation, seen: OutcomeCheck, now: datetime | None) -> int:
 def unsettled(now: datetime | None = None) -> list[int]:
     """The operations whose copies are due for a look-up."""
     due = Q(look_at=None) | Q(look_at__lte=now or database_now())
-    started = Course.objects.filter(due, settled_at=None).exclude(
+    started = OperationSchedule.objects.filter(due, settled_at=None).exclude(
         operation__state=Operation.State.PLANNED
     )
     return list(started.values_list("pk", flat=True))
@@ -191,34 +204,38 @@ def settle(
     Each call reads the next items, and starts again after the last item, until all
     items have an outcome.
     """
-    courses = Course.objects.select_for_update(skip_locked=True, of=("self",))
-    course = courses.select_related("operation").filter(pk=operation_id).first()
-    if course is None or course.settled_at is not None:
+    schedules = OperationSchedule.objects.select_for_update(
+        skip_locked=True, of=("self",)
+    )
+    schedule = schedules.select_related("operation").filter(pk=operation_id).first()
+    if schedule is None or schedule.settled_at is not None:
         return 0
     moment = now or database_now()
-    operation = course.operation
+    operation = schedule.operation
     items: list[Item] = []
     if follows(operation):
-        items = open_items(operation_id, after=course.swept_to, limit=limit)
+        items = open_items(operation_id, after=schedule.swept_to, limit=limit)
     seen = look(items, now)
     ended = note(operation, seen, now)
-    if course.causes is None and any(end.died_of for end in seen.ends.values()):
-        course.causes = [one.fingerprint for one in error_history.whole(operation_id)]
+    if schedule.causes is None and any(end.died_of for end in seen.ends.values()):
+        schedule.causes = [one.fingerprint for one in error_history.whole(operation_id)]
     is_round = len(items) < limit
-    began = not course.swept_to
-    course.swept_to = 0 if is_round else items[-1].pk
+    began = not schedule.swept_to
+    schedule.swept_to = 0 if is_round else items[-1].pk
     if operation.ended_at and (
         (is_round and began and ended == len(items))
         or moment - operation.ended_at >= GIVEN_UP
     ):
-        course.settled_at = moment
-    rest(course, moment, is_idle=is_round and not ended)
-    course.save(update_fields=["swept_to", "settled_at", "look_at", "idle_s", "causes"])
+        schedule.settled_at = moment
+    rest(schedule, moment, is_idle=is_round and not ended)
+    schedule.save(
+        update_fields=["swept_to", "settled_at", "look_at", "idle_s", "causes"]
+    )
     return ended
 
 
-def rest(course: Course, now: datetime, *, is_idle: bool) -> None:
+def rest(schedule: OperationSchedule, now: datetime, *, is_idle: bool) -> None:
     """Set the time of the next look-up; the longer there is no outcome, the later it
     is."""
-    course.idle_s = min(course.idle_s * 2 or 1, LONGEST_REST_S) if is_idle else 0
-    course.look_at = now + timedelta(seconds=course.idle_s)
+    schedule.idle_s = min(schedule.idle_s * 2 or 1, LONGEST_REST_S) if is_idle else 0
+    schedule.look_at = now + timedelta(seconds=schedule.idle_s)

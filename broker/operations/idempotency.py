@@ -1,4 +1,4 @@
-"""Idempotency keys: a repeated request gets the stored response (``KeptAnswer``).
+"""Idempotency keys: a repeated request gets the stored response (``StoredResponse``).
 
 A key is claimed and its response stored in the transaction of the request. A concurrent
 request with the same key waits for the end of that transaction. If it committed, the
@@ -14,7 +14,7 @@ from django.conf import settings
 
 from broker import sql
 from broker.errors.answers import AnotherRequest
-from broker.models import KeptAnswer
+from broker.models import StoredResponse
 from broker.sql import database_now
 
 
@@ -45,7 +45,7 @@ def claim(
     """
     if sql.run("claim_key", {"asker": asker, "key": key, "digest": digest, "now": now}):
         return None
-    known = KeptAnswer.objects.get(asker=asker, key=key)
+    known = StoredResponse.objects.get(asker=asker, key=key)
     if bytes(known.digest) != digest:
         raise AnotherRequest(key)
     assert known.status is not None, "it was kept in the transaction that claimed it"
@@ -54,7 +54,7 @@ def claim(
 
 def keep(asker: str, key: str, answer: Answer) -> None:
     """Store the response to a key that this transaction has claimed."""
-    KeptAnswer.objects.filter(asker=asker, key=key).update(
+    StoredResponse.objects.filter(asker=asker, key=key).update(
         status=answer.status, content_type=answer.content_type, body=answer.body
     )
 
@@ -63,7 +63,9 @@ def forget_old(*, limit: int, now: datetime | None = None) -> int:
     """Delete responses past their retention, at most ``limit``; return the number
     deleted."""
     kept_for = timedelta(hours=settings.BACKOUT_ANSWERS_KEPT_HOURS)
-    old = KeptAnswer.objects.filter(asked_at__lte=(now or database_now()) - kept_for)
+    old = StoredResponse.objects.filter(
+        asked_at__lte=(now or database_now()) - kept_for
+    )
     ids = old.order_by("asked_at").values_list("pk", flat=True)[:limit]
-    forgotten, _ = KeptAnswer.objects.filter(pk__in=list(ids)).delete()
+    forgotten, _ = StoredResponse.objects.filter(pk__in=list(ids)).delete()
     return forgotten

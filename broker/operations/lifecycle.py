@@ -13,9 +13,9 @@ from broker import sql
 from broker.errors import OperationNotPlanned
 from broker.errors.operations import NothingChosen, NotUndone
 from broker.errors.patches import NotPatchable
-from broker.models import Act, Course, Operation, OperationItem
+from broker.models import Act, Operation, OperationItem, OperationSchedule
 from broker.monitoring import logs
-from broker.operations import approvals, patching, schedule
+from broker.operations import approvals, patching, scheduling
 from broker.operations.auditing import note
 from broker.operations.executors import do
 from broker.operations.undo_plans import copy_items, plan_undo
@@ -46,8 +46,8 @@ def start(
         operation = Operation.objects.get(pk=operation_id)
         patching.require_looked(operation_id)
         approvals.require(operation, now)
-        course = schedule.begin(operation_id)
-        note(Act.START, operation, pace=course.pace, canary=course.canaries)
+        schedule = scheduling.begin(operation_id)
+        note(Act.START, operation, pace=schedule.pace, canary=schedule.canaries)
     step(operation_id, limit=limit, now=now)
     return Operation.objects.get(pk=operation_id)
 
@@ -75,7 +75,7 @@ def plan_rest(user: Any, operation_id: int, now: datetime | None = None) -> Oper
         NothingChosen: it has processed all its items.
         OperationNotPlanned: it was not started.
     """
-    old = schedule.hold(operation_id, State.RUNNING, State.CANCELLED)
+    old = scheduling.hold(operation_id, State.RUNNING, State.CANCELLED)
     if not old.items.filter(status=OperationItem.Status.PLANNED).exists():
         raise NothingChosen(old.scope)
     if old.state == State.RUNNING:
@@ -103,7 +103,9 @@ def stop_and_plan_undo(
         NotUndoable: as ``plan_undo``.
     """
     operation = Operation.objects.select_for_update().get(pk=operation_id)
-    halted = Course.objects.filter(pk=operation_id, stage=Course.Stage.HALTED)
+    halted = OperationSchedule.objects.filter(
+        pk=operation_id, stage=OperationSchedule.Stage.HALTED
+    )
     if operation.state == State.RUNNING and halted.exists():
         cancel(operation_id)
     return plan_undo(user, operation_id, now=now)
@@ -167,35 +169,37 @@ def make_step(operation_id: int, limit: int, now: datetime | None) -> int:
     operation = running.select_related("created_by").first()
     if operation is None:
         return 0
-    course = schedule.locked_schedule(operation_id)
+    schedule = scheduling.locked_schedule(operation_id)
     moment = now or database_now()
     at_once = patching.at_once(operation_id, limit)
-    most = schedule.may_do(operation, course, at_once, moment)
-    items = schedule.next_items(course, most) if most else []
+    most = scheduling.may_do(operation, schedule, at_once, moment)
+    items = scheduling.next_items(schedule, most) if most else []
     if items:
         work = do if operation.undoes_id is None else take_back
         work(operation, items, now)
     is_short = len(items) < most
-    if is_short and not schedule.is_canary(course):
+    if is_short and not scheduling.is_canary(schedule):
         Operation.objects.filter(pk=operation_id).update(
             state=State.DONE, ended_at=Now()
         )
     if most:
-        schedule.has_done(course, items, moment, is_short=is_short)
-    course.stepped_at = moment
-    course.save()
+        scheduling.has_done(schedule, items, moment, is_short=is_short)
+    schedule.stepped_at = moment
+    schedule.save()
     return len(items)
 
 
 def running() -> list[int]:
     """The operations that have items left to work on, and are not paused."""
-    waits = Q(course__paused_at__isnull=False) | Q(course__stage=Course.Stage.HALTED)
+    waits = Q(schedule__paused_at__isnull=False) | Q(
+        schedule__stage=OperationSchedule.Stage.HALTED
+    )
     found = Operation.objects.filter(state=State.RUNNING).exclude(waits)
     return list(found.order_by("pk").values_list("pk", flat=True))
 
 
 def paced() -> list[int]:
     """The running operations with a rate limit that are sending now."""
-    sending = Course.objects.filter(pk__in=running(), pace__isnull=False)
-    stages = (Course.Stage.TRIAL, Course.Stage.REST)
+    sending = OperationSchedule.objects.filter(pk__in=running(), pace__isnull=False)
+    stages = (OperationSchedule.Stage.TRIAL, OperationSchedule.Stage.REST)
     return list(sending.filter(stage__in=stages).values_list("pk", flat=True))

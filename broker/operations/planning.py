@@ -29,7 +29,7 @@ from broker.operations.commands import (
     Order,
     Sought,
 )
-from broker.operations.schedule import hold
+from broker.operations.scheduling import hold
 from broker.security import redaction
 
 Kind, Status = Operation.Kind, OperationItem.Status

@@ -19,7 +19,7 @@ CHUNK = 500
 # Most items that are read for the answer to whether anything can be undone.
 MOST_READ = 5000
 # Items whose copies ended like this can never be undone.
-FINAL = (OperationItem.Fate.PROCESSED, OperationItem.Fate.EXPIRED)
+FINAL = (OperationItem.Outcome.PROCESSED, OperationItem.Outcome.EXPIRED)
 Look = tuple[Outcome, int, str]  # expected outcome, queue and target of an item
 
 
@@ -132,7 +132,7 @@ def leaves_any(operation: Operation, now: datetime | None = None) -> bool:
     It reads a bounded number of items; if there are more, the answer is yes.
     """
     items = operation.items.filter(status=OperationItem.Status.DONE)
-    items = items.exclude(fate__in=FINAL).order_by("pk")
+    items = items.exclude(outcome__in=FINAL).order_by("pk")
     names = [one.name for one in fields(Item)]
     after = 0
     for _ in range(MOST_READ // CHUNK):

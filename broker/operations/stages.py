@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from broker import sql
-from broker.models import Course, OperationItem
+from broker.models import OperationItem, OperationSchedule
 
-Status, Fate = OperationItem.Status, OperationItem.Fate
+Status, Outcome = OperationItem.Status, OperationItem.Outcome
 NAMES = ("canary", "ramp", "rest")
 
 
@@ -20,8 +20,8 @@ class Lane:
     planned: int = 0  # number of items not processed yet
     done: int = 0
     skipped: int = 0
-    # Number of done items, by the fate of their copies.
-    fates: Counter[int | None] = field(default_factory=Counter)
+    # Number of done items, by the outcome of their copies.
+    outcomes: Counter[int | None] = field(default_factory=Counter)
 
     @property
     def total(self) -> int:
@@ -29,28 +29,28 @@ class Lane:
 
     @property
     def processed(self) -> int:
-        return self.fates[Fate.PROCESSED]
+        return self.outcomes[Outcome.PROCESSED]
 
     @property
     def dead(self) -> int:
-        return self.fates[Fate.DEAD]
+        return self.outcomes[Outcome.DEAD]
 
     @property
     def waiting(self) -> int:
         """The number of done items whose copies have no known outcome."""
-        return self.fates[None]
+        return self.outcomes[None]
 
 
-def lanes(course: Course) -> list[Lane]:
+def lanes(schedule: OperationSchedule) -> list[Lane]:
     """The three stages, in order. Items that were left out of the plan are in no
     stage."""
     found = [Lane(name) for name in NAMES]
     counted = {
-        "operation_id": course.pk,
-        "chosen": course.chosen,
-        "ramped_to": course.ramped_to,
+        "operation_id": schedule.pk,
+        "chosen": schedule.chosen,
+        "ramped_to": schedule.ramped_to,
     }
-    for number, status, fate, messages in sql.run("course_lanes", counted):
+    for number, status, outcome, messages in sql.run("schedule_lanes", counted):
         lane = found[number]
         match status:
             case Status.PLANNED:
@@ -59,5 +59,5 @@ def lanes(course: Course) -> list[Lane]:
                 lane.skipped += messages
             case Status.DONE:
                 lane.done += messages
-                lane.fates[fate] += messages
+                lane.outcomes[outcome] += messages
     return found

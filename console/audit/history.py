@@ -33,7 +33,7 @@ class HistoryEntry:
 
 
 def altered(detail: dict[str, Any]) -> str:
-    """Changes of the operation's course in this record."""
+    """Changes of the operation's schedule in this record."""
     if "pace" in detail:
         pace = detail["pace"]
         return f"set its pace to {pace:,} a second" if pace else "removed its pace"

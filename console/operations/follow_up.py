@@ -10,12 +10,12 @@ from collections import Counter
 from dataclasses import dataclass
 
 from broker.acts.operations.ledgers import Ledger
-from broker.models import Course, Operation, OperationItem
+from broker.models import Operation, OperationItem, OperationSchedule
 from broker.operations import copy_outcomes, error_history
 from console.operations.results import undoing_of
 
 TRACED = 1000  # copies looked up at most
-Fate = OperationItem.Fate
+Outcome = OperationItem.Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class CopyOutcomes:
 
 
 def outcomes_of(
-    operation: Operation, ledger: Ledger, course: Course | None
+    operation: Operation, ledger: Ledger, schedule: OperationSchedule | None
 ) -> CopyOutcomes | None:
     """The outcomes of the copies; None if they are not followed."""
     undoing = undoing_of(operation)
@@ -65,27 +65,29 @@ def outcomes_of(
     unseen = ends.pop((None, ""), 0)
     if 0 < unseen <= TRACED:
         seen = copy_outcomes.look(copy_outcomes.open_items(operation.pk, limit=TRACED))
-        ends.update((end.fate, end.died_of) for end in seen.ends.values())
+        ends.update((end.outcome, end.died_of) for end in seen.ends.values())
         unseen = 0
     deaths = {
-        cause: count for (fate, cause), count in ends.items() if fate == Fate.DEAD
+        cause: count
+        for (outcome, cause), count in ends.items()
+        if outcome == Outcome.DEAD
     }
-    before = known_causes(operation, course) if deaths else set()
+    before = known_causes(operation, schedule) if deaths else set()
     return CopyOutcomes(
-        processed=ends[Fate.PROCESSED, ""],
+        processed=ends[Outcome.PROCESSED, ""],
         known=Counter({one: n for one, n in deaths.items() if one in before}),
         new=Counter({one: n for one, n in deaths.items() if one not in before}),
-        expired=ends[Fate.EXPIRED, ""],
-        taken=ends[Fate.TAKEN, ""],
-        unknown=ends[Fate.UNKNOWN, ""],
+        expired=ends[Outcome.EXPIRED, ""],
+        taken=ends[Outcome.TAKEN, ""],
+        unknown=ends[Outcome.UNKNOWN, ""],
         untouched=len(seen.untouched),
         under_way=len(seen.under_way),
         unseen=unseen,
     )
 
 
-def known_causes(operation: Operation, course: Course | None) -> set[str]:
+def known_causes(operation: Operation, schedule: OperationSchedule | None) -> set[str]:
     """The errors of the operation's messages before it."""
-    if course is not None and course.causes is not None:
-        return set(course.causes)
+    if schedule is not None and schedule.causes is not None:
+        return set(schedule.causes)
     return {one.fingerprint for one in error_history.whole(operation.pk)}

@@ -14,7 +14,7 @@ from broker.errors.patches import InvalidPatch
 from broker.formats import lossless_json
 from broker.formats.patches import FIELDS
 from broker.formats.patches.documents import LONGEST, read_patch
-from broker.models import Course, Operation, OperationPatch
+from broker.models import Operation, OperationPatch, OperationSchedule
 from broker.monitoring.visible_search import BROWSE
 from broker.operations.patching import PATCHABLE
 from broker.security import authorities, redaction
@@ -170,13 +170,13 @@ class PatchPanel:
         return self.patch is not None and not self.patch.is_looked
 
 
-def rest_of(found: Operation, ledger: Ledger, course: Course) -> int:
+def rest_of(found: Operation, ledger: Ledger, schedule: OperationSchedule) -> int:
     """How many messages can be sent with another patch after the operation has stopped;
     0: it has not stopped, or has no patch."""
     is_stopped = (
         found.started_at is not None
         if found.state == Operation.State.CANCELLED
-        else found.state == Operation.State.RUNNING and course.halt is not None
+        else found.state == Operation.State.RUNNING and schedule.halt is not None
     )
     may_patch = found.undoes_id is None and found.kind in PATCHABLE
     return ledger.planned if is_stopped and may_patch else 0

@@ -11,13 +11,13 @@ from django.conf import settings
 from broker import operations
 from broker.acts.operations.ledgers import SHORTEST, Ledger
 from broker.formats import moments
-from broker.models import Course, Operation
+from broker.models import Operation, OperationSchedule
 from broker.operations import Lane, copy_outcomes
 from broker.operations.canary import Halt, StopReason
 from console.operations.follow_up import CopyOutcomes
 from console.operations.wording import words_of
 
-State, Trial = Operation.State, Course.Stage
+State, Trial = Operation.State, OperationSchedule.Stage
 
 LATE = timedelta(seconds=10)  # an operation is late after this time without a worker
 HALTS: dict[StopReason, str] = {
@@ -57,26 +57,29 @@ class Stage:
 
 
 def stages_of(
-    operation: Operation, course: Course, ledger: Ledger, copies: CopyOutcomes | None
+    operation: Operation,
+    schedule: OperationSchedule,
+    ledger: Ledger,
+    copies: CopyOutcomes | None,
 ) -> Iterator[Stage]:
     """The stages from plan to end; one is current."""
     is_planned, is_over = operation.state == State.PLANNED, bool(operation.ended_at)
-    tries = course.stage != Trial.REST
+    tries = schedule.stage != Trial.REST
     yield Stage("Planned", at=operation.created_at, is_done=True)
     frozen = f"{ledger.total:,}"
     yield Stage("Selected", frozen, is_done=True, is_current=is_planned)
-    if course.canaries:
+    if schedule.canaries:
         yield Stage(
             "Canary",
-            f"{len(course.chosen) or course.canaries:,}",
+            f"{len(schedule.chosen) or schedule.canaries:,}",
             operation.started_at,
-            is_done=bool(course.rest_at) or is_over,
+            is_done=bool(schedule.rest_at) or is_over,
             is_current=operation.state == State.RUNNING and tries,
         )
     yield Stage(
         words_of(operation).doing,
         "" if is_planned else f"{ledger.handled:,}",
-        course.rest_at or (None if course.canaries else operation.started_at),
+        schedule.rest_at or (None if schedule.canaries else operation.started_at),
         is_done=is_over,
         is_current=operation.state == State.RUNNING and not tries,
     )
@@ -91,7 +94,7 @@ def stages_of(
             is_current=is_over and waiting > 0,
         )
     last = "Cancelled" if operation.state == State.CANCELLED else "Done"
-    ends_at = course.settled_at or (None if waiting else operation.ended_at)
+    ends_at = schedule.settled_at or (None if waiting else operation.ended_at)
     is_ended = is_over and not waiting
     yield Stage(last, "", ends_at, is_done=is_ended, is_current=is_ended)
 
@@ -107,17 +110,17 @@ def halted(halt: Halt) -> tuple[str, str]:
 
 
 def waits_for(
-    operation: Operation, course: Course, copies: CopyOutcomes | None
+    operation: Operation, schedule: OperationSchedule, copies: CopyOutcomes | None
 ) -> Iterator[str]:
     """Why a running operation waits, and the operations that take turns with it."""
     if operation.state != State.RUNNING:
         return
-    if course.paused_at:
+    if schedule.paused_at:
         yield "It is paused: nothing is done until somebody continues it."
-    elif course.stage == Trial.WATCH:
-        yield from unfinished_canary(course, copies)
-    elif course.stage != Trial.HALTED and course.pace:
-        yield f"It sends at most {course.pace:,} a second."
+    elif schedule.stage == Trial.WATCH:
+        yield from unfinished_canary(schedule, copies)
+    elif schedule.stage != Trial.HALTED and schedule.pace:
+        yield f"It sends at most {schedule.pace:,} a second."
     running = operations.running()
     beside = len(running) - 1
     if beside and operation.pk in running:
@@ -125,16 +128,20 @@ def waits_for(
         yield f"It takes turns with {others}."
 
 
-def is_late(operation: Operation, course: Course, now: datetime) -> timedelta | None:
+def is_late(
+    operation: Operation, schedule: OperationSchedule, now: datetime
+) -> timedelta | None:
     """How long no worker has processed the operation; None if this is short."""
-    stands = course.paused_at or course.stage == Trial.HALTED
+    stands = schedule.paused_at or schedule.stage == Trial.HALTED
     if operation.state != State.RUNNING or stands or not operation.started_at:
         return None
-    since = now - max(course.stepped_at or operation.started_at, operation.started_at)
+    since = now - max(schedule.stepped_at or operation.started_at, operation.started_at)
     return since if since > LATE else None
 
 
-def unfinished_canary(course: Course, copies: CopyOutcomes | None) -> Iterator[str]:
+def unfinished_canary(
+    schedule: OperationSchedule, copies: CopyOutcomes | None
+) -> Iterator[str]:
     if copies is None:
         return
     parts = [
@@ -147,28 +154,32 @@ def unfinished_canary(course: Course, copies: CopyOutcomes | None) -> Iterator[s
     ]
     if parts:
         yield f"It waits for the canary: {', '.join(parts)}."
-    if copies.untouched and not copies.under_way and course.watched_since:
-        until = course.watched_since + timedelta(
+    if copies.untouched and not copies.under_way and schedule.watched_since:
+        until = schedule.watched_since + timedelta(
             seconds=settings.BROKER_CANARY_PATIENCE_S
         )
         at = moments.in_utc(until, "%H:%M:%S")
         yield f"If no consumer takes them, it stops at {at}."
 
 
-def left_of(operation: Operation, course: Course, ledger: Ledger) -> timedelta | None:
+def left_of(
+    operation: Operation, schedule: OperationSchedule, ledger: Ledger
+) -> timedelta | None:
     """The estimated remaining time for sending, if known."""
-    if operation.state != State.RUNNING or course.paused_at:
+    if operation.state != State.RUNNING or schedule.paused_at:
         return None
-    if course.stage != Trial.REST:
+    if schedule.stage != Trial.REST:
         return None
-    if course.pace:
-        left = timedelta(seconds=ledger.planned / course.pace)
+    if schedule.pace:
+        left = timedelta(seconds=ledger.planned / schedule.pace)
         return left if left >= SHORTEST else None
     return ledger.left(operation.started_at)
 
 
-def lanes_of(course: Course) -> list[tuple[str, Lane]]:
+def lanes_of(schedule: OperationSchedule) -> list[tuple[str, Lane]]:
     """The trial and the rest, with their titles; none without a trial."""
-    if not course.chosen:
+    if not schedule.chosen:
         return []
-    return [(LANES[lane.name], lane) for lane in operations.lanes(course) if lane.total]
+    return [
+        (LANES[lane.name], lane) for lane in operations.lanes(schedule) if lane.total
+    ]

@@ -34,7 +34,7 @@ from console.edges.queries import (
 from console.operations import results
 
 VIEW = "broker.view_queue"
-Fate = OperationItem.Fate
+Outcome = OperationItem.Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Item:
     """One entry of the frozen set and its result."""
 
     columns: ClassVar[Sequence[str]] = (
-        *("id", "number", "queue", "target", "status", "note", "copy_id", "fate"),
+        *("id", "number", "queue", "target", "status", "note", "copy_id", "outcome"),
     )
 
     id: int
@@ -105,7 +105,7 @@ class Item:
     status: str
     note: str  # why the item was skipped
     copy_id: int | None  # the id of the copy that the operation put
-    fate: str  # the outcome of the copy; empty: not known yet
+    outcome: str  # the outcome of the copy; empty: not known yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,9 @@ def read_items(actor: Principal, request: ReadItems) -> Items:
                 one,
                 number=numbers[one.message_id],
                 queue=ledger.names.get(one.queue_id, ""),
-                fate="" if one.fate is None else Fate(one.fate).name.lower(),
+                outcome=""
+                if one.outcome is None
+                else Outcome(one.outcome).name.lower(),
             )
             for one in part
         ],

@@ -127,7 +127,7 @@ def rows_of(operations: Sequence[Operation]) -> list[OperationRow]:
     rows = [OperationRow(one, counts[one.pk], undos.get(one.pk)) for one in operations]
     undoable = [row.operation.pk for row in rows if row.undo_until]
     items = OperationItem.objects.filter(operation__in=undoable, status=Status.DONE)
-    left = items.exclude(fate__in=FINAL).values_list("operation_id", flat=True)
+    left = items.exclude(outcome__in=FINAL).values_list("operation_id", flat=True)
     leave_any = set(left.order_by().distinct())
     return [replace(row, leaves_any=row.operation.pk in leave_any) for row in rows]
 

@@ -146,7 +146,7 @@ def why_of(one: Foreseen) -> Iterable[str]:
         yield f"queue {one.queue}: backout threshold"
 
 
-def in_numbers(fates: Iterable[EntryForecast]) -> list[tuple[str, str, int]]:
+def in_numbers(outcomes: Iterable[EntryForecast]) -> list[tuple[str, str, int]]:
     """Numbers of entries by outcome: state and label of the chip, and number."""
-    counted = Counter((fate.state, fate.chip) for fate in fates)
+    counted = Counter((outcome.state, outcome.chip) for outcome in outcomes)
     return [(state, chip, count) for (state, chip), count in counted.most_common()]

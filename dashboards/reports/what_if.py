@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 AS_RECORDED, AS_GIVEN = "as recorded", "as given"
 # A row is the outcome of one message under one policy: with ``least``, if all unknown
 # attempts fail; with ``most``, if all succeed; with both, if these are the same.
-FATES = """array<struct<policy string, least boolean, most boolean, end string,
+OUTCOMES = """array<struct<policy string, least boolean, most boolean, end string,
     attempts bigint, later_us bigint, failing_us bigint>>"""
 
 # A resubmitted copy is traced to its dead letter, and the dead letter to the message
@@ -117,7 +117,7 @@ STORIES = """
     LEFT JOIN usual_lag ON told.queue_id = usual_lag.queue_id
 """
 
-# The sums of outcomes by queue and policy, from rows of ``FATES`` with their queue.
+# The sums of outcomes by queue and policy, from rows of ``OUTCOMES`` with their queue.
 SUMMED = """
     SELECT queue, policy, messages, rescued_least, rescued_most,
         rescued_least / messages AS certain, rescued_most / messages AS possible,
@@ -137,7 +137,7 @@ SUMMED = """
             sum(attempts - 1) FILTER (WHERE least) AS extra_most,
             sum(failing_us) FILTER (WHERE most) / 1e6 AS failing_least,
             sum(failing_us) FILTER (WHERE least) / 1e6 AS failing_most
-        FROM {fate} GROUP BY queue, policy
+        FROM {outcomes} GROUP BY queue, policy
     )
     ORDER BY queue, policy
 """
@@ -169,7 +169,7 @@ def like(pattern: str) -> str:
 
 
 def simulate_outcomes(stories: Array, policies: Mapping[str, Policy | None]) -> Array:
-    """The simulated outcomes of each story, as rows of ``FATES``.
+    """The simulated outcomes of each story, as rows of ``OUTCOMES``.
 
     Args:
         stories: rows of ``stories``.
@@ -342,8 +342,8 @@ def build(inputs: Inputs, values: Values) -> DataFrame:
     told = stories(inputs, values["queue"])
     session = told.sparkSession
     # A lambda, because it has no type hints: Spark would evaluate them.
-    fates_of = arrow_udf(lambda rows: simulate_outcomes(rows, policies), FATES)  # type: ignore[call-overload]
-    fate = told.select("queue", fates_of(F.struct(*told.columns)).alias("fates"))
+    outcomes_of = arrow_udf(lambda rows: simulate_outcomes(rows, policies), OUTCOMES)  # type: ignore[call-overload]
+    found = told.select("queue", outcomes_of(F.struct(*told.columns)).alias("rows"))
     # With ``inline`` Spark calls the function twice: it first looks for empty arrays.
-    fate = session.sql("SELECT queue, inline_outer(fates) FROM {fate}", fate=fate)
-    return session.sql(SUMMED, fate=fate)
+    found = session.sql("SELECT queue, inline_outer(rows) FROM {found}", found=found)
+    return session.sql(SUMMED, outcomes=found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker import operations
-from broker.models import Course, Operation
+from broker.models import Operation, OperationSchedule
 from broker.operations import canary as canaries
 from broker.operations.canary import Halt
 from broker.transactions.scope import UnitOfWork
@@ -20,8 +20,8 @@ def begun(canary: int = 0, pace: int | None = None) -> Operation:
     return operations.start(planned.pk, now=START)
 
 
-def course_of(operation: Operation) -> Course:
-    return Course.objects.get(pk=operation.pk)
+def schedule_of(operation: Operation) -> OperationSchedule:
+    return OperationSchedule.objects.get(pk=operation.pk)
 
 
 def step(operation: Operation, after: float = 1) -> int:
@@ -37,7 +37,7 @@ def process(limit: int = 100) -> None:
 
 
 def halt_of(operation: Operation) -> Halt:
-    course = course_of(operation)
-    assert course.stage == Course.Stage.HALTED
-    assert course.halt
-    return canaries.read(course.halt)
+    schedule = schedule_of(operation)
+    assert schedule.stage == OperationSchedule.Stage.HALTED
+    assert schedule.halt
+    return canaries.read(schedule.halt)

@@ -147,7 +147,7 @@ ONE_ITEM = {
     "first_status": "planned",
     "last_status": "planned",
     "sampled": False,
-    "fates": [1],
+    "outcomes": [1],
     "chosen": [1],
     "ramped_to": 1,
     "fingerprints": ["f"],

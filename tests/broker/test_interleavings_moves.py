@@ -31,7 +31,7 @@ class Resubmit(Scene):
 
     is_put_back = True
     settings: ClassVar[dict[str, Any]] = {"max_delivery_attempts": 1}
-    # The map stays as it is, and each ledger has one writer, as has each course:
+    # The map stays as it is, and each ledger has one writer, as has each schedule:
     # whoever holds the operation.
     alike = frozenset(
         {"hold_takers", "look", "note_items", "note_skipped"}

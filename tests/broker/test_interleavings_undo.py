@@ -31,8 +31,8 @@ class Undo(Scene):
     is_put_back = True
     settings: ClassVar[dict[str, Any]] = {"max_delivery_attempts": 1}
 
-    # Each ledger has one writer, as has each course: whoever holds the operation. What
-    # was put stays written.
+    # Each ledger has one writer, as has each schedule: whoever holds the operation.
+    # What was put stays written.
     alike = frozenset(
         {"note_items", "note_skipped", "puts_of"}
         | {"SELECT course", "INSERT course", "UPDATE course"}

@@ -5,10 +5,25 @@ from __future__ import annotations
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django_celery_beat.models import PeriodicTask
 
+from broker.models import (
+    Operation,
+    OperationItem,
+    OperationSchedule,
+    StoredResponse,
+    TransferredMessage,
+)
+from tests.broker.bridges.configured_links import make_link
+from tests.broker.dying import operator
+from tests.make import NOON
+
 pytestmark = pytest.mark.django_db
+
+Outcome = OperationItem.Outcome
+BEFORE_RENAMES = "0016_rules_have_more_conditions"
 
 EARLIER = {  # applied by development versions, before 0001_initial was all
     "broker": ["0001_initial", "0007_credentials_remember_who_revoked_them"],
@@ -98,3 +113,28 @@ def test_a_schedule_that_is_missing_is_written_and_one_that_was_changed_stays() 
     assert periodic.count() == count
     assert periodic.get(name="broker: send due").interval.every == 10
     assert not periodic.get(name="dashboards: reports at night").enabled
+
+
+def test_models_that_are_renamed_in_python_keep_their_rows() -> None:
+    planned = Operation.objects.create(kind="move", scope="all", created_by=operator())
+    OperationSchedule.objects.create(operation=planned, pace=7)
+    OperationItem.objects.create(
+        operation=planned, queue_id=1, message_id=1, outcome=Outcome.DEAD
+    )
+    StoredResponse.objects.create(asker="user 7", key="k", digest=b"1")
+    TransferredMessage.objects.create(link=make_link(), message_id="m", seen_at=NOON)
+
+    migrate("broker", BEFORE_RENAMES)
+    former = (
+        MigrationLoader(connection).project_state([("broker", BEFORE_RENAMES)]).apps
+    )
+    assert former.get_model("broker", "Course").objects.get().pace == 7
+    assert former.get_model("broker", "OperationItem").objects.get().fate == 2
+    assert former.get_model("broker", "KeptAnswer").objects.get().key == "k"
+    assert former.get_model("broker", "SeenMessage").objects.get().message_id == "m"
+
+    migrate()
+    assert OperationSchedule.objects.get().pace == 7
+    assert OperationItem.objects.get().outcome == Outcome.DEAD
+    assert StoredResponse.objects.get().key == "k"
+    assert TransferredMessage.objects.get().message_id == "m"

@@ -130,7 +130,7 @@ def test_what_became_of_what_was_sent_is_noted_once(orders: Queue) -> None:
     for _ in range(2):
         tasks.step_operations()
 
-        assert OperationItem.objects.filter(fate=1).count() == 2
+        assert OperationItem.objects.filter(outcome=1).count() == 2
         assert Experience.objects.get().processed == 2
 
 

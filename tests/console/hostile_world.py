@@ -20,7 +20,6 @@ from broker.models import (
     AuditRecord,
     Authority,
     ConnectionConsumer,
-    Course,
     DeadLetter,
     DeadLetterGroup,
     Discarded,
@@ -29,6 +28,7 @@ from broker.models import (
     Operation,
     OperationItem,
     OperationPatch,
+    OperationSchedule,
     Owner,
     PreparedPut,
     Queue,
@@ -246,17 +246,16 @@ def make_operations(user: User) -> None:
             )
             for n, (letter, payload) in enumerate(zip(letters, TEXTS, strict=False))
         )
-        make_course(made)
+        make_schedule(made)
 
 
-def make_course(made: Operation) -> None:
+def make_schedule(made: Operation) -> None:
+    stages, is_halted = OperationSchedule.Stage, made.state == "running"
     halt = {"why": "new", "messages": 3, "tried": 3, "fingerprint": "f1"}
-    Course.objects.create(
+    OperationSchedule.objects.create(
         operation=made,
-        stage=Course.Stage.HALTED if made.state == "running" else Course.Stage.REST,
-        halt=halt | {"pattern": filled(WHOLE, "halt")}
-        if made.state == "running"
-        else None,
+        stage=stages.HALTED if is_halted else stages.REST,
+        halt=halt | {"pattern": filled(WHOLE, "halt")} if is_halted else None,
         causes=[filled(EVIL, "cause")],
     )
     document = {"body": {"merge": {filled(EVIL, "key"): filled(EVIL, "new")}}}

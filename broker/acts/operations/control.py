@@ -65,7 +65,7 @@ def start_operation(actor: Principal, request: StartOperation) -> OperationState
 def arrange(request: StartOperation) -> None:
     """Set the pace and the trial of a plan; a value that is not given stays as
     planned."""
-    plan = Operation.objects.select_related("course").get(pk=request.operation)
+    plan = Operation.objects.select_related("schedule").get(pk=request.operation)
     planned, pace, trial = schedule_of(plan), request.pace, request.canary
     if trial is None:
         trial = planned.canaries or operations.usual_canary(plan)

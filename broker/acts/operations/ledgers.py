@@ -73,7 +73,7 @@ def ledger_of(operation: Operation) -> Ledger:
     """Counts of an operation. Two queries, one of them over the items."""
     rows = list(
         operation.items.values_list(
-            "queue_id", "target", "status", "note", "fate", "died_of"
+            "queue_id", "target", "status", "note", "outcome", "died_of"
         )
         .annotate(messages=Count("id"))
         .order_by("-messages", "target", "queue_id")
@@ -88,7 +88,7 @@ def ledger_of(operation: Operation) -> Ledger:
     goals: Counter[str] = Counter()
     on: Counter[int] = Counter()
     notices = 0
-    for queue_id, target, status, note, fate, died_of, count in rows:
+    for queue_id, target, status, note, outcome, died_of, count in rows:
         counts[status] += count
         on[queue_id] += count
         if status == Status.LEFT_OUT:
@@ -103,7 +103,7 @@ def ledger_of(operation: Operation) -> Ledger:
         if status == Status.SKIPPED:
             notes[note] += count
         if status == Status.DONE:
-            ends[fate, died_of] += count
+            ends[outcome, died_of] += count
     return Ledger(
         counts[Status.PLANNED],
         counts[Status.DONE],

@@ -11,14 +11,14 @@ from typing import ClassVar
 from broker.acts.operations.ledgers import Ledger, MessageRoute, ledger_of
 from broker.acts.operations.siblings import Sibling, siblings_in
 from broker.formats.quantities import write_count
-from broker.models import Course, Operation, OperationItem
+from broker.models import Operation, OperationItem, OperationSchedule
 from broker.operations import canary, copy_outcomes
 from broker.operations.canary import Halt
 from broker.security.authorities import Principal
 
-Fate = OperationItem.Fate
+Outcome = OperationItem.Outcome
 # Relations that are read together with an operation, by ``select_related``.
-ABOUT = ("created_by", "course", "approval__approved_by")
+ABOUT = ("created_by", "schedule", "approval__approved_by")
 
 ABOVE = "resubmitted as often as the queue allows, and dead-lettered again each time."
 NOTICES = (
@@ -40,7 +40,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleState:
-    """The course of an operation: stage, rate limit, trial."""
+    """The schedule of an operation: stage, rate limit, trial."""
 
     stage: str  # trial, watch, halted, rest
     pace: int | None  # messages a second; null: no limit
@@ -104,11 +104,11 @@ class OperationState:
     skipped: int
     left_out: int  # messages left out of the plan
     approval: ApprovalState | None  # null: no approval needed
-    course: ScheduleState
+    schedule: ScheduleState
     # Sentences with the reasons why messages were left out of the plan.
     left_out_because: str | None = None
     # Outcomes of the copies; null if the broker does not follow the copies.
-    fates: OutcomeCounts | None = None
+    outcomes: OutcomeCounts | None = None
     # Other queues that get copies; empty: only the queues that the messages were on.
     siblings: list[Sibling] | None = None
     ways: list[MessageRoute] | None = None
@@ -143,7 +143,7 @@ def state_of(actor: Principal, found: Operation, ledger: Ledger) -> OperationSta
     return replace(
         brief_state(found, counts),
         left_out_because=left_out(ledger),
-        fates=outcomes_of(ledger) if copy_outcomes.follows(found) else None,
+        outcomes=outcomes_of(ledger) if copy_outcomes.follows(found) else None,
         siblings=siblings_in(found, ledger, actor),
         ways=ledger.ways,
         why_skipped=[Skipped(*one) for one in ledger.why_skipped],
@@ -154,13 +154,13 @@ def brief_state(found: Operation, counts: Counter[str]) -> OperationState:
     """The state of an operation, without what its items say.
 
     Args:
-        found: with its course and its approval.
+        found: with its schedule and its approval.
         counts: of its items, by status.
     """
     approval = getattr(found, "approval", None)
     by = approval.approved_by if approval else None
-    course = schedule_of(found)
-    halt = halt_of(course)
+    schedule = schedule_of(found)
+    halt = halt_of(schedule)
     return OperationState(
         id=found.pk,
         kind=found.kind,
@@ -184,27 +184,27 @@ def brief_state(found: Operation, counts: Counter[str]) -> OperationState:
             by.get_username() if by else None,
             approval.approved_at,
         ),
-        course=ScheduleState(
-            course.stage,
-            course.pace,
-            course.canaries,
-            course.paused_at,
+        schedule=ScheduleState(
+            schedule.stage,
+            schedule.pace,
+            schedule.canaries,
+            schedule.paused_at,
             None if halt is None else Stop(**halt.stored()),
         ),
     )
 
 
-def schedule_of(operation: Operation) -> Course:
-    """The course of an operation; a new one, not saved, if none is stored."""
-    found: Course | None = getattr(operation, "course", None)
-    return found or Course(operation=operation)
+def schedule_of(operation: Operation) -> OperationSchedule:
+    """The schedule of an operation; a new one, not saved, if none is stored."""
+    found: OperationSchedule | None = getattr(operation, "schedule", None)
+    return found or OperationSchedule(operation=operation)
 
 
-def halt_of(course: Course) -> Halt | None:
+def halt_of(schedule: OperationSchedule) -> Halt | None:
     """Why an operation stopped itself, if it is still stopped."""
-    if course.stage != Course.Stage.HALTED or not course.halt:
+    if schedule.stage != OperationSchedule.Stage.HALTED or not schedule.halt:
         return None
-    return canary.read(course.halt)
+    return canary.read(schedule.halt)
 
 
 def left_out(ledger: Ledger) -> str:
@@ -222,6 +222,6 @@ def left_out(ledger: Ledger) -> str:
 
 def outcomes_of(ledger: Ledger) -> OutcomeCounts:
     counts = dict.fromkeys(OutcomeCounts.__slots__, 0)
-    for (fate, _), messages in ledger.ends.items():
-        counts["open" if fate is None else Fate(fate).name.lower()] += messages
+    for (outcome, _), messages in ledger.ends.items():
+        counts["open" if outcome is None else Outcome(outcome).name.lower()] += messages
     return OutcomeCounts(**counts)

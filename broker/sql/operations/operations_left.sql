@@ -6,15 +6,15 @@
 -- Returns  one row with the two answers.
 SELECT EXISTS (
     SELECT FROM broker_operation AS operation
-    LEFT JOIN broker_course AS course ON course.operation_id = operation.id
-    WHERE operation.state = 'running' AND course.paused_at IS NULL
-      AND course.stage IS DISTINCT FROM 'halted'
+    LEFT JOIN broker_course AS schedule ON schedule.operation_id = operation.id
+    WHERE operation.state = 'running' AND schedule.paused_at IS NULL
+      AND schedule.stage IS DISTINCT FROM 'halted'
 ) OR EXISTS (
-    SELECT FROM broker_course AS course
-    JOIN broker_operation AS operation ON operation.id = course.operation_id
-    WHERE course.settled_at IS NULL AND operation.state <> 'planned'
-      AND (course.look_at IS NULL
-        OR course.look_at <= coalesce(%(now)s::timestamptz, statement_timestamp()))
+    SELECT FROM broker_course AS schedule
+    JOIN broker_operation AS operation ON operation.id = schedule.operation_id
+    WHERE schedule.settled_at IS NULL AND operation.state <> 'planned'
+      AND (schedule.look_at IS NULL
+        OR schedule.look_at <= coalesce(%(now)s::timestamptz, statement_timestamp()))
 ), EXISTS (
     SELECT FROM broker_operationpatch AS patch
     JOIN broker_operation AS operation ON operation.id = patch.operation_id

@@ -22,7 +22,7 @@ from broker.acts.operations.control import CancelOperation, StartOperation
 from broker.acts.operations.ledgers import Ledger, ledger_of, way_of
 from broker.acts.operations.rights import require_sight, visible_operations
 from broker.acts.operations.states import left_out, schedule_of
-from broker.models import Course, Operation, OperationItem, OperationPatch
+from broker.models import Operation, OperationItem, OperationPatch, OperationSchedule
 from broker.monitoring.numbers import public_numbers
 from broker.operations import canary as canaries
 from broker.operations import copy_outcomes, rate_limit
@@ -110,7 +110,7 @@ def operations(request: HttpRequest) -> HttpResponse:
     form = PageForm(request.GET)
     if not form.is_valid():
         return redirect("console:operations")
-    people = ("created_by", "undone_by", "approval", "course")
+    people = ("created_by", "undone_by", "approval", "schedule")
     every = visible_operations(request.user).select_related(*people)
     every = every.order_by("-pk")
     if after := form.cleaned_data["after"]:
@@ -202,9 +202,9 @@ def render_operation(
     patch_form: PatchForm | None = None,
 ) -> HttpResponse:
     """An operation as a page, or only the part that changes while it runs."""
-    about = ("created_by", "undoes", "undone_by", "approval__approved_by", "course")
+    about = ("created_by", "undoes", "undone_by", "approval__approved_by", "schedule")
     found, ledger = visible_operation(request, operation_id, *about)
-    course = schedule_of(found)
+    schedule = schedule_of(found)
     given = patch_form or given_patch(request)
     repair = part_of(request.user, found, ledger, given)
     context: dict[str, Any] = {
@@ -212,7 +212,7 @@ def render_operation(
         "row": results.row_of(found, ledger),
         "ledger": ledger,
         "said": results.describe_operation(found, ledger),
-        "course": course,
+        "schedule": schedule,
         "fastest": rate_limit.FASTEST,
         "asks_why": approvals.asks_why(found, ledger),
         "is_hard": is_hard(found),
@@ -220,12 +220,12 @@ def render_operation(
         "start_form": start_form or StartForm(None, results.to_type(found, ledger)),
         "repair": repair,
         "is_patch_given": given is not None and found.state == State.PLANNED,
-        "rest": rest_of(found, ledger, course),
+        "rest": rest_of(found, ledger, schedule),
         "may_repeat": may_repeat(found),
         "turn": live_progress.turn_of(
-            found, ledger, course, is_looking=bool(repair and repair.is_looking)
+            found, ledger, schedule, is_looking=bool(repair and repair.is_looking)
         ),
-        **ahead_of(request, found, ledger, course),
+        **ahead_of(request, found, ledger, schedule),
         **items_of(request, found, ledger),
     }
     if goes_on(context):
@@ -259,7 +259,7 @@ def goes_on(context: dict[str, Any]) -> bool:
 
 
 def ahead_of(
-    request: HttpRequest, found: Operation, ledger: Ledger, course: Course
+    request: HttpRequest, found: Operation, ledger: Ledger, schedule: OperationSchedule
 ) -> dict[str, Any]:
     """The expected result of a plan; of a started operation, the outcomes so far.
 
@@ -267,14 +267,14 @@ def ahead_of(
     messages: whether they would is always shown.
     """
     if found.state != State.PLANNED:
-        return live_progress.since(found, ledger, course)
+        return live_progress.since(found, ledger, schedule)
     looks = ledger.total <= LOOKED_AT or found.kind in wording.ADDRESSES
     looks = looks or "look" in request.GET
     seen = orders.preview(found.pk) if looks else None
     # Without a stored number of canaries, the form has the usual one.
-    course.canaries = course.canaries or orders.usual_canary(found, ledger.goals)
+    schedule.canaries = schedule.canaries or orders.usual_canary(found, ledger.goals)
     return {
-        "stages": list(progress.stages_of(found, course, ledger, None)),
+        "stages": list(progress.stages_of(found, schedule, ledger, None)),
         "undo_window": settings.BROKER_UNDO_WINDOW_S,
         "consent": approvals.consent_to(found, request.user, ledger.on),
         "said": results.describe_operation(found, ledger, seen),

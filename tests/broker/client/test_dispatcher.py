@@ -153,7 +153,7 @@ def test_what_a_handler_puts_goes_with_its_acceptance(
 
 @JOINED_OR_LEASED
 @pytest.mark.spec("UOW-3")
-def test_the_messages_of_a_batch_share_their_fate(orders: Queue, join: bool) -> None:
+def test_the_messages_of_a_batch_end_alike(orders: Queue, join: bool) -> None:
     put_many(make_messages(5))
     moody = Seen(lambda delivery: refuse(delivery) if delivery.body == b"2" else None)
 

@@ -10,7 +10,7 @@ from django.db import OperationalError, connection, transaction
 from pytest_django import Settings
 
 from broker.errors.answers import AnotherRequest
-from broker.models import KeptAnswer
+from broker.models import StoredResponse
 from broker.operations import idempotency
 from broker.operations.idempotency import Answer
 from tests.console.until import until
@@ -48,7 +48,7 @@ def test_answers_are_forgotten_when_they_were_kept_long_enough(
     hour_later = NOON + timedelta(hours=1, minutes=1)
     assert idempotency.forget_old(limit=1, now=hour_later) == 1
     assert idempotency.forget_old(limit=10, now=hour_later) == 1
-    assert KeptAnswer.objects.get().key == "2"
+    assert StoredResponse.objects.get().key == "2"
 
 
 @pytest.mark.parametrize("commits", [True, False])

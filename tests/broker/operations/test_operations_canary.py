@@ -13,11 +13,11 @@ from django.conf import settings
 from broker import operations
 from broker.models import (
     AddressSetting,
-    Course,
     DeadLetter,
     Experience,
     Operation,
     OperationItem,
+    OperationSchedule,
     Queue,
 )
 from broker.operations import Chosen
@@ -25,14 +25,14 @@ from broker.operations.canary import StopReason
 from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, make_dead_letters, on, plan
-from tests.broker.going_on import START, begun, course_of, halt_of, process, step
+from tests.broker.going_on import START, begun, halt_of, process, schedule_of, step
 from tests.broker.ordering import make_orders, order, plan_of
 from tests.make import make_queue, seconds
 
 pytestmark = pytest.mark.django_db
 
 Do, State, Status = Operation.Kind, Operation.State, OperationItem.Status
-Stage = Course.Stage
+Stage = OperationSchedule.Stage
 
 
 def test_a_canary_goes_alone_and_is_waited_for() -> None:
@@ -42,7 +42,7 @@ def test_a_canary_goes_alone_and_is_waited_for() -> None:
     assert len(on("orders")) == 10
     assert step(operation) == 0
     assert step(operation, 60) == 0
-    assert course_of(operation).stage == Stage.WATCH
+    assert schedule_of(operation).stage == Stage.WATCH
     assert len(on("orders")) == 10
 
 
@@ -81,7 +81,7 @@ def test_it_stops_when_they_die_again_of_the_same() -> None:
     operation = begun(canary=10)
     back_out(limit=2, error="no such customer 4")
     assert step(operation) == 0
-    assert course_of(operation).stage == Stage.WATCH
+    assert schedule_of(operation).stage == Stage.WATCH
 
     back_out(error="no such customer 5")
     assert step(operation) == 0
@@ -149,7 +149,7 @@ def test_it_stops_when_no_consumer_takes_them_and_waits_anew() -> None:
 
     operations.carry_on(operation.pk, now=START + seconds(patience))
     assert step(operation, patience + 1) == 0
-    assert course_of(operation).stage == Stage.WATCH
+    assert schedule_of(operation).stage == Stage.WATCH
     process()
     assert step(operation, patience + 2) == 30
 
@@ -161,7 +161,7 @@ def test_what_a_consumer_has_is_waited_for_without_end() -> None:
     work.get("orders", 1)
 
     assert step(operation, 10 * settings.BROKER_CANARY_PATIENCE_S) == 0
-    assert course_of(operation).stage == Stage.WATCH
+    assert schedule_of(operation).stage == Stage.WATCH
 
 
 def test_who_carries_on_after_a_stop_goes_to_the_next_part() -> None:
@@ -188,7 +188,7 @@ def test_what_died_before_carrying_on_is_not_held_against_it() -> None:
     process(100)
 
     assert step(operation) == 60
-    assert course_of(operation).halt is None
+    assert schedule_of(operation).halt is None
 
 
 def test_all_the_rest_may_go_at_once() -> None:
@@ -308,8 +308,8 @@ def test_a_few_of_one_cause_are_tried_first_until_enough_were_processed() -> Non
 def test_what_nobody_follows_has_no_canary() -> None:
     make_orders(3)
     removed = plan_of(Do.REMOVE)
-    course = operations.arrange(removed.pk, pace=5, canary=10)
-    assert (course.canaries, course.pace) == (0, 5)
+    schedule = operations.arrange(removed.pk, pace=5, canary=10)
+    assert (schedule.canaries, schedule.pace) == (0, 5)
 
 
 def test_a_queue_that_is_deleted_meanwhile_stops_nothing() -> None:

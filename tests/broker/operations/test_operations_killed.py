@@ -8,7 +8,13 @@ from itertools import count
 import pytest
 
 from broker import operations
-from broker.models import Course, Experience, Message, Operation, OperationItem
+from broker.models import (
+    Experience,
+    Message,
+    Operation,
+    OperationItem,
+    OperationSchedule,
+)
 from broker.monitoring import fsck
 from broker.operations import canary
 from broker.settlement.outcomes import BackOut
@@ -18,7 +24,7 @@ from tests.broker.elsewhere import kill, process, said
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
-State, Status, Stage = Operation.State, OperationItem.Status, Course.Stage
+State, Status, Stage = Operation.State, OperationItem.Status, OperationSchedule.Stage
 MESSAGES, CANARY = 130, 9
 
 WORKING = """
@@ -60,15 +66,15 @@ def test_a_tried_operation_survives_whoever_works_on_it() -> None:
 
     for turns in count(1):
         work_and_die(turns)
-        course = Course.objects.get()
-        stages.add(course.stage)
+        schedule = OperationSchedule.objects.get()
+        stages.add(schedule.stage)
         done = operation.items.filter(status=Status.DONE).count()
-        assert done <= allowed(course)
+        assert done <= allowed(schedule)
         assert len(on("orders")) + consumed == done
         assert fsck.violations() == []
-        if course.stage in (Stage.WATCH, Stage.REST) or turns % 2:
+        if schedule.stage in (Stage.WATCH, Stage.REST) or turns % 2:
             consumed += consume()
-        if course.settled_at:
+        if schedule.settled_at:
             break
         assert turns < 20
 
@@ -77,21 +83,23 @@ def test_a_tried_operation_survives_whoever_works_on_it() -> None:
     assert operation.state == State.DONE
     copies = operation.items.values_list("copy_id", flat=True)
     assert len(set(copies)) == MESSAGES == consumed
-    assert set(operation.items.values_list("fate", flat=True)) == {1}
+    assert set(operation.items.values_list("outcome", flat=True)) == {1}
     assert Message.objects.count() == 3 * MESSAGES, "nothing was doubled"
     assert Experience.objects.get().processed == MESSAGES, "each was counted once"
     assert fsck.sums().balance == 0
 
 
-def allowed(course: Course) -> int:
+def allowed(schedule: OperationSchedule) -> int:
     """How many may have been sent at most, where an operation stands."""
-    if course.stage == Stage.REST:
+    if schedule.stage == Stage.REST:
         return MESSAGES
     sent, part = 0, CANARY
-    while part and sent < course.tried:
+    while part and sent < schedule.tried:
         sent += part
         part = canary.next_part(part, sent)
-    return sent + (course.part - course.to_send if course.stage == Stage.TRIAL else 0)
+    return sent + (
+        schedule.part - schedule.to_send if schedule.stage == Stage.TRIAL else 0
+    )
 
 
 def test_a_halt_outlives_whoever_found_it() -> None:
@@ -105,8 +113,8 @@ def test_a_halt_outlives_whoever_found_it() -> None:
 
     work_and_die(turns=3)
 
-    course = Course.objects.get()
-    assert course.stage == Stage.HALTED
+    schedule = OperationSchedule.objects.get()
+    assert schedule.stage == Stage.HALTED
     assert operations.step(operation.pk) == 0
     assert len(on("orders")) == CANARY - 3
     operations.cancel(operation.pk)

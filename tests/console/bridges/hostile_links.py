@@ -13,7 +13,7 @@ from broker.models import (
     ConnectionFactory,
     DeadMessageQueue,
     Link,
-    SeenMessage,
+    TransferredMessage,
 )
 from tests.console.bridging import die_of_link, fail, make_branch, make_link, stand
 from tests.console.hostile import EVIL, HEADS, WHOLE
@@ -80,7 +80,7 @@ def make_hostile(filled: Filled, payload: str) -> None:
     link.status.error_at = timezone.now()
     link.status.save()
     make_branch(link, filled(payload, "xid"), detail={"of": filled(payload, "detail")})
-    SeenMessage.objects.create(
+    TransferredMessage.objects.create(
         link=link, message_id=filled(payload, "seen"), seen_at=timezone.now()
     )
 

@@ -237,7 +237,7 @@ def test_an_operation_is_paced_paused_and_continued() -> None:
     told("operation", "pause", number, *OLGA)
     told("operation", "continue", number, *OLGA)
 
-    assert paced["course"]["pace"] == 7
+    assert paced["schedule"]["pace"] == 7
     acts = [Act.ALTER, Act.HALT, Act.CARRY_ON]
     assert [one.act for one in deeds(*acts)][-3:] == acts
     assert {one.actor for one in deeds(*acts)} == {"olga"}

@@ -10,7 +10,7 @@ from django.test import Client
 from psycopg.errors import LockNotAvailable
 from pytest_django import Settings
 
-from broker.models import AuditRecord, Credential, KeptAnswer, Message, Queue, Ready
+from broker.models import AuditRecord, Credential, Message, Queue, Ready, StoredResponse
 from broker.queueing.put import put
 from broker.security import credentials
 from console import api
@@ -121,7 +121,7 @@ def test_what_was_done_before_a_refusal_is_undone(
         post(shop, PUT, {"body": "x"}, "k")
 
     assert not Message.objects.exists()
-    assert not KeptAnswer.objects.exists()
+    assert not StoredResponse.objects.exists()
 
 
 def test_who_asks_while_the_first_runs_is_told_to_come_again(
@@ -148,7 +148,7 @@ def test_what_is_no_key_is_refused(shop: Client, key: str) -> None:
 
 def test_who_is_not_known_leaves_no_key(client: Client) -> None:
     problem(post(client, PUT, {"body": "x"}, "k"), 401)
-    assert not KeptAnswer.objects.exists()
+    assert not StoredResponse.objects.exists()
 
 
 def test_what_is_too_large_is_refused(shop: Client, settings: Settings) -> None:
@@ -183,7 +183,7 @@ def test_a_secret_is_never_kept(sign_in: SignIn) -> None:
     assert post(client, "credentials", body, "k").status_code == 200
 
     assert Credential.objects.count() == 1
-    assert not KeptAnswer.objects.exists()
+    assert not StoredResponse.objects.exists()
     assert post(client, "credentials", body, "k").status_code == 422
 
 

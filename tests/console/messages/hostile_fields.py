@@ -45,7 +45,7 @@ EXCUSED_FIELDS = {
     "broker.RuleAttempt.attempts": NOT_SHOWN,
     "broker.Binding.exchange": NOT_SHOWN,
     "broker.Binding.routing_key": NOT_SHOWN,
-    "broker.KeptAnswer.asker": NOT_SHOWN,
-    "broker.KeptAnswer.content_type": NOT_SHOWN,
-    "broker.KeptAnswer.key": NOT_SHOWN,
+    "broker.StoredResponse.asker": NOT_SHOWN,
+    "broker.StoredResponse.content_type": NOT_SHOWN,
+    "broker.StoredResponse.key": NOT_SHOWN,
 }

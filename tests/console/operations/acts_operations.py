@@ -26,7 +26,7 @@ from broker.acts.operations.plans import (
     TakeInMessages,
 )
 from broker.acts.operations.resubmits import PlanResubmit
-from broker.models import Course, Operation, OperationItem
+from broker.models import Operation, OperationItem, OperationSchedule
 from broker.queueing.put import put
 from tests.console.act_doors import Example
 from tests.console.letters import die, make_places
@@ -49,7 +49,7 @@ def example(request: type, page: str, **fields: Any) -> Example:
         make=make,
         absent={"operation": 987_654} | fields,
         missing="There is no operation",
-        changes=(Operation, OperationItem, Course),
+        changes=(Operation, OperationItem, OperationSchedule),
         lacking="get",
     )
 
@@ -81,7 +81,7 @@ PLANS = {
         make=make_source,
         absent=SOURCE,
         missing="There is no queue 'orders'",
-        changes=(Operation, OperationItem, Course),
+        changes=(Operation, OperationItem, OperationSchedule),
         posted={"which": "all"},
         lacking="get",
     ),

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from broker import operations
-from broker.models import Course, Operation, Queue
+from broker.models import Operation, OperationSchedule, Queue
 from tests.console.conftest import SignIn
 from tests.console.edges.test_api import ROOT, problem
 from tests.console.letters import attempt, die, make_places
@@ -47,12 +47,12 @@ def test_a_resubmit_is_planned_tried_and_told(operator: Client) -> None:
         120,
         "all messages matching “state:dead”",
     )
-    assert (told["course"]["canary"], told["course"]["pace"]) == (10, None)
+    assert (told["schedule"]["canary"], told["schedule"]["pace"]) == (10, None)
     where = f"operations/{told['id']}"
 
     assert problem(post(operator, f"{where}/start"), 400)["code"] == "reason-missing"
     told = post(operator, f"{where}/start", reason="it is mended").json()
-    assert (told["state"], told["done"], told["course"]["stage"]) == (
+    assert (told["state"], told["done"], told["schedule"]["stage"]) == (
         "running",
         10,
         "watch",
@@ -62,10 +62,10 @@ def test_a_resubmit_is_planned_tried_and_told(operator: Client) -> None:
         attempt(ERROR)
     operations.step(told["id"])
     told = operator.get(f"{ROOT}/{where}").json()
-    assert told["course"]["stage"] == "halted"
-    stop = told["course"]["stop"]
+    assert told["schedule"]["stage"] == "halted"
+    stop = told["schedule"]["stop"]
     assert (stop["why"], stop["messages"], stop["tried"]) == ("again", 3, 10)
-    assert told["fates"] == {
+    assert told["outcomes"] == {
         "processed": 0,
         "dead": 3,
         "expired": 0,
@@ -75,7 +75,7 @@ def test_a_resubmit_is_planned_tried_and_told(operator: Client) -> None:
     }
 
     told = post(operator, f"{where}/continue").json()
-    assert told["course"]["stage"] == "trial"
+    assert told["schedule"]["stage"] == "trial"
     told = post(operator, f"{where}/cancel").json()
     assert told["state"] == "cancelled"
 
@@ -87,13 +87,13 @@ def test_it_is_paced_paused_and_goes_on(operator: Client) -> None:
     assert post(operator, f"{where}/start").json()["done"] == 5
 
     told = post(operator, f"{where}/pause").json()
-    assert told["course"]["paused_at"] is not None
+    assert told["schedule"]["paused_at"] is not None
     told = post(operator, f"{where}/pace", pace=7).json()
-    assert told["course"]["pace"] == 7
+    assert told["schedule"]["pace"] == 7
     told = post(operator, f"{where}/continue", at_once=True).json()
-    assert told["course"]["paused_at"] is None
+    assert told["schedule"]["paused_at"] is None
     assert operations.step(told["id"]) == 7
-    assert post(operator, f"{where}/pace", pace=None).json()["course"]["pace"] is None
+    assert post(operator, f"{where}/pace", pace=None).json()["schedule"]["pace"] is None
 
 
 @pytest.mark.parametrize(("only", "count"), [({"first": 2}, 2), ({"sample": 3}, 3)])
@@ -173,5 +173,5 @@ def test_what_does_not_run_is_not_steered(operator: Client) -> None:
     told = planned(operator)
     answer = post(operator, f"operations/{told['id']}/pause")
     assert problem(answer, 409)["code"] == "operation-not-planned"
-    assert Course.objects.get().paused_at is None
+    assert OperationSchedule.objects.get().paused_at is None
     assert problem(post(operator, "operations/999999/pause"), 404)

@@ -74,7 +74,7 @@ def test_the_doors_answer_alike() -> None:
     told = through_rest(user, request).json()
 
     assert told == command(user, request)
-    assert told["course"]["pace"] == 7
+    assert told["schedule"]["pace"] == 7
     assert told == json.loads(run("operation", "show", number, "--json"))
     assert [way["messages"] for way in told["ways"]] == [1]
 
@@ -106,7 +106,7 @@ def test_the_pace_of_a_plan_stays_where_a_start_gives_the_trial() -> None:
 
     told = command(user, StartOperation(number, canary=0))
 
-    assert (told["state"], told["course"]["pace"]) == ("done", 7)
+    assert (told["state"], told["schedule"]["pace"]) == ("done", 7)
     assert command(user, UndoOperation(number))["undoes"] == number
 
 

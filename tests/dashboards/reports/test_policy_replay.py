@@ -101,12 +101,12 @@ def test_what_other_policies_would_have_come_to(
     policy: Policy, least: tuple[str, int], most: tuple[str, int]
 ) -> None:
     found = [replay(DIED_TWICE_LATER, policy, hopeful=one) for one in (False, True)]
-    assert [(fate.end, fate.attempts) for fate in found] == [least, most]
+    assert [(one.end, one.attempts) for one in found] == [least, most]
 
 
 def test_what_is_held_in_vain_and_how_much_later() -> None:
-    fate = replay(DIED_TWICE_LATER, Policy(2, 99_000), hopeful=False)
-    assert fate == SimulatedOutcome(RESCUED, 2, 100 * S, 1 * S)
+    outcome = replay(DIED_TWICE_LATER, Policy(2, 99_000), hopeful=False)
+    assert outcome == SimulatedOutcome(RESCUED, 2, 100 * S, 1 * S)
     assert recorded(DIED_TWICE_LATER) == SimulatedOutcome(DIED, 3, 22 * S, 3 * S)
 
 
@@ -160,7 +160,7 @@ def test_stories_are_read_from_columns() -> None:
         assert list(stories_in(batch)) == expected
 
 
-def test_each_story_has_a_fate_under_each_policy() -> None:
+def test_each_story_has_an_outcome_under_each_policy() -> None:
     tries = [one._asdict() for one in (seen(0, DEAD), seen(99, WELL, stay=7))]
     story = {"tries": tries, "stay_ended_at": 99, "usual_took": S, "usual_lag": 7}
     stories = pa.array([story, story])

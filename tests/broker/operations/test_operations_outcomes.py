@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from broker import operations
 from broker.models import (
-    Course,
     Experience,
     Operation,
     OperationItem,
+    OperationSchedule,
     RoutingType,
 )
 from broker.operations import Chosen, copy_outcomes
@@ -25,16 +25,16 @@ from tests.broker.going_on import process
 from tests.broker.ordering import make_orders, order, undo
 from tests.make import NOON, make_queue, minutes
 
-Do, Fate = Operation.Kind, OperationItem.Fate
+Do, Outcome = Operation.Kind, OperationItem.Outcome
 in_a_transaction = pytest.mark.django_db
 
 
-def fates_of(operation: Operation) -> Counter[int | None]:
-    return Counter(operation.items.values_list("fate", flat=True))
+def outcomes_of(operation: Operation) -> Counter[int | None]:
+    return Counter(operation.items.values_list("outcome", flat=True))
 
 
 def settled(operation: Operation) -> bool:
-    return Course.objects.get(pk=operation.pk).settled_at is not None
+    return OperationSchedule.objects.get(pk=operation.pk).settled_at is not None
 
 
 @in_a_transaction
@@ -50,8 +50,10 @@ def test_what_became_of_each_is_noted() -> None:
     assert operations.settle(operation.pk) == 4
     assert operations.settle(operation.pk) == 0
 
-    assert fates_of(operation) == {Fate.PROCESSED: 2, Fate.DEAD: 2, None: 3}
-    died = operation.items.filter(fate=Fate.DEAD).values_list("died_of", flat=True)
+    assert outcomes_of(operation) == {Outcome.PROCESSED: 2, Outcome.DEAD: 2, None: 3}
+    died = operation.items.filter(outcome=Outcome.DEAD).values_list(
+        "died_of", flat=True
+    )
     assert len(set(died)) == 2
     assert not settled(operation)
 
@@ -73,7 +75,7 @@ def test_a_look_changes_nothing_and_tells_who_had_them() -> None:
     seen = copy_outcomes.look(copy_outcomes.open_items(operation.pk))
 
     assert (len(seen.untouched), len(seen.under_way), len(seen.ends)) == (2, 1, 1)
-    assert fates_of(operation) == {None: 4}
+    assert outcomes_of(operation) == {None: 4}
 
 
 @in_a_transaction
@@ -89,8 +91,8 @@ def test_what_was_taken_back_or_expired_is_no_success() -> None:
     undo(moved)
     operations.settle(moved.pk)
 
-    assert fates_of(moved) == {Fate.TAKEN: 2}
-    assert set(fates_of(expiring)) <= {Fate.EXPIRED, None}
+    assert outcomes_of(moved) == {Outcome.TAKEN: 2}
+    assert set(outcomes_of(expiring)) <= {Outcome.EXPIRED, None}
 
 
 @in_a_transaction
@@ -105,7 +107,7 @@ def test_a_copy_on_several_queues_ends_with_the_last_and_the_worst_end_counts() 
     back_out()
 
     assert operations.settle(operation.pk) == 1
-    assert fates_of(operation) == {Fate.DEAD: 1}
+    assert outcomes_of(operation) == {Outcome.DEAD: 1}
 
 
 def process_on(queue: str) -> None:
@@ -134,7 +136,7 @@ def test_what_stands_still_is_looked_at_less_and_less() -> None:
     waits = []
     for _ in range(9):
         assert operations.settle(operation.pk, now=now) == 0
-        look_at = Course.objects.get().look_at
+        look_at = OperationSchedule.objects.get().look_at
         assert look_at is not None
         waits.append((look_at - now).total_seconds())
         now = look_at
@@ -152,7 +154,7 @@ def test_after_a_day_nothing_is_looked_at_any_more() -> None:
     operations.settle(operation.pk, now=timezone.now() + copy_outcomes.GIVEN_UP)
 
     assert settled(operation)
-    assert fates_of(operation) == {None: 1}
+    assert outcomes_of(operation) == {None: 1}
 
 
 @in_a_transaction
@@ -187,7 +189,7 @@ def test_a_move_is_no_experience_with_resubmitting() -> None:
     process(1)
     operations.settle(operation.pk)
 
-    assert fates_of(operation) == {Fate.PROCESSED: 1}
+    assert outcomes_of(operation) == {Outcome.PROCESSED: 1}
     assert not Experience.objects.exists()
 
 

@@ -3,7 +3,7 @@
 -- Order    none.
 -- Locks    none.
 -- Index    broker_item_next
--- Returns  the number of the stage, from 0; status, fate, number of items.
+-- Returns  the number of the stage, from 0; status, outcome, number of items.
 SELECT CASE WHEN first.id IS NOT NULL THEN 0
         WHEN item.id <= %(ramped_to)s::bigint THEN 1 ELSE 2 END,
     item.status, item.fate, count(*)

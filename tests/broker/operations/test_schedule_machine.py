@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from broker import operations
 from broker.errors import OperationNotPlanned
-from broker.models import Course, Experience, Operation, OperationItem
+from broker.models import Experience, Operation, OperationItem, OperationSchedule
 from broker.monitoring import fsck
 from broker.operations import canary as canaries
 from broker.transactions.scope import UnitOfWork
@@ -23,12 +23,12 @@ from tests.broker.dying import back_out, make_dead_letters, on, plan
 from tests.broker.going_on import START
 from tests.make import seconds
 
-Stage, State, Status = Course.Stage, Operation.State, OperationItem.Status
-Fate = OperationItem.Fate
+Stage, State, Status = OperationSchedule.Stage, Operation.State, OperationItem.Status
+Outcome = OperationItem.Outcome
 MESSAGES = 60
 
 
-class CourseMachine(RuleBasedStateMachine):
+class ScheduleMachine(RuleBasedStateMachine):
     """The model counts what it lets happen, and knows nothing of items."""
 
     @initialize(canary=st.integers(0, 12), pace=st.sampled_from([None, 3, 50]))
@@ -52,8 +52,8 @@ class CourseMachine(RuleBasedStateMachine):
             self.rollback.__exit__(None, None, None)
 
     @property
-    def course(self) -> Course:
-        return Course.objects.get(pk=self.operation.pk)
+    def schedule(self) -> OperationSchedule:
+        return OperationSchedule.objects.get(pk=self.operation.pk)
 
     @property
     def sent(self) -> int:
@@ -73,7 +73,7 @@ class CourseMachine(RuleBasedStateMachine):
 
     @rule(limit=st.sampled_from([1, 4, 500]))
     def a_worker_steps(self, limit: int) -> None:
-        halted = self.course.stage == Stage.HALTED
+        halted = self.schedule.stage == Stage.HALTED
         before = self.sent
 
         operations.step(self.operation.pk, limit=limit, now=self.now)
@@ -137,24 +137,26 @@ class CourseMachine(RuleBasedStateMachine):
     def no_trial_is_larger_than_it_may_be(self) -> None:
         if not hasattr(self, "rollback") or self.at_once or not self.canary:
             return
-        course, parts = self.course, [self.canary]
+        schedule, parts = self.schedule, [self.canary]
         while more := canaries.next_part(parts[-1], sum(parts)):
             parts.append(more)
-        if course.stage != Stage.REST:
-            assert course.tried in [sum(parts[:n]) for n in range(len(parts) + 1)]
-            trial = course.part - course.to_send if course.stage == Stage.TRIAL else 0
-            assert self.sent <= course.tried + trial
+        if schedule.stage != Stage.REST:
+            assert schedule.tried in [sum(parts[:n]) for n in range(len(parts) + 1)]
+            trial = (
+                schedule.part - schedule.to_send if schedule.stage == Stage.TRIAL else 0
+            )
+            assert self.sent <= schedule.tried + trial
 
     @invariant()
     def the_ledger_says_no_more_than_what_was(self) -> None:
         if not hasattr(self, "rollback"):
             return
-        fates = Counter(self.operation.items.values_list("fate", flat=True))
-        assert fates[Fate.PROCESSED] <= self.ends["processed"]
-        assert fates[Fate.DEAD] <= self.ends["dead"]
+        outcomes = Counter(self.operation.items.values_list("outcome", flat=True))
+        assert outcomes[Outcome.PROCESSED] <= self.ends["processed"]
+        assert outcomes[Outcome.DEAD] <= self.ends["dead"]
         known = Experience.objects.first()
         counted = (known.processed, known.died) if known else (0, 0)
-        assert counted == (fates[Fate.PROCESSED], fates[Fate.DEAD])
+        assert counted == (outcomes[Outcome.PROCESSED], outcomes[Outcome.DEAD])
 
     @rule()
     def in_the_end_all_is_known(self) -> None:
@@ -173,15 +175,15 @@ class CourseMachine(RuleBasedStateMachine):
             pass
         operations.settle(self.operation.pk, now=self.now)
 
-        fates = Counter(self.operation.items.values_list("fate", flat=True))
-        assert fates[Fate.PROCESSED] == self.ends["processed"]
-        assert fates[Fate.DEAD] == self.ends["dead"]
+        outcomes = Counter(self.operation.items.values_list("outcome", flat=True))
+        assert outcomes[Outcome.PROCESSED] == self.ends["processed"]
+        assert outcomes[Outcome.DEAD] == self.ends["dead"]
         assert self.sent == MESSAGES
-        assert self.course.settled_at is not None
+        assert self.schedule.settled_at is not None
 
 
 @pytest.mark.thorough
 @pytest.mark.django_db
 @pytest.mark.spec("ADMIN-7")
-class TestCourseMachine(CourseMachine.TestCase):  # type: ignore[valid-type, misc]
+class TestScheduleMachine(ScheduleMachine.TestCase):  # type: ignore[valid-type, misc]
     settings = settings(max_examples=12, stateful_step_count=20, deadline=None)

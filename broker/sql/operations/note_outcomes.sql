@@ -2,12 +2,12 @@
 -- resubmits by error.
 --
 -- Locks    the items; the results of their errors, by fingerprint. The caller has locked
---          the operation's course, so that no other process writes these items.
+--          the operation's schedule, so that no other process writes these items.
 -- Index    broker_operationitem_pkey, broker_dead_letter_pkey
 -- Returns  the number of items.
 WITH noted AS (
     UPDATE broker_operationitem AS item SET fate = known.fate, died_of = known.died_of
-    FROM unnest(%(ids)b::bigint[], %(fates)b::smallint[], %(causes)b::text[]) AS known (
+    FROM unnest(%(ids)b::bigint[], %(outcomes)b::smallint[], %(causes)b::text[]) AS known (
         id, fate, died_of)
     WHERE item.id = known.id AND item.fate IS NULL
     RETURNING item.message_id, item.queue_id, item.fate

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from broker import operations
-from broker.models import Course, Operation, OperationItem, Queue
+from broker.models import Operation, OperationItem, OperationSchedule, Queue
 from broker.monitoring import dead_letters
 from broker.monitoring.numbers import public_number
 from tests.console.conftest import SignIn
@@ -173,12 +173,12 @@ def test_its_pace_is_said_and_changed(operator: Client) -> None:
     assert "10 of 150, about 14 s to go. It sends at most 10 a second." in seen
 
     operator.post(url("pace", operation), {"pace": "5"})
-    assert Course.objects.get().pace == 5
+    assert OperationSchedule.objects.get().pace == 5
     assert "operator set its pace to 5 a second" in said(
         operator, url("operation", operation)
     )
     operator.post(url("pace", operation), {"pace": ""})
-    assert Course.objects.get().pace is None
+    assert OperationSchedule.objects.get().pace is None
 
 
 @pytest.mark.parametrize("pace", ["0", "-1", "100001", "x"])
@@ -186,7 +186,7 @@ def test_what_is_no_pace_changes_nothing(operator: Client, pace: str) -> None:
     operation = begun(operator, pace=10)
     answer = operator.post(url("pace", operation), {"pace": pace}, follow=True)
     assert answer.status_code == 200
-    assert Course.objects.get().pace == 10
+    assert OperationSchedule.objects.get().pace == 10
     assert "notice-error" in answer.content.decode()
 
 
@@ -277,7 +277,7 @@ def test_a_worker_that_does_not_come_is_missed(operator: Client) -> None:
     operation = begun(operator)
     assert "No worker has handled" not in said(operator, url("operation", operation))
     long_ago = timezone.now() - timedelta(minutes=1)
-    Course.objects.update(stepped_at=long_ago)
+    OperationSchedule.objects.update(stepped_at=long_ago)
     Operation.objects.update(started_at=long_ago)
 
     seen = said(operator, url("operation", operation))
@@ -308,7 +308,9 @@ def test_what_became_of_more_than_can_be_looked_up_is_in_the_ledger(
 
     seen = said(operator, url("operation", operation))
     assert "150 sent 100 processed 50 still on their queues" in seen
-    assert operation.items.filter(fate=OperationItem.Fate.PROCESSED).count() == 100
+    assert (
+        operation.items.filter(outcome=OperationItem.Outcome.PROCESSED).count() == 100
+    )
 
 
 @pytest.mark.parametrize("change", CHANGES)

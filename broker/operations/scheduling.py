@@ -1,6 +1,6 @@
 """Schedule of an operation: how many items it may process now, and how that changes.
 
-Lock order, also for a step: the operation, then its course.
+Lock order, also for a step: the operation, then its schedule.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from django.db.models.functions import Now
 from broker.errors import OperationNotPlanned
 from broker.models import (
     Act,
-    Course,
     Kind,
     Operation,
     OperationItem,
     OperationPatch,
+    OperationSchedule,
     Queue,
 )
 from broker.operations import canary as canaries
@@ -30,7 +30,7 @@ from broker.operations.items import Item, named, planned
 from broker.queueing import journal
 from broker.sql import database_now
 
-Stage, State, Status = Course.Stage, Operation.State, OperationItem.Status
+Stage, State, Status = OperationSchedule.Stage, Operation.State, OperationItem.Status
 
 
 def hold(operation_id: int, *states: Operation.State) -> Operation:
@@ -45,29 +45,29 @@ def hold(operation_id: int, *states: Operation.State) -> Operation:
     return operation
 
 
-def locked_schedule(operation_id: int) -> Course:
-    """The course of an operation, locked. The caller has opened a transaction."""
-    courses = Course.objects.select_for_update()
-    found = courses.filter(pk=operation_id).first()
+def locked_schedule(operation_id: int) -> OperationSchedule:
+    """The schedule of an operation, locked. The caller has opened a transaction."""
+    schedules = OperationSchedule.objects.select_for_update()
+    found = schedules.filter(pk=operation_id).first()
     if found is None:
-        Course.objects.get_or_create(pk=operation_id)
-        found = courses.get(pk=operation_id)
+        OperationSchedule.objects.get_or_create(pk=operation_id)
+        found = schedules.get(pk=operation_id)
     return found
 
 
-def begin(operation_id: int) -> Course:
-    """Begin the course of an operation, with its canary if it has one. The caller has
+def begin(operation_id: int) -> OperationSchedule:
+    """Begin the schedule of an operation, with its canary if it has one. The caller has
     opened a transaction."""
-    course = locked_schedule(operation_id)
-    course.paused_at = course.free_at = course.settled_at = None
-    if course.canaries:
-        canaries.pick(course)
-    course.save()
-    return course
+    schedule = locked_schedule(operation_id)
+    schedule.paused_at = schedule.free_at = schedule.settled_at = None
+    if schedule.canaries:
+        canaries.pick(schedule)
+    schedule.save()
+    return schedule
 
 
 @transaction.atomic
-def arrange(operation_id: int, *, pace: int | None, canary: int) -> Course:
+def arrange(operation_id: int, *, pace: int | None, canary: int) -> OperationSchedule:
     """Set the rate and the canary of a planned operation.
 
     Args:
@@ -83,11 +83,11 @@ def arrange(operation_id: int, *, pace: int | None, canary: int) -> Course:
     rate_limit.check(pace)
     canaries.check(canary)
     operation = hold(operation_id, State.PLANNED)
-    course = locked_schedule(operation_id)
-    course.pace = pace
-    course.canaries = canary if copy_outcomes.follows(operation) else 0
-    course.save(update_fields=["pace", "canaries"])
-    return course
+    schedule = locked_schedule(operation_id)
+    schedule.pace = pace
+    schedule.canaries = canary if copy_outcomes.follows(operation) else 0
+    schedule.save(update_fields=["pace", "canaries"])
+    return schedule
 
 
 @transaction.atomic
@@ -100,9 +100,9 @@ def set_pace(operation_id: int, pace: int | None) -> None:
     """
     rate_limit.check(pace)
     operation = hold(operation_id, State.PLANNED, State.RUNNING)
-    course = locked_schedule(operation_id)
-    course.pace, course.free_at = pace, None
-    course.save(update_fields=["pace", "free_at"])
+    schedule = locked_schedule(operation_id)
+    schedule.pace, schedule.free_at = pace, None
+    schedule.save(update_fields=["pace", "free_at"])
     note(Act.ALTER, operation, pace=pace)
 
 
@@ -115,7 +115,9 @@ def pause(operation_id: int) -> None:
     """
     operation = hold(operation_id, State.RUNNING)
     locked_schedule(operation_id)
-    Course.objects.filter(pk=operation_id, paused_at=None).update(paused_at=Now())
+    OperationSchedule.objects.filter(pk=operation_id, paused_at=None).update(
+        paused_at=Now()
+    )
     note(Act.HALT, operation)
 
 
@@ -137,21 +139,21 @@ def carry_on(
         OperationNotPlanned: the operation is not running.
     """
     operation = hold(operation_id, State.RUNNING)
-    course = locked_schedule(operation_id)
+    schedule = locked_schedule(operation_id)
     moment = now or database_now()
-    course.paused_at, course.free_at = None, None
+    schedule.paused_at, schedule.free_at = None, None
     if at_once:
-        go_on(course, 0, moment)
-    elif course.stage == Stage.HALTED and course.halt:
-        if canaries.read(course.halt).why is StopReason.UNTAKEN:
-            course.stage = Stage.WATCH
+        go_on(schedule, 0, moment)
+    elif schedule.stage == Stage.HALTED and schedule.halt:
+        if canaries.read(schedule.halt).why is StopReason.UNTAKEN:
+            schedule.stage = Stage.WATCH
         else:
-            course.forgiven_to = last_copy(operation_id)
-            go_on(course, canaries.next_part(course.part, course.tried), moment)
-    course.halt = None
-    if course.stage == Stage.WATCH:
-        course.watched_since = moment
-    course.save()
+            schedule.forgiven_to = last_copy(operation_id)
+            go_on(schedule, canaries.next_part(schedule.part, schedule.tried), moment)
+    schedule.halt = None
+    if schedule.stage == Stage.WATCH:
+        schedule.watched_since = moment
+    schedule.save()
     note(Act.CARRY_ON, operation, at_once=at_once)
 
 
@@ -189,55 +191,59 @@ def ids_of(queues: QuerySet[Queue]) -> set[int]:
     return set(queues.values_list("pk", flat=True))
 
 
-def may_do(operation: Operation, course: Course, limit: int, now: datetime) -> int:
-    """How many items may be processed now. If a trial has finished, the course moves to
-    the next trial or to the rest."""
-    if course.paused_at is not None:
+def may_do(
+    operation: Operation, schedule: OperationSchedule, limit: int, now: datetime
+) -> int:
+    """How many items may be processed now. If a trial has finished, the schedule moves
+    to the next trial or to the rest."""
+    if schedule.paused_at is not None:
         return 0
-    if course.stage == Stage.WATCH:
-        found = canaries.verdict(operation, course, now)
+    if schedule.stage == Stage.WATCH:
+        found = canaries.verdict(operation, schedule, now)
         if isinstance(found, canaries.Halt):
-            course.stage, course.halt = Stage.HALTED, found.stored()
+            schedule.stage, schedule.halt = Stage.HALTED, found.stored()
         elif found:
-            go_on(course, canaries.next_part(course.part, course.tried), now)
-    if course.stage in (Stage.WATCH, Stage.HALTED):
+            go_on(schedule, canaries.next_part(schedule.part, schedule.tried), now)
+    if schedule.stage in (Stage.WATCH, Stage.HALTED):
         return 0
-    if course.pace is not None:
-        limit = min(limit, rate_limit.allowed(course.pace, course.free_at, now))
-    return min(limit, course.to_send) if course.stage == Stage.TRIAL else limit
+    if schedule.pace is not None:
+        limit = min(limit, rate_limit.allowed(schedule.pace, schedule.free_at, now))
+    return min(limit, schedule.to_send) if schedule.stage == Stage.TRIAL else limit
 
 
-def go_on(course: Course, part: int, now: datetime) -> None:
-    """Move the course to the next trial, or to the rest."""
+def go_on(schedule: OperationSchedule, part: int, now: datetime) -> None:
+    """Move the schedule to the next trial, or to the rest."""
     if part:
-        course.stage, course.part, course.to_send = Stage.TRIAL, part, part
+        schedule.stage, schedule.part, schedule.to_send = Stage.TRIAL, part, part
     else:
-        course.stage, course.rest_at = Stage.REST, course.rest_at or now
+        schedule.stage, schedule.rest_at = Stage.REST, schedule.rest_at or now
 
 
-def is_canary(course: Course) -> bool:
-    return course.stage == Stage.TRIAL and not course.tried
+def is_canary(schedule: OperationSchedule) -> bool:
+    return schedule.stage == Stage.TRIAL and not schedule.tried
 
 
-def next_items(course: Course, limit: int) -> list[Item]:
+def next_items(schedule: OperationSchedule, limit: int) -> list[Item]:
     """The next items to process: items of the canary, or the next items in order."""
-    if is_canary(course):
-        return named(course.chosen, limit=limit)
-    return planned(course.pk, limit=limit)
+    if is_canary(schedule):
+        return named(schedule.chosen, limit=limit)
+    return planned(schedule.pk, limit=limit)
 
 
 def has_done(
-    course: Course, items: list[Item], now: datetime, *, is_short: bool
+    schedule: OperationSchedule, items: list[Item], now: datetime, *, is_short: bool
 ) -> None:
-    """Update the course after a step. ``is_short``: fewer items were left than the step
-    was allowed to process."""
-    if course.pace is not None:
-        course.free_at = rate_limit.spent(course.pace, course.free_at, len(items), now)
-    if course.stage != Stage.TRIAL:
+    """Update the schedule after a step. ``is_short``: fewer items were left than the
+    step was allowed to process."""
+    if schedule.pace is not None:
+        schedule.free_at = rate_limit.spent(
+            schedule.pace, schedule.free_at, len(items), now
+        )
+    if schedule.stage != Stage.TRIAL:
         return
-    course.to_send = 0 if is_short else course.to_send - len(items)
-    if course.tried and items:
-        course.ramped_to = max(course.ramped_to, items[-1].pk)
-    if not course.to_send:
-        course.tried += course.part
-        course.stage, course.watched_since = Stage.WATCH, now
+    schedule.to_send = 0 if is_short else schedule.to_send - len(items)
+    if schedule.tried and items:
+        schedule.ramped_to = max(schedule.ramped_to, items[-1].pk)
+    if not schedule.to_send:
+        schedule.tried += schedule.part
+        schedule.stage, schedule.watched_since = Stage.WATCH, now
