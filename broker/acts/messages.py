@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -24,7 +24,7 @@ from broker.formats.patches.documents import Whole
 from broker.formats.patches.headers import PROPERTY
 from broker.models import Act, DeadLetter, Link, Place, Queue
 from broker.models.bridge_names import LINK_PROPERTY
-from broker.monitoring.numbers import public_number
+from broker.monitoring.numbers import copies_of, public_number
 from broker.monitoring.visible_groups import queues_for
 from broker.operations import Edit, Outcome
 from broker.queueing.browse import where_is
@@ -78,8 +78,7 @@ def find_waiting(actor: Principal, message_id: int, queue: str = "") -> WaitingM
         NothingChosen: it waits on no queue, or a consumer holds it.
         MaskedMessage: part of it is masked for this actor.
     """
-    names = queues_for(authorities.held_by(actor))
-    for one in operations.present((message_id,), names):
+    for one in meant_by(message_id, queues_for(authorities.held_by(actor))):
         here = place_of(one, queue)
         subject = operations.subjects_of([one]).get(one)
         if here is None or subject is None:
@@ -91,6 +90,18 @@ def find_waiting(actor: Principal, message_id: int, queue: str = "") -> WaitingM
         through = resubmit.link_for(actor, letter, named)
         return WaitingMessage(one, here.name, letter, subject, through)
     raise NothingChosen(f"message {public_number(message_id)}")
+
+
+def meant_by(message_id: int, names: Container[int]) -> list[int]:
+    """The copies that an id means: its own if that is on one of the queues, otherwise
+    those copies of its message that are."""
+    (copies,) = copies_of((message_id,)).values()
+    there = [
+        copy
+        for copy in sorted(copies)
+        if any(one.queue_id in names for one in where_is(copy))
+    ]
+    return there if there and message_id not in there else [message_id]
 
 
 def place_of(message_id: int, queue: str) -> Queue | None:

@@ -7,8 +7,8 @@ The module only reads, and its cost does not grow with the length of a queue.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from broker import sql
 
@@ -17,8 +17,7 @@ PATIENCE = timedelta(seconds=10)
 COUNTED = 1000  # most late entries counted of a queue
 
 
-@dataclass(frozen=True, slots=True)
-class QueueWait:
+class QueueWait(NamedTuple):
     """The wait times of one queue."""
 
     queue_id: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -33,9 +33,13 @@ class ProblemState:
     since: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Problem:
-    """One problem of one subject. Condition and subject identify it everywhere."""
+    """One problem of one subject. Condition and subject identify it everywhere.
+
+    It is not frozen: there may be thousands, and copying each would take longer than
+    to find it.
+    """
 
     subject: str
     text: str  # a sentence; may contain untrusted names
@@ -120,5 +124,6 @@ class Condition:
         for one in self.find(seen, bound):
             is_one = is_of_all or not one.of or matches(bound.queues, one.of)
             if is_one and one.value >= least:
-                remedy = one.remedy or self.remedy
-                yield replace(one, condition=self.name.value, remedy=remedy)
+                one.condition = self.name.value
+                one.remedy = one.remedy or self.remedy
+                yield one

@@ -62,7 +62,7 @@ def test_a_dead_letter_says_why_and_what_to_do(sign_in: SignIn, orders: Queue) -
         in said
     )
     assert "LookupError: customer 4711 is not known yet" in said
-    assert f"Message {letter.origin_id} copy 1 dead letter on DLQ" in said
+    assert f"Message {letter.origin_id} copy 1 Resubmit" in said  # told once, below
     assert "Timeline The original" in said
     assert "Copy 1, this one from the original" in said
     assert "Attempt 2 of 3: backed out after 12 ms" in said

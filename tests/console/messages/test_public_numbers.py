@@ -53,7 +53,7 @@ def test_each_id_leads_to_the_page_of_the_number(
         answer = client.get(reverse("console:message", args=[one]))
         assert answer["Location"] == url + query
     said = words(client.get(url).content.decode())
-    assert "copy 3 dead letter on DLQ" in said
+    assert "It is a dead letter on DLQ" in said
     shown = client.get(url, {"copy": copies[1]})
     assert shown.context["story"].message_id == copies[1]
     assert client.get(url, {"copy": newest + 1}).status_code == 404
