@@ -19,6 +19,7 @@ from tests.console.recorded import deeds
 from tests.make import make_authority, make_queue, make_setting, make_user
 
 pytestmark = pytest.mark.django_db
+ALL_AT_ONCE = {"reason": "stock", "canary": 0}
 
 
 def post(client: Client, where: str, body: dict[str, Any]) -> Any:
@@ -74,7 +75,7 @@ def test_dead_letters_are_resubmitted(
 
     plan = post(client, "operations", {"kind": "resubmit", **which}).json()
     assert (plan["state"], plan["planned"]) == ("planned", 3)
-    done = post(client, f"operations/{plan['id']}/start", {"reason": "stock"}).json()
+    done = post(client, f"operations/{plan['id']}/start", ALL_AT_ONCE).json()
 
     assert (done["state"], done["done"], done["reason"]) == ("done", 3, "stock")
     assert done["created_by"] == "operator"
