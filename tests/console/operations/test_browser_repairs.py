@@ -123,6 +123,8 @@ def test_many_are_patched_by_a_plan_and_that_is_undone(
     page.get_by_label("The patch of the body").fill('{"currency": "EUR"}')
     page.get_by_role("button", name="See what it would change").click()
     expect(page.get_by_text("The patch fits 2 of 3.")).to_be_visible()
+    expect(page.get_by_label("Canary")).to_have_value("1")  # nobody has tried the patch
+    page.get_by_label("Canary").fill("0")
     page.get_by_role("button", name="Resubmit 2 messages").click()
     expect(page.locator(".result")).to_contain_text("2 sent")
 
