@@ -127,6 +127,7 @@ def test_a_commit_goes_with_the_next_batch(
     assert there(other) == [b"0", b"1", b"2"]
 
 
+@pytest.mark.thorough
 @pytest.mark.spec("BRIDGE-21")
 def test_the_end_of_a_link_commits_its_last_batch(
     link: Link, other: OtherBackout

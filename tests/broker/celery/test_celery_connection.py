@@ -19,6 +19,7 @@ from tests.console.until import until
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
 
+@pytest.mark.thorough
 def test_the_thread_that_fetches_ends_with_its_last_consumer() -> None:
     """Also if it hears at once of the last consumer's end and of the connection's."""
     with peer.app.connection_for_read() as line:
@@ -105,6 +106,7 @@ def test_a_property_that_cannot_be_stored_is_left_out() -> None:
     assert "sender" not in properties
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 def test_a_child_process_leaves_messages_to_its_parent() -> None:
     """After a fork, pools of kombu close in the child what they have open."""

@@ -181,6 +181,7 @@ def test_purge_discards_what_waits() -> None:
     assert not Ready.objects.filter(queue_id=queue.pk).exists()
 
 
+@pytest.mark.thorough
 def test_a_task_that_kills_its_process_ends_as_a_dead_letter() -> None:
     """It is rejected to be requeued; each time counts, until its attempts are used
     up."""

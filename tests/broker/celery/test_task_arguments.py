@@ -20,6 +20,7 @@ pytestmark = pytest.mark.usefixtures("transactional_db")
 NAN, INFINITE = float("nan"), float("inf")
 
 
+@pytest.mark.thorough
 def test_what_is_no_json_is_not_put() -> None:
     """Python reads it; no other reader does, PostgreSQL among them."""
     cases: list[tuple[dict[str, Any], str]] = [
@@ -39,6 +40,7 @@ def test_what_is_no_json_is_not_put() -> None:
         assert Message.objects.count() == before
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("protocol", [1, 2])
 def test_each_protocol_of_celery_refuses_it(
     protocol: int, monkeypatch: pytest.MonkeyPatch

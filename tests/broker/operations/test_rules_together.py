@@ -37,6 +37,7 @@ def notes(operation: Operation) -> list[tuple[str, str]]:
     return list(items.values_list("status", "note"))
 
 
+@pytest.mark.thorough
 def test_what_an_operator_is_just_sending_back_is_not_sent_twice(
     elsewhere: Elsewhere,
 ) -> None:

@@ -120,6 +120,7 @@ HOW = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.spec("POISON-7", "POISON-8", "POISON-9", "POISON-14", "UNIFY-5")
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize(("backout_queue", "report", "dead_letters"), TABLE)

@@ -74,6 +74,7 @@ def value_for(kind: Any) -> object:
     return ANY[word]
 
 
+@pytest.mark.thorough
 def test_every_page_that_takes_a_post_is_looked_at(sign_in: SignIn) -> None:
     client = sign_in("administrator")
     make_queue()

@@ -160,6 +160,7 @@ def test_of_a_long_packed_body_the_beginning_is_read() -> None:
 BOMB = zlib.compress(bytes(COUNTED), 9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "body",
     [

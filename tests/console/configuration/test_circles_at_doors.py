@@ -215,6 +215,7 @@ DOORS: list[Door] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("door", DOORS)
 def test_each_door_tells_of_the_circle_that_it_closes(
     door: Door, ada: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]

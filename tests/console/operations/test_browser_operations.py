@@ -50,6 +50,7 @@ def page(site: str, letter: Letter, request: pytest.FixtureRequest) -> Iterator[
         yield page
 
 
+@pytest.mark.thorough
 def test_a_dead_letter_is_resubmitted_and_that_is_undone(
     page: Page, letter: Letter
 ) -> None:

@@ -131,6 +131,7 @@ def test_the_button_has_the_number_of_its_plan(sign_in: SignIn, orders: Queue) -
     assert "Resubmit 2 messages" in seen
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "fields", "heading", "result"),
     [

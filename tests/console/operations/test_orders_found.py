@@ -42,6 +42,7 @@ def keys_in(items: list[str]) -> Keys:
     return {(int(m), int(q)) for m, _, q in (one.partition(".") for one in items)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "filters",
     [

@@ -161,6 +161,7 @@ def test_pages_turn_forth_and_back_without_loss(sign_in: SignIn, orders: Queue) 
     assert ids(page(client, "orders", back[1].replace("&amp;", "&"))) == pages[1][0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", ["ready", "in-flight", "delayed"])
 @pytest.mark.parametrize(
     "cursor", ["x", "-1.-1", "4.99999999999999999999", "1e999_1", "nan_1", "4", "\0"]

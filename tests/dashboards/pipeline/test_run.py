@@ -59,6 +59,7 @@ def published() -> set[tuple[object, ...]]:
     }
 
 
+@pytest.mark.thorough
 def test_what_is_published_is_what_the_journal_says(orders: Queue) -> None:
     hostile = make_queue(HOSTILE, address="orders")
     record(orders, range(1, 50))
