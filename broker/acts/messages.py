@@ -95,13 +95,14 @@ def find_waiting(actor: Principal, message_id: int, queue: str = "") -> WaitingM
 def meant_by(message_id: int, names: Container[int]) -> list[int]:
     """The copies that an id means: its own if that is on one of the queues, otherwise
     those copies of its message that are."""
+
+    def is_there(copy: int) -> bool:
+        return any(one.queue_id in names for one in where_is(copy))
+
+    if is_there(message_id):
+        return [message_id]
     (copies,) = copies_of((message_id,)).values()
-    there = [
-        copy
-        for copy in sorted(copies)
-        if any(one.queue_id in names for one in where_is(copy))
-    ]
-    return there if there and message_id not in there else [message_id]
+    return list(filter(is_there, sorted(copies))) or [message_id]
 
 
 def place_of(message_id: int, queue: str) -> Queue | None:
