@@ -81,7 +81,7 @@ COLUMNS = [
     ),
     Column(
         "died",
-        "Dead letters from it",
+        "Died",
         "dead letters that came from here, on any queue; some seconds old",
         lambda row: row.died,
     ),

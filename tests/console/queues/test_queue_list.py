@@ -157,7 +157,7 @@ def test_who_may_not_inquire_where_they_lie_is_not_told_what_died(
     html = page(client, "")
 
     assert names(html) == ["orders"]
-    assert 'data-label="dead-lettered"' not in html
+    assert 'data-label="died"' not in html
 
 
 def test_it_says_how_long_the_first_waits(sign_in: SignIn, db: None) -> None:
