@@ -132,7 +132,7 @@ def test_a_queue_says_what_died_of_it_and_leads_there(
 
     client = sign_in("viewer")
 
-    died = re.search(r'"dead-lettered"><a [^>]*href="([^"]*)">3</a>', page(client, ""))
+    died = re.search(r'"died"><a [^>]*href="([^"]*)">3</a>', page(client, ""))
 
     assert died
     assert died[1] == reverse("console:dead_letters") + "?queue=orders%2Feu"
