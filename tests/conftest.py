@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import math
 import os
@@ -226,6 +227,14 @@ def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     for keeper in (ages, attention, firing, link_status):
         monkeypatch.setattr(keeper, "KEPT_S", math.inf)
     monkeypatch.setattr(problems, "KEPT_S", dict.fromkeys(problems.KEPT_S, math.inf))
+
+
+@pytest.fixture
+def caplog(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """Without what is logged when the garbage of earlier tests is collected, such as
+    units of work that they dropped."""
+    gc.collect()
+    return caplog
 
 
 @pytest.fixture(scope="session")

@@ -1,28 +1,21 @@
-"""The patch form of a plan, and the preview over all its messages."""
+"""The patch form of a plan, and how a patch begins at a value of a message."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from jsonpointer import JsonPointer
 
-from broker.acts.operations.ledgers import Ledger
-from broker.acts.operations.patches import masked_groups
 from broker.errors.patches import InvalidPatch
 from broker.formats import lossless_json
 from broker.formats.patches import FIELDS
 from broker.formats.patches.documents import LONGEST, read_patch
-from broker.models import Operation, OperationPatch, OperationSchedule
-from broker.monitoring.visible_search import BROWSE
-from broker.operations.patching import PATCHABLE
-from broker.security import authorities, redaction
-from broker.security.redaction import Sight
-from console.bodies.text_diff import DiffLine
-from console.edges import permissions
+from console.operations.patch_example import PatchExample, Place
 
 ROWS = 6  # header operations in the form
+PARTS = ("op", "name", "value")  # the fields of each
 OPS = [
     ("", "–"),
     ("test", "only if it is"),
@@ -44,10 +37,26 @@ class PatchForm(forms.Form):
     body = forms.CharField(required=False, strip=False, max_length=LONGEST)
 
     def __init__(
-        self, said: Any = None, *, document: str = "", is_open: bool = False
+        self,
+        said: Any = None,
+        *,
+        document: str = "",
+        is_open: bool = False,
+        typed: Mapping[str, str] | None = None,
+        fault: str = "",
+        focus: str = "body",
     ) -> None:
+        """Args:
+        said: what was sent, to be checked.
+        document: a stored patch to show.
+        is_open: whether the form is unfolded.
+        typed: what to show in the fields, unchecked.
+        fault: why the patch does not begin where the user chose.
+        focus: name of the field in which the user types next, if the form is unfolded.
+        """
         self.is_open, self.is_new = is_open, not document
-        super().__init__(said, initial=initial_of(document))
+        self.fault, self.focus = fault, focus if is_open else ""
+        super().__init__(said, initial=dict(typed or initial_of(document)))
         for number in range(ROWS):
             self.fields[f"op_{number}"] = forms.ChoiceField(choices=OPS, required=False)
             for name in (f"name_{number}", f"value_{number}"):
@@ -59,7 +68,20 @@ class PatchForm(forms.Form):
     def rows(self) -> Iterator[list[forms.BoundField]]:
         """The fields of each header operation."""
         for number in range(ROWS):
-            yield [self[f"{one}_{number}"] for one in ("op", "name", "value")]
+            yield [self[f"{one}_{number}"] for one in PARTS]
+
+    @property
+    def first(self) -> list[forms.BoundField]:
+        return next(self.rows)
+
+    @property
+    def others(self) -> list[list[forms.BoundField]]:
+        return list(self.rows)[1:]
+
+    @property
+    def has_others(self) -> bool:
+        """Whether more than the first header operation is filled."""
+        return any(op.value() for op, _, _ in self.others)
 
     @property
     def names(self) -> str:
@@ -143,93 +165,66 @@ def initial_of(document: str) -> dict[str, str]:
     return initial
 
 
-@dataclass(frozen=True, slots=True)
-class Alike:
-    """Messages that change in the same way, with one example."""
+def begun(said: Mapping[str, str], example: PatchExample | None) -> PatchForm:
+    """The form with the beginning of a change: of the value at a JSON Pointer in the
+    body (``begin``), or of a header (``begin_header``).
 
-    messages: int
-    example: int
-    kinds: str
-    lines: list[DiffLine]
-
-
-@dataclass(frozen=True, slots=True)
-class PatchPanel:
-    """The repair section of an operation's page."""
-
-    patch: OperationPatch | None
-    form: PatchForm
-    may_change: bool
-    obstacle: str  # why the user may not change the patch
-    alike: list[Alike]  # empty for users who may not browse
-    document: list[str]  # the patch as lines of text
-    total: int
-
-    @property
-    def is_looking(self) -> bool:
-        return self.patch is not None and not self.patch.is_looked
+    Args:
+        said: what was typed so far, and what the user chose.
+        example: the message that the user sees.
+    """
+    names = [f"{one}_{number}" for number in range(ROWS) for one in PARTS]
+    typed = {name: said.get(name, "") for name in ("how", "body", *names)}
+    focus = "body"
+    fault = "You may not see a message of this plan, or none is stored."
+    if example is not None and "begin" in said:
+        place = example.place(said["begin"])
+        fault = begin_at(typed, place) if place else "The message has no such value."
+    elif example is not None:
+        name = said.get("begin_header", "")
+        fault, focus = begin_header(typed, name, dict(example.headers).get(name))
+    return PatchForm(typed=typed, fault=fault, focus=focus, is_open=True)
 
 
-def rest_of(found: Operation, ledger: Ledger, schedule: OperationSchedule) -> int:
-    """How many messages can be sent with another patch after the operation has stopped;
-    0: it has not stopped, or has no patch."""
-    is_stopped = (
-        found.started_at is not None
-        if found.state == Operation.State.CANCELLED
-        else found.state == Operation.State.RUNNING and schedule.halt is not None
-    )
-    may_patch = found.undoes_id is None and found.kind in PATCHABLE
-    return ledger.planned if is_stopped and may_patch else 0
+def begin_at(typed: dict[str, str], place: Place) -> str:
+    """Add a value of the body to the typed patch; return why it cannot be added."""
+    text = typed["body"].strip()
+    try:
+        patch = lossless_json.loads(text) if text else None
+    except ValueError as error:
+        return f"The patch below is not JSON: {error}. Correct it first."
+    if patch is None:
+        typed["how"] = "patch" if place.in_array or not place.parts else "merge"
+    if typed["how"] == "patch":
+        if not isinstance(patch, list | None):
+            return "A JSON patch is a list of operations."
+        path = JsonPointer.from_parts(place.parts).path
+        operation = {"op": "replace", "path": path, "value": place.value}
+        patch = [*(patch or ()), operation]
+    elif place.in_array:
+        return "A merge patch replaces arrays as a whole. Choose the JSON patch."
+    else:
+        patch = inner = {} if patch is None else patch
+        for step in place.parts[:-1]:
+            inner = inner.setdefault(step, {}) if isinstance(inner, dict) else None
+        if not isinstance(inner, dict) or place.parts[-1:] == []:
+            return "The patch replaces this value already."
+        inner.setdefault(place.parts[-1], place.value)
+        typed["how"] = "merge"
+    typed["body"] = lossless_json.dumps(patch, lossless_json.INDENTED)
+    return ""
 
 
-def may_repeat(found: Operation) -> bool:
-    """Whether an operation is an undo that has ended, of one that had a patch: its
-    messages can be planned again, with another patch."""
-    if found.undoes is None or found.started_at is None or found.ended_at is None:
-        return False
-    patches = OperationPatch.objects.filter(pk=found.undoes_id, body=None)
-    return found.undoes.kind in PATCHABLE and patches.exists()
-
-
-def part_of(
-    user: Any, found: Operation, ledger: Ledger, form: PatchForm | None
-) -> PatchPanel | None:
-    """The section; None if the operation sends nothing, or started without a patch."""
-    patch = OperationPatch.objects.filter(pk=found.pk).first()
-    is_plan = found.state == Operation.State.PLANNED
-    if found.undoes_id is not None or found.kind not in PATCHABLE:
-        return None
-    if patch is None and not is_plan:
-        return None
-    held = authorities.held_by(user)
-    reads = user.has_perm(BROWSE) and all(
-        held.on("browse", name or "#") for name in ledger.sources
-    )
-    may = user.has_perm(permissions.CHANGE) and reads
-    obstacle = (
-        "" if may else "To repair messages, you need the permission to read them."
-    )
-    document = patch.document if patch else ""
-    laid_out = lossless_json.dumps(
-        lossless_json.loads(document or "{}"), lossless_json.INDENTED
-    ).splitlines()
-    return PatchPanel(
-        patch,
-        form or PatchForm(document=document),
-        is_plan and may and (patch is None or patch.body is None),
-        obstacle,
-        list(alike_of(patch, redaction.sight_of(user))) if patch and reads else [],
-        laid_out if document and reads else [],
-        ledger.total,
-    )
-
-
-def alike_of(patch: OperationPatch, sight: Sight) -> Iterator[Alike]:
-    for one in sorted(masked_groups(patch, sight), key=lambda one: -one.messages):
-        lines = [
-            DiffLine(kind, f"{change.where}: {value}")
-            for change in one.changes
-            for kind, value in (("gone", change.before), ("new", change.after))
-            if value is not None
-        ]
-        yield Alike(one.messages, one.example, ", ".join(one.kinds), lines)
+def begin_header(
+    typed: dict[str, str], name: str, value: str | None
+) -> tuple[str, str]:
+    """Add a header to the typed operations; return why it cannot be added, and the
+    field of its value."""
+    if value is None:
+        return "The message has no such header that can be changed.", "body"
+    for number in range(ROWS):
+        if not typed[f"op_{number}"]:
+            filled = zip(PARTS, ("set", name, value), strict=True)
+            typed |= {f"{part}_{number}": one for part, one in filled}
+            return "", f"value_{number}"
+    return f"The form has places for {ROWS} headers.", "body"

@@ -38,7 +38,8 @@ from console.operations import (
     warnings,
     wording,
 )
-from console.operations.patch_form import PatchForm, may_repeat, part_of, rest_of
+from console.operations.patch_form import PatchForm
+from console.operations.patch_panel import may_repeat, part_of, rest_of
 
 PAGE = 20  # operations on a page; few, because the items of each are counted
 ITEMS = 50

@@ -244,8 +244,6 @@ def test_the_journal_tells_of_the_skip() -> None:
 def test_a_unit_of_work_that_is_dropped_is_told(
     way: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    gc.collect()  # units of work that earlier tests dropped
-    caplog.clear()
     after = skipped(1)
     number = after.id
     if way:

@@ -134,6 +134,38 @@ def test_many_are_patched_by_a_plan_and_that_is_undone(
     expect(page.locator(".result")).to_have_text("2 put back")
 
 
+@pytest.fixture
+def plan_of_json(letters: list[Letter]) -> Operation:
+    die(body=BODY, content_type="application/json", properties={"tenant": "t7"})
+    return planned()
+
+
+def test_a_patch_begins_at_a_key_and_shows_what_it_changes_while_one_types(
+    plan_of_json: Operation, page: Page
+) -> None:
+    sign_in(page, f"/operations/{plan_of_json.pk}/")
+    page.get_by_text("Write a patch").click()
+    page.get_by_role("button", name="currency").click()
+    patch = page.get_by_label("The patch of the body")
+    expect(patch).to_have_value('{\n  "currency": "XBT"\n}')
+    expect(patch).to_be_focused()
+    tried = page.get_by_role("group", name="What the patch changes in this message")
+    expect(tried).to_contain_text("The patch would change nothing in it.")
+
+    patch.fill('{"currency": "EUR"}')
+
+    expect(tried.locator('[data-kind="new"]')).to_contain_text('/currency: "EUR"')
+    page.get_by_role("button", name="h.tenant").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Which header, 1")).to_have_value("h.tenant")
+    value = page.get_by_label("Value, 1")
+    expect(value).to_be_focused()
+    value.fill("t8")
+    expect(tried).to_contain_text('h.tenant: "t8"')
+    page.get_by_role("button", name="See what it would change").click()
+    expect(page.get_by_text("The patch fits 3 of 4.")).to_be_visible()
+
+
 def planned() -> Operation:
     user = User.objects.get()
     order = Order(Operation.Kind.RESUBMIT)
