@@ -89,14 +89,19 @@ class Api(NinjaAPI):
 
     def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
         schema = super().get_openapi_schema(**options)
+        problem = problems.Problem
+        template = "#/components/schemas/{model}"
+        schema["components"]["schemas"][problem.__name__] = problem.model_json_schema(
+            ref_template=template, mode="serialization"
+        )
+        error = {"schema": {"$ref": template.format(model=problem.__name__)}}
         for methods in schema["paths"].values():
             for method, operation in methods.items():
                 if method == "post" and operation["operationId"] not in SECRET:
                     operation["parameters"].append(KEY)
                 for status, answer in operation["responses"].items():
                     if int(status) >= 400:
-                        content = answer["content"].pop("application/json")
-                        answer["content"][problems.CONTENT_TYPE] = content
+                        answer["content"] = {problems.CONTENT_TYPE: error}
         return schema
 
 

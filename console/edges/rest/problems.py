@@ -42,7 +42,8 @@ class Problem(Schema):
     errors: list[dict[str, Any]] | None = None  # invalid fields, and their positions
 
 
-REFUSED = dict.fromkeys((400, 401, 403, 404, 409, 412, 413, 422, 429, 503), Problem)
+# Without a schema: the document refers to that of all errors (``console.api.Api``).
+REFUSED = dict.fromkeys((400, 401, 403, 404, 409, 412, 413, 422, 429, 503))
 
 
 def require(request: HttpRequest, permission: str) -> None:
