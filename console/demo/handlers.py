@@ -29,3 +29,9 @@ def book(delivery: Delivery, work: UnitOfWork) -> None:
 def note(delivery: Delivery, work: UnitOfWork) -> None:
     """A consumer of the forwarded messages; accepts them all."""
     logger.debug("Read: %s", delivery.body.decode())
+
+
+@consumes("warehouse")
+def pack(delivery: Delivery, work: UnitOfWork) -> None:
+    """Send a parcel, and confirm it; a link takes the confirmation back."""
+    work.put("confirmations", delivery.body, content_type=delivery.content_type)

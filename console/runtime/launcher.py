@@ -168,6 +168,10 @@ def table(
     commands = dict(parse_procfile(procfile.read_text()).processes)
     if demo is not None:
         commands["clients"] = "python manage.py demo_clients"
+        commands["tasks"] = (
+            "python -m celery --quiet -A console.demo.receipts worker --pool solo"
+            " -Q receipts -n receipts@%h -l ERROR --without-gossip --without-mingle"
+        )
         commands["demo"] = "python manage.py seed_demo --forever"
     if demo:
         if not Path(demo).is_dir():

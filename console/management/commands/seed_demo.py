@@ -17,7 +17,7 @@ from broker.models import Act, Address, AddressSetting, Queue
 from broker.queueing.put import put, put_many
 from broker.security import audit
 from broker.security.audit import Thing
-from console.demo import customers, payments
+from console.demo import customers, objects, payments
 from console.demo.messages import (
     LATE_CUSTOMERS,
     TYPE_BY_SUFFIX,
@@ -25,8 +25,12 @@ from console.demo.messages import (
     in_folder,
     samples,
 )
+from console.demo.reading import JSON
+from console.demo.receipts import send_receipt
 
 PAYMENTS_EVERY = 60  # a round of payments after so many messages
+PARCELS_EVERY = 4  # a parcel and a receipt, each after so many messages
+REPORT_AFTER = 120  # so many messages are enough for a report
 QUEUES = ("intake", "parsed", "DLQ")  # queues, each fed by the address of the same name
 SETTINGS: dict[str, dict[str, Any]] = {  # address settings by pattern
     "intake": {  # short delays, so that users can watch each redelivery
@@ -114,6 +118,12 @@ class Command(BaseCommand):
                     producer="seed_demo",
                 )
                 sent += 1
+                if sent % PARCELS_EVERY == 0:
+                    body = f'{{"parcel": {sent}}}'.encode()
+                    put("shipping", body, content_type=JSON, producer="shop")
+                    send_receipt.delay(sent)
+                if sent == REPORT_AFTER:
+                    objects.run_report()
                 if rate:
                     time.sleep(max(started + sent / rate - time.monotonic(), 0))
         except KeyboardInterrupt:
@@ -132,6 +142,7 @@ def make_places() -> None:
     for pattern, values in SETTINGS.items():
         AddressSetting.objects.get_or_create(match=pattern, defaults=values)
     payments.make_places()
+    objects.make_objects()
 
 
 def turns(folder: Path | None, numbers: Iterable[int]) -> Iterator[Sample]:

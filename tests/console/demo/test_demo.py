@@ -16,7 +16,17 @@ from pytest_django import Settings
 
 from broker import operations
 from broker.client.dispatch.handlers import Handle
-from broker.models import Address, AddressSetting, DeadLetter, Message, Queue
+from broker.models import (
+    Address,
+    AddressSetting,
+    Approval,
+    DeadLetter,
+    Link,
+    Message,
+    Operation,
+    Queue,
+    RecurringMessage,
+)
 from broker.queueing.get import Delivery
 from broker.queueing.put import put
 from broker.transactions.scope import unit_of_work
@@ -30,7 +40,10 @@ from console.demo.messages import (
     samples,
 )
 from console.demo.reading import HL7, JSON, XML, read
+from console.demo.receipts import send_receipt
+from console.management.commands import seed_demo
 from console.management.commands.seed_demo import make_places
+from dashboards.models import ReportRun
 from tests.make import NOON, minutes, plan_resubmit
 
 REAL_MESSAGES = settings.BASE_DIR.parent / "shared" / "data"
@@ -143,6 +156,39 @@ def test_seeding_twice_makes_the_places_once_and_the_messages_twice() -> None:
     assert Message.objects.filter(address="intake", producer="seed_demo").count() == 14
     assert Queue.objects.get(name="DLQ").address == Address.objects.get(name="DLQ")
     assert AddressSetting.objects.get(match="intake").dead_letter_address == "DLQ"
+
+
+@pytest.mark.django_db
+def test_seeding_makes_what_the_pages_show_once() -> None:
+    for _ in range(2):
+        call_command("seed_demo", "--rate=0", "--count=4")
+
+    assert sorted(Link.objects.values_list("name", flat=True)) == [
+        "confirmed",
+        "parcels",
+    ]
+    assert RecurringMessage.objects.get().address == "intake"
+    assert Approval.objects.get().operation.scope == "all messages on refunds"
+    assert Operation.objects.get().items.count() == 5
+    assert Message.objects.filter(address="shipping").count() == 2
+    tasks = Message.objects.filter(properties__task="send_receipt")
+    assert [message.address for message in tasks] == ["receipts"] * 2
+
+
+@pytest.mark.django_db
+def test_a_report_is_run_once_there_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seed_demo, "REPORT_AFTER", 2)
+
+    for _ in range(2):
+        call_command("seed_demo", "--rate=0", "--count=3")
+
+    assert ReportRun.objects.get().report == "dead-letters"
+
+
+def test_a_receipt_without_an_address_fails() -> None:
+    send_receipt(11)
+    with pytest.raises(LookupError, match="the customer of order 12 has no e-mail"):
+        send_receipt(12)
 
 
 @pytest.mark.django_db

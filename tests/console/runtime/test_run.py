@@ -205,7 +205,7 @@ def test_the_demo_has_clients_of_the_listener() -> None:
     names = [
         [one.name for one in launcher.table(procfile, demo, {})] for demo in (None, "")
     ]
-    assert {*names[1]} - {*names[0]} == {"clients", "demo"}
+    assert {*names[1]} - {*names[0]} == {"clients", "demo", "tasks"}
     assert "listener" in names[0]
 
 
