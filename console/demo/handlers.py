@@ -35,3 +35,10 @@ def note(delivery: Delivery, work: UnitOfWork) -> None:
 def pack(delivery: Delivery, work: UnitOfWork) -> None:
     """Send a parcel, and confirm it; a link takes the confirmation back."""
     work.put("confirmations", delivery.body, content_type=delivery.content_type)
+
+
+@consumes("newsletter")
+def send_newsletter(delivery: Delivery, work: UnitOfWork) -> None:
+    """Send a newsletter; nobody has the address of every third."""
+    if int(delivery.body) % 3 == 0:
+        raise LookupError(f"the mailbox of subscriber {int(delivery.body)} is gone")

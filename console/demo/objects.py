@@ -15,7 +15,7 @@ from broker.alerts.kinds import TARGET
 from broker.bridges.config.kinds import KINDS as BRIDGES
 from broker.declarations import declare
 from broker.declarations.documents import read
-from broker.declarations.kinds import QUEUE, RECURRING
+from broker.declarations.kinds import QUEUE, RECURRING, SETTING
 from broker.models import AlertTarget, Authority, Operation
 from broker.queueing.put import NewMessage, put_many
 from broker.security.users import User
@@ -24,6 +24,7 @@ from dashboards.acts import RunReport
 from dashboards.models import ReportRun
 
 FILE = Path(__file__).with_name("backout.toml")
+KINDS = (QUEUE, SETTING, RECURRING, *BRIDGES, TARGET)
 PERMISSIONS = (
     *("broker.view_queue", "broker.resubmit_message"),
     *("dashboards.view_report", "dashboards.run_report"),
@@ -35,7 +36,7 @@ def make_objects() -> None:
     """Declare the objects, and plan what a second person is to approve; once."""
     if AlertTarget.objects.filter(name="operators").exists():
         return
-    declarations, _ = read(FILE.read_bytes(), (QUEUE, RECURRING, *BRIDGES, TARGET))
+    declarations, _ = read(FILE.read_bytes(), KINDS)
     declare(declarations)
     bodies = [f'{{"refund": {number}}}'.encode() for number in range(1, 6)]
     put_many([NewMessage(REFUNDS, body, content_type=JSON) for body in bodies])

@@ -168,9 +168,10 @@ def table(
     commands = dict(parse_procfile(procfile.read_text()).processes)
     if demo is not None:
         commands["clients"] = "python manage.py demo_clients"
+        # By env, so that it is no fork of what has loaded the console's own tasks.
         commands["tasks"] = (
-            "python -m celery --quiet -A console.demo.receipts worker --pool solo"
-            " -Q receipts -n receipts@%h -l ERROR --without-gossip --without-mingle"
+            "env python -m celery --quiet -A console.demo.receipts worker --pool solo"
+            " -Q receipts -n receipts@%h -l CRITICAL --without-gossip --without-mingle"
         )
         commands["demo"] = "python manage.py seed_demo --forever"
     if demo:

@@ -121,6 +121,7 @@ class Command(BaseCommand):
                 if sent % PARCELS_EVERY == 0:
                     body = f'{{"parcel": {sent}}}'.encode()
                     put("shipping", body, content_type=JSON, producer="shop")
+                    put("newsletter", str(sent).encode(), producer="shop")
                     send_receipt.delay(sent)
                 if sent == REPORT_AFTER:
                     objects.run_report()
