@@ -18,8 +18,7 @@ from broker.formats.patches.differences import escaped
 from broker.models import Operation, OperationItem
 from broker.monitoring.numbers import public_number
 from broker.operations.patching import results, subjects_of
-from broker.security import redaction
-from broker.security.authorities import Principal
+from broker.security.redaction import Sight
 from console.bodies.text_diff import DiffLine
 
 Status = OperationItem.Status
@@ -104,20 +103,19 @@ class PatchExample:
         return result.sentence
 
 
-def example_for(user: Principal, found: Operation) -> PatchExample | None:
-    """The newest message of a plan, if it is stored, and not masked for the user."""
-    last = [
-        item.message_id
-        for status in (Status.PLANNED, Status.SKIPPED)
-        if (item := found.items.filter(status=status).order_by("-pk").first())
-    ]
-    subjects = subjects_of(last)
-    if not subjects:
+def example_for(found: Operation, sight: Sight) -> PatchExample | None:
+    """The newest message of a plan, if it is stored and not masked: one that can be
+    sent, if there is one."""
+    for status in (Status.PLANNED, Status.SKIPPED):
+        if item := found.items.filter(status=status).order_by("-pk").first():
+            break
+    else:
         return None
-    newest = max(subjects)
-    if redaction.sight_of(user).veil(newest):
+    newest = item.message_id
+    subject = subjects_of([newest]).get(newest)
+    if subject is None or sight.veil(newest):
         return None
-    return PatchExample(newest, subjects[newest], *read_json(subjects[newest]))
+    return PatchExample(newest, subject, *read_json(subject))
 
 
 def read_json(subject: Subject) -> tuple[Any, str]:

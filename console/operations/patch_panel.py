@@ -103,7 +103,7 @@ def part_of(
         list(alike_of(patch, sight)) if patch and reads else [],
         laid_out if document and reads else [],
         ledger.total,
-        example_for(user, found) if may_change else None,
+        example_for(found, sight) if may_change else None,
     )
 
 

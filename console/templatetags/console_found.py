@@ -12,6 +12,7 @@ from broker.monitoring.search import Count, Found
 from console.layout import search_links
 from console.messages import search_results
 from console.templatetags.console import chip
+from console.templatetags.console_hostile import name as name_of
 from console.templatetags.console_hostile import printable
 
 register = template.Library()
@@ -19,6 +20,7 @@ register.filter("in_words", search_results.in_words)
 register.simple_tag(search_results.keys_in_words, name="filter_keys")
 
 LONGEST = 120  # characters of a value
+OF_QUEUES = ("queue", "origin")  # keys whose values are names of queues
 CHIPS = {"discarded": ("gone", "discarded")}
 
 
@@ -67,6 +69,8 @@ def adding(
     """
     value = row.value(key)
     words = text if isinstance(text, SafeString) else printable(text or value, LONGEST)
+    if key in OF_QUEUES and not text:
+        words = name_of(value)
     if value in (None, ""):
         return words if text else ""
     query = row.adds(key)

@@ -6,6 +6,7 @@ so that a message cannot imitate the page.
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 
 from django import template
@@ -16,6 +17,9 @@ from broker.security.redaction import Veil
 from console.edges.glyphs import glyph, hidden
 
 register = template.Library()
+BREAK = SafeString("<wbr>")
+# After a sign that joins the words of a name, and before the next of them.
+JOINTS = re.compile(r"(?<=[./_:-])(?=\w)")
 
 
 @register.filter
@@ -30,6 +34,14 @@ def printable(value: object, longest: int | None = None) -> SafeString:
         if rest > 0
         else "",
     )
+
+
+@register.filter
+def name(value: object) -> SafeString:
+    """The name of a queue, task or the like. A narrow column breaks it between its
+    words, and not inside one."""
+    parts = ((marked(part),) for part in JOINTS.split(str(value)))
+    return format_html("<bdi>{}</bdi>", format_html_join(BREAK, "{}", parts))
 
 
 @register.filter

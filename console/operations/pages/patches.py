@@ -14,6 +14,7 @@ from broker.acts import act, require
 from broker.acts.operations.patches import DropPatch, SetPatch
 from broker.acts.operations.plans import PlanAgain, PlanRest
 from broker.models import Operation
+from broker.security import redaction
 from console.operations.pages.operations import HtmxRequest, render_operation
 from console.operations.patch_example import example_for
 from console.operations.patch_form import PatchForm, begun
@@ -39,7 +40,7 @@ def typing(request: HtmxRequest, operation_id: int) -> HttpResponse:
     """Show a patch that is being written: the form with one more value of the example,
     or the effect on the example. Nothing is stored."""
     found = Operation.objects.get(pk=operation_id)
-    example = example_for(request.user, found)
+    example = example_for(found, redaction.sight_of(request.user))
     if "try" not in request.POST:
         form = begun(request.POST, example)
         return render_operation(request, operation_id, patch_form=form)

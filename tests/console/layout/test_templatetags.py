@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.queueing.browse import Browsed
-from console.templatetags import console
+from console.templatetags import console, console_hostile
 from tests.make import NOON, minutes, seconds
 
 
@@ -21,6 +21,21 @@ from tests.make import NOON, minutes, seconds
 )
 def test_numbers(value: float | None, shown: str) -> None:
     assert console.number(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("PAYMENTS.BACKOUT", "<bdi>PAYMENTS.<wbr>BACKOUT</bdi>"),
+        ("a/b_c:d-e", "<bdi>a/<wbr>b_<wbr>c:<wbr>d-<wbr>e</bdi>"),
+        ("orders.#", "<bdi>orders.#</bdi>"),
+        (".", "<bdi>.</bdi>"),
+        ("a.<b>", "<bdi>a.&lt;b&gt;</bdi>"),
+        ("a.\u202eb", "<bdi>a.<mark>"),
+    ],
+)
+def test_a_name_breaks_between_its_words(name: str, shown: str) -> None:
+    assert console_hostile.name(name).startswith(shown)
 
 
 @pytest.mark.parametrize(

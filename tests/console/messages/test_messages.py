@@ -35,7 +35,7 @@ def page(client: Client, message_id: int) -> str:
 def words(html: str) -> str:
     """What one reads, on one line."""
     main = html[html.index("<main") : html.index("</main")]
-    flow = re.sub(r"</?(a|bdi|mark|small|span|strong|time)\b[^>]*>", "", main)
+    flow = re.sub(r"</?(a|bdi|mark|small|span|strong|time|wbr)\b[^>]*>", "", main)
     return " ".join(unescape(re.sub("<[^>]*>", " ", flow)).split())
 
 

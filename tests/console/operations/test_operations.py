@@ -322,7 +322,7 @@ def test_the_pages_ask_a_fixed_number_of_questions(
     client.get(LIST)  # the badges are kept for seconds
 
     for address, most in (
-        (url("operation", second), 26),
+        (url("operation", second), 30),
         (url("operation", first), 26),
         (LIST, 13),
     ):

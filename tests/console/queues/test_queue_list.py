@@ -21,7 +21,7 @@ from tests.make import make_messages, make_queue, make_setting, make_user
 
 
 def names(html: str) -> list[str]:
-    return re.findall(r'class="primary">\s*<a href="[^"]*">([^<]*)</a>', html)
+    return re.findall(r'class="primary">\s*<a href="[^"]*"><bdi>(.*?)</bdi>', html)
 
 
 def shown(sign_in: SignIn, query: str = "") -> str:
