@@ -111,6 +111,7 @@ COLUMNS = [
     ),
 ]
 COOKIE = "queue-columns-hidden"
+NONE = "none"  # ``aria-sort`` of a column that is not in order
 BY_NAME = {column.name: column for column in COLUMNS}
 
 
@@ -194,13 +195,22 @@ class QueueList:
     trends: Mapping[int, Trend]
 
     @property
-    def head(self) -> list[tuple[Column, str, str]]:
-        """Each column with its ``aria-sort`` and the ``sort`` of its link."""
+    def head(self) -> list[tuple[str, list[tuple[Column, str]]]]:
+        """The heads: the ``aria-sort`` of each, and its columns with the ``sort`` of
+        their links. The state stands below the name.
+        """
         order = self.order
+        shown = [one for one in COLUMNS if one.name in self.columns.shown]
+        heads = [[one] for one in shown if one.name != "state"]
+        heads[0] += [one for one in shown if one.name == "state"]
         return [
-            (one, order.words(one), order.next(one))
-            for one in COLUMNS
-            if one.name in self.columns.shown
+            (
+                next(
+                    (said for one in head if (said := order.words(one)) != NONE), NONE
+                ),
+                [(one, order.next(one)) for one in head],
+            )
+            for head in heads
         ]
 
     @property
