@@ -152,6 +152,7 @@ vars().update(mail_settings.of(env.email_url("EMAIL_URL", default=mail_settings.
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", default="backout@localhost")
 
 LANGUAGE_CODE = "en"
+FORMAT_MODULE_PATH = ["console.configuration.formats"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 

@@ -118,6 +118,7 @@ pages: list[URLPattern | URLResolver] = [
     path("discards/", discards.discards, name="discards"),
     path("discards/restore/", discards.restore, name="restore"),
     path("bridges/", bridges.bridges, name="bridges"),
+    path("new-link/", bridges.new_link, name="new_link"),
     path(LINK, bridges.link, name="link"),
     path(f"{LINK}start/", bridges.start, name="start_link"),
     path(f"{LINK}pause/", bridges.pause, name="pause_link"),

@@ -1,9 +1,13 @@
-"""Bridges: the list of links, one link, its commands and its dead messages."""
+"""Bridges: the list of links, a new link, one link, its commands and its dead
+messages."""
 
 from __future__ import annotations
 
+from typing import cast
+
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import (
@@ -30,6 +34,7 @@ from broker.monitoring import links_as_consumers
 from broker.security import authorities
 from broker.security.authorities import EVERYTHING
 from console.bridges import live, rows, steps, words
+from console.bridges.new_link import ADD, NewLink, try_connection
 from console.edges import denials
 from console.edges.permissions import LINKS
 from console.edges.web.forms import ActForm, form_of
@@ -37,6 +42,7 @@ from console.layout.navigation import url_of
 from console.messages import link_letters as letters
 from console.messages.dead_letter_query import names_for
 from console.queues import over_time
+from dashboards.live import depths
 
 RECORDS = 5
 BRANCHES = 50
@@ -64,11 +70,33 @@ def bridges(request: HttpRequest) -> HttpResponse:
         "list": listed,
         "is_running": links_as_consumers.is_anybody_at_work(),
         "topic": f"links={live.EVERY}" if every and listed.page.object_list else "",
-        "add_url": settings_url(
-            request, "broker.add_link", "console_settings:broker_link_add"
-        ),
+        "may_add": request.user.has_perms(ADD),
     }
     return render(request, "console/bridges/bridges.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required(ADD, raise_exception=True)
+def new_link(request: HttpRequest) -> HttpResponse:
+    """Show the form; on POST create the link and its missing parts, or only test a
+    connection."""
+    user = cast("User", request.user)  # the permission implies a sign-in
+    said = request.POST if request.method == "POST" else None
+    new = NewLink(user, said)
+    context = {"new": new, "queues": depths.queues(user=user)}
+    end = {"source": new.source, "target": new.target}.get(request.POST.get("test", ""))
+    if end:
+        end.works, end.result = try_connection(user, end)
+        if "HX-Request" in request.headers:
+            return render(request, "console/bridges/_tested.html", {"end": end})
+        return render(request, "console/bridges/new.html", context)
+    if said and (link := new.create()):
+        also = ", ".join(new.created)
+        made = f"The link {link} is created{f', with {also}' if also else ''}."
+        messages.success(request, made)
+        return redirect_to(link)
+    status = 422 if said else 200
+    return render(request, "console/bridges/new.html", context, status=status)
 
 
 @require_safe

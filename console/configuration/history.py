@@ -33,7 +33,7 @@ class HistoryRecord:
 
 
 def audit_url(model: type[Model], key: object) -> str:
-    """The audit with every record of an object."""
+    """The audit with every record of an object; with an empty key, of its kind."""
     kind = str(model._meta.verbose_name)
     return reverse("console:audit", query={"object": f"{kind}:{key}"})
 

@@ -91,9 +91,12 @@ class AuditedAdmin(ModelAdmin):
     ) -> HttpResponse:
         plural = str(self.opts.verbose_name_plural)
         title = NAMES.get(str(self.opts.object_name), capfirst(plural))
-        return super().changelist_view(
-            request, {"title": title, **(extra_context or {})}
-        )
+        may_look = request.user.has_perm(AUDIT)
+        context = {
+            "title": title,
+            "audit_url": history.audit_url(self.model, "") if may_look else "",
+        }
+        return super().changelist_view(request, context | (extra_context or {}))
 
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: Any = None

@@ -76,6 +76,14 @@ ELSEWHERE = (
         ("broker.add_queue", "broker.add_address"),
     ),
     Action(
+        ("new link", "create link", "add link", "new bridge", "add bridge"),
+        "New link…", "bridges", "console:new_link",
+        (
+            *("broker.add_link", "broker.add_bridge"),
+            *("broker.add_connectionfactory", "broker.add_bridgedestination"),
+        ),
+    ),
+    Action(
         ("new credential", "create credential", "add credential"),
         "New credential…", "credentials", "console:create_credential",
         ("broker.add_credential",),

@@ -164,6 +164,7 @@ DESTINATIONS = (
         subjects=("bridges",),
         views=(
             "console:link",
+            "console:new_link",
             *(f"console:{one}_link" for one in ("start", "pause", "resume", "stop")),
             "console:commit_branch",
             "console:roll_back_branch",

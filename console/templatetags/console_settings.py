@@ -1,8 +1,8 @@
-"""Exact durations for pages of settings."""
+"""Exact durations and labelled cells for pages of settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +10,8 @@ from django import template
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Field, Model
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
 
 from broker.formats.quantities import write_duration
 from broker.settlement.redelivery_schedule import Span
@@ -37,6 +39,24 @@ def range(span: Span) -> str:  # noqa: A001  the word that templates use
 def of(found: Mapping[str, Any] | None, name: str) -> Any:
     """The value of a name; nothing if there is none."""
     return found.get(name) if found else None
+
+
+@register.simple_tag
+def labelled(
+    item: SafeString, headers: Sequence[Mapping[str, Any]], index: int
+) -> SafeString:
+    """A cell of an admin's list, with the label that it has on a card.
+
+    Args:
+        item: the cell, as the admin makes it.
+        headers: the heads of all columns.
+        index: of the column.
+    """
+    head = str(headers[index]["text"]) if index < len(headers) else ""
+    if not item.startswith("<td") or "<" in head:  # the name, or the box to tick
+        return item
+    label = f'<td data-label="{escape(head)}"'
+    return mark_safe(label + item.removeprefix("<td"))  # noqa: S308  # both are escaped
 
 
 @register.filter

@@ -94,6 +94,7 @@ LISTS = (
     *("queues", "overview", "dead_letters", "rules", "discards", "consumers"),
     *("connections", "credentials", "health", "operations", "audit", "scheduled"),
     *("units", "preferences", "rights", "bridges", "alerts", "new_queue", "tasks"),
+    "new_link",
 )
 
 

@@ -64,6 +64,10 @@ OTHERS: Mapping[str, Ways] = {
         NONE,
     ),
     "console:new_queue": Ways("define_queue", "queue create"),
+    "console:new_link": Ways(
+        "define_bridge, define_connection_factory, define_destination, define_link",
+        "bridge create, connection-factory create, destination create, link create",
+    ),
     "console:send": Ways("put_message", "put"),
     **dict.fromkeys(
         ("console:order", "console:order_found", "console:order_letters"),

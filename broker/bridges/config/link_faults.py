@@ -42,12 +42,12 @@ def of_ends(link: Link, source: Provider, target: Provider) -> Iterator[FieldFau
             f"Its source is {source.label} and its target is {target.label}: neither is"
             " this broker. Create two links, with a queue of this broker between them.",
         )
-    for field, one in (("source_factory", source), ("target_factory", target)):
+    for one in (source, target):
         if link.transacted and Capability.TRANSACTIONS not in one.capabilities:
             yield FieldFault(
-                field,
+                "transacted",
                 f"It is transacted, but {one.label} has no transactions. Choose a"
-                " provider that has them, or clear “transacted”.",
+                " provider that has them, or a link that is not transacted.",
             )
     if goes_round(link):
         yield FieldFault(

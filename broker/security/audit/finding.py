@@ -15,8 +15,8 @@ class AuditFilter:
     """A filter of audit records. A field that is empty or None does not restrict it.
 
     ``object`` is a name, or a kind with a name or number, such as ``queue:orders`` or
-    ``operation:17``. ``act`` is one of ``Act``, or the part before its dot for all acts
-    of that kind.
+    ``operation:17``; ``queue:`` means all queues. ``act`` is one of ``Act``, or the
+    part before its dot for all acts of that kind.
     """
 
     actor: str = ""
@@ -59,10 +59,13 @@ def found(wanted: AuditFilter, *, before: int | None = None) -> QuerySet[AuditRe
 
 
 def about(rows: QuerySet[AuditRecord], said: str) -> QuerySet[AuditRecord]:
-    """The records of one object: by kind and name or number, or by its name alone."""
+    """The records of one object: by kind and name or number, or by its name alone; with
+    a kind alone, of all its objects."""
     named = rows.filter(object_name=said)
     kind, colon, rest = said.partition(":")
     if not colon:
         return named
     of_kind = rows.filter(object_kind=kind)
+    if not rest:
+        return of_kind
     return named | of_kind.filter(object_name=rest) | of_kind.filter(object_id=rest)

@@ -71,7 +71,23 @@ def roll_back_branch(_: Client) -> Case:
     return where, WHY, Act.DECIDE_BRANCH
 
 
+def new_link(_: Client) -> Case:
+    """Another link between the ends of one."""
+    link = linked("STOPPED")
+    ends = {
+        f"{end}-{name}": value
+        for end, broker, place in (
+            ("source", "this-broker", "orders"),
+            ("target", f"connection:{link.target_factory_id}", "orders.copy"),
+        )
+        for name, value in (("at", broker), ("kind", "queue"), ("name", place))
+    }
+    own = {"link-name": "more", "link-bridge": "shop", "link-safety": "plain"}
+    return at("console:new_link"), ends | own, Act.CREATE
+
+
 BRIDGES: dict[str, Callable[[Client], Case]] = {
+    "console:new_link": new_link,
     "console:start_link": start_link,
     "console:pause_link": pause_link,
     "console:resume_link": resume_link,

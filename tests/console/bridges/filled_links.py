@@ -51,6 +51,7 @@ def make_links(user: User, long: str, now: datetime) -> dict[str, list[str]]:
     messages = ["console:message", "console:edit"]
     return {
         "console:bridges": ["/bridges/"],
+        "console:new_link": ["/new-link/"],
         "console:link": [at("link", one) for one in every],
         "console:start_link": [at("start_link", failed)],
         "console:resume_link": [at("resume_link", every[2])],

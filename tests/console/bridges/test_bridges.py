@@ -40,8 +40,8 @@ def test_where_there_is_none_it_says_what_a_bridge_is(sign_in: SignIn) -> None:
     text = said(sign_in("viewer"))
 
     assert "There are no links." in text
-    assert "A bridge has links; each carries messages from a queue or topic" in text
-    assert "An administrator makes them under Settings." in text
+    assert "A link carries messages from a queue or topic at one broker" in text
+    assert "The role administrator may make links." in text
     assert "No bridge process runs" not in text
 
 

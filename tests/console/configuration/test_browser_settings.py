@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from console.accounts import roles
 from tests.console.browsing import (
+    LONGEST_WALK,
     arrive,
     bring_axe,
     opened,
@@ -132,6 +133,41 @@ def test_a_document_is_uploaded_looked_at_and_applied(
     page.goto(ENDLESS)
     expect(page.get_by_text("After the 9th failed delivery")).to_be_visible()
     assert found == []
+
+
+def test_a_list_acts_on_what_is_ticked_and_is_cards_on_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": NARROW, "height": 900})
+    sign_in(page, "/admin/broker/addresssetting/")
+    row = page.locator("#result_list tr").filter(has_text="orders.eu")
+    delete = page.get_by_role("button", name="Delete selected address settings")
+    expect(delete).to_be_hidden()
+    assert page.evaluate("() => document.documentElement.scrollWidth") == NARROW
+    label = "(cell) => getComputedStyle(cell, '::before').content"
+    attempts = row.locator(".field-max_delivery_attempts")
+    assert attempts.evaluate(label) == '"max delivery attempts"'
+
+    row.get_by_role("checkbox").focus()
+    page.keyboard.press("Space")
+    expect(page.get_by_text("1 of 3 selected")).to_be_visible()
+    page.keyboard.press("Enter")  # in the box: it acts on nothing
+    expect(page.get_by_text("No action selected.")).to_be_visible()
+    row.get_by_role("checkbox").focus()
+    page.keyboard.press("Space")
+    expect(delete).to_be_visible()
+    assert rules_broken(page) == []
+    walk_back_to(page, "Delete selected address settings")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_text("Are you sure you want to delete")).to_be_visible()
+
+
+def walk_back_to(page: Page, words: str) -> None:
+    """Press Shift+Tab until what has the focus says these words."""
+    for _ in range(LONGEST_WALK):
+        page.keyboard.press("Shift+Tab")
+        if page.locator(":focus").inner_text().strip() == words:
+            return
+    raise AssertionError(f"no key leads back to {words}")
 
 
 def rules_broken(page: Page) -> list[str]:

@@ -1,0 +1,1 @@
+"""How Settings writes times: as the other pages of the console."""

@@ -1,0 +1,1 @@
+"""Formats for English; Django looks for them by language."""
