@@ -11,6 +11,7 @@ from django_typer.management import TyperCommand
 from broker.acts import DeclaredAct
 from broker.acts.alerts import (
     acknowledge_alert,
+    acknowledge_alerts,
     end_alert_silence,
     send_test_notification,
     silence_alerts,
@@ -101,6 +102,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
             "list": alerts.list_alerts,
             "show": alerts.read_alert,
             "acknowledge": acknowledge_alert,
+            "acknowledge-all": acknowledge_alerts,
             "silence": silence_alerts,
             "silences": alerts.list_silences,
             "end-silence": end_alert_silence,

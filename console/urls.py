@@ -100,6 +100,7 @@ pages: list[URLPattern | URLResolver] = [
         "dead/<slug:fingerprint>/silence/", alerts.silence_cause, name="silence_cause"
     ),
     path("alerts/", alerts.alerts, name="alerts"),
+    path("alerts/acknowledge/", alerts.acknowledge_several, name="acknowledge_alerts"),
     path("alerts/<int:alert_id>/", alerts.alert, name="alert"),
     path(
         "alerts/<int:alert_id>/acknowledge/",

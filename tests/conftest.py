@@ -24,7 +24,7 @@ from broker.config import system_queues
 from broker.models import Address, Owner, Queue
 from broker.monitoring.search import pages
 from broker.queueing import notifications, processes
-from console.alerts import firing
+from console.alerts import causes
 from dashboards.live import ages, attention, link_status, problems
 from dashboards.live import cache as live_cache
 from tests.examples import PART
@@ -224,7 +224,7 @@ def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_cache, "BRIEF_S", math.inf)
     monkeypatch.setattr(pages, "monotonic", lambda: 0.0)  # nor does a search stop early
     monkeypatch.setattr("console.messages.pages.search.QUICK_S", math.inf)
-    for keeper in (ages, attention, firing, link_status):
+    for keeper in (ages, attention, causes, link_status):
         monkeypatch.setattr(keeper, "KEPT_S", math.inf)
     monkeypatch.setattr(problems, "KEPT_S", dict.fromkeys(problems.KEPT_S, math.inf))
 

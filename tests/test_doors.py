@@ -32,6 +32,7 @@ READING = {  # what pages and queries read, too
     "broker.operations.rules.write",  # rules as text
     "broker.operations.subjects_of",
     "broker.operations.usual_canary",
+    "broker.problems.causes.cause_of",
     "broker.queueing.browse.where_is",
     "broker.settlement.discards.discarded",
     "broker.settlement.discards.visible_queues",

@@ -10,8 +10,12 @@ from typing import Annotated, Any, ClassVar
 from broker.acts.declaring import Holds, Reason, declared
 from broker.acts.objects import find_rule, find_target
 from broker.alerts import acts, notifications, owed, sight
+from broker.errors.alerts import NotFiring
 from broker.formats import moments
+from broker.formats.quantities import write_count
 from broker.models import Act, Alert, AlertSilence
+from broker.problems.causes import cause_of
+from broker.security import authorities
 from broker.security.authorities import EVERYTHING, Principal
 from broker.sql import database_now
 
@@ -41,6 +45,7 @@ class AlertState:
     subject: str
     queue: str  # empty: the alert concerns no queue
     fingerprint: str  # fingerprint of dead letters; else empty
+    cause: str  # what has the problem: the same for all alerts of one cause
     text: str
     value: int
     silenced_until: datetime | None
@@ -86,6 +91,7 @@ def facts_of(alert: Alert, silences: Iterable[AlertSilence]) -> dict[str, Any]:
     silence = owed.silence_of(alert, silences)
     facts = {
         "rule": alert.rule_name,
+        "cause": cause_of(alert).name,
         "silenced_until": silence.ends_at if silence else None,
     }
     names = {one.name for one in fields(AlertState)} - facts.keys()
@@ -94,11 +100,65 @@ def facts_of(alert: Alert, silences: Iterable[AlertSilence]) -> dict[str, Any]:
 
 @declared(permission=sight.OPERATE, recorded_as=Act.ACKNOWLEDGE_ALERT)
 def acknowledge_alert(actor: Principal, request: AcknowledgeAlert) -> AlertStory:
-    """Acknowledge an alert: you see to it.
+    """Acknowledge an alert and all others of its cause: you see to it.
 
-    Nobody else is told, and nothing is repeated, until it is resolved.
+    Nobody else is told, and nothing is repeated, until it is resolved. A cause is a
+    group of dead letters, a queue, a link or whatever else has the problem.
     """
-    return story_of(acts.acknowledge(request.alert, by=actor, reason=request.reason))
+    number = request.alert
+    done = acknowledged(actor, (number,), request.reason)
+    alert = Alert.objects.get(pk=number)
+    if alert not in done:
+        raise NotFiring(number, alert.state)
+    return story_of(alert)
+
+
+@dataclass(frozen=True, slots=True)
+class AcknowledgeAlerts:
+    """The alerts; without any, all that fire."""
+
+    alerts: Annotated[
+        tuple[int, ...],
+        Holds("Their numbers; none: all.", most=sight.MOST, is_argument=True),
+    ] = ()
+    reason: Reason = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AcknowledgedAlerts:
+    """The alerts that were acknowledged."""
+
+    alerts: list[AlertState]
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.alerts)
+
+    def __str__(self) -> str:
+        return f"{write_count(len(self.alerts), 'alert')} acknowledged."
+
+
+@declared(permission=sight.OPERATE, recorded_as=Act.ACKNOWLEDGE_ALERT)
+def acknowledge_alerts(
+    actor: Principal, request: AcknowledgeAlerts
+) -> AcknowledgedAlerts:
+    """Acknowledge several alerts, or all that fire: you see to them.
+
+    Each is acknowledged with all others of its cause. Without numbers, these are all
+    that fire and that you may see, the worst 500. Those that are over or acknowledged
+    already stay as they are.
+    """
+    done = acknowledged(actor, request.alerts, request.reason)
+    silences = list(notifications.silences_at(database_now()))
+    return AcknowledgedAlerts([state_of(one, silences) for one in done])
+
+
+def acknowledged(
+    actor: Principal, numbers: tuple[int, ...], reason: str
+) -> list[Alert]:
+    """Acknowledge alerts, each with the others of its cause."""
+    found = sight.firing_of(actor, authorities.held_by(actor), numbers)
+    return acts.acknowledge([one.pk for one in found], by=actor, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)

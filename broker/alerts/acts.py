@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -10,12 +11,13 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from broker.alerts import channels, notifications
-from broker.alerts.evaluation import LONGEST, tell
+from broker.alerts.evaluation import tell
 from broker.alerts.owed import News, holds_for
-from broker.errors.alerts import InvalidAlert, NoSuchAlert, NotFiring
+from broker.errors.alerts import InvalidAlert, NoSuchAlert
 from broker.formats import moments
 from broker.formats.wildcards import check_pattern
 from broker.models import Act, Alert, AlertEvent, AlertRule, AlertSilence, AlertTarget
+from broker.problems.problem import LONGEST
 from broker.security import audit
 from broker.security.audit import Thing
 from broker.security.authorities import Principal, name_of
@@ -28,32 +30,32 @@ TEST_TEXT = "This is a test. Nothing is wrong."
 
 @transaction.atomic
 def acknowledge(
-    alert_id: int,
+    alerts: Collection[int],
     *,
     by: Principal = None,
     reason: str = "",
     now: datetime | None = None,
-) -> Alert:
-    """Say that somebody sees to an alert: nobody else is told, and nothing repeats.
+) -> list[Alert]:
+    """Say that somebody sees to alerts: nobody else is told, and nothing repeats.
 
-    Raises:
-        NoSuchAlert: there is no such alert.
-        NotFiring: it does not fire, or was acknowledged already.
+    Those that do not fire, because they are over or acknowledged already, stay as they
+    are.
+
+    Returns:
+        The alerts that fired until now.
     """
-    alert = Alert.objects.select_for_update().filter(pk=alert_id).first()
-    if alert is None or alert.state == Alert.State.PENDING:
-        raise NoSuchAlert("alert", str(alert_id))
-    if alert.state != Alert.State.FIRING:
-        raise NotFiring(alert_id, alert.state)
-    at = now or database_now()
-    alert.state = Alert.State.ACKNOWLEDGED
-    alert.acknowledged_at = at
-    alert.acknowledged_by = name_of(by)
-    alert.save()
-    tell(alert, AlertEvent.Kind.ACKNOWLEDGED, at, reason[:LONGEST], name_of(by))
-    audit.record(Act.ACKNOWLEDGE_ALERT, thing(alert), by=by, reason=reason)
-    notifications.tell_acknowledged(alert, now=at)
-    return alert
+    fire = Alert.objects.filter(pk__in=alerts, state=Alert.State.FIRING)
+    found = list(fire.select_for_update().order_by("pk"))
+    at, who = now or database_now(), name_of(by)
+    for one in found:
+        one.state = Alert.State.ACKNOWLEDGED
+        one.acknowledged_at, one.acknowledged_by = at, who
+        tell(one, AlertEvent.Kind.ACKNOWLEDGED, at, reason[:LONGEST], who)
+        audit.record(Act.ACKNOWLEDGE_ALERT, thing(one), by=by, reason=reason)
+    changed = ("state", "acknowledged_at", "acknowledged_by")
+    Alert.objects.bulk_update(found, changed)
+    notifications.tell_acknowledged(found, now=at)
+    return found
 
 
 @transaction.atomic

@@ -17,7 +17,7 @@ from broker.alerts import notifications
 from broker.alerts.names import OWN
 from broker.models import Alert, AlertEvent, AlertRule, AlertSilence
 from broker.problems.conditions import table
-from broker.problems.problem import Bound, Problem
+from broker.problems.problem import LONGEST, Bound, Problem
 from broker.problems.readings import MOST, Readings
 from broker.sql.fencing import short_transaction
 
@@ -26,7 +26,6 @@ LOCK_CLASS = 0x424C  # first key of the advisory lock
 SEEN_EVERY = timedelta(seconds=30)  # how often ``last_seen_at`` is written
 # An alert is resolved when its problem was not seen for this long.
 CLEAR_AFTER = timedelta(minutes=1)
-LONGEST = 500  # most characters of a text or a subject
 State, Happened = Alert.State, AlertEvent.Kind
 
 

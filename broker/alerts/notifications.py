@@ -13,11 +13,11 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 
 from broker.alerts.names import QUEUE, ensure_queue
 from broker.alerts.owed import (
-    APART,
+    DIGEST,
     HEAR_OF_ACKNOWLEDGEMENTS,
     ONE_BY_ONE,
     Circumstances,
@@ -25,6 +25,7 @@ from broker.alerts.owed import (
     News,
     Recipient,
     debts,
+    is_apart,
     is_settled,
 )
 from broker.models import (
@@ -35,14 +36,16 @@ from broker.models import (
     AlertSilence,
     AlertTarget,
 )
+from broker.problems.causes import Cause, cause_of
 from broker.queueing.put import put
 
 TOLD_OF = 50  # most alerts that one notification has in full
 
 
 def put_owed(alerts: Sequence[Alert], *, now: datetime) -> None:
-    """Put the notifications that are owed now: for each rule and target one, and no
-    other within a minute.
+    """Put the notifications that are owed now: one for each target, with the alerts of
+    all rules, and no other within a minute; what is not critical, people get every ten
+    minutes.
 
     Args:
         alerts: those that fire, are acknowledged, or were resolved and not settled.
@@ -51,17 +54,15 @@ def put_owed(alerts: Sequence[Alert], *, now: datetime) -> None:
     if not alerts:
         return
     about = circumstances(alerts, now)
-    groups: dict[tuple[int | None, int, News], list[Debt]] = defaultdict(list)
+    groups: dict[tuple[int, News], list[Debt]] = defaultdict(list)
     for debt in debts(alerts, about):
-        groups[debt.alert.rule_id, debt.target.pk, debt.news].append(debt)
-    recent = recently_notified(now) if groups else set()
-    for (rule_id, target_id, news), group in groups.items():
+        groups[debt.target.pk, debt.news].append(debt)
+    recent = recently_notified(now) if groups else {}
+    for (target_id, news), group in groups.items():
         target = group[0].target
-        if target.kind in ONE_BY_ONE:
-            for one in group:
-                tell([one.alert], target, news, now=now)
-        elif (rule_id, target_id, news) not in recent:
-            tell([one.alert for one in group], target, news, now=now)
+        last = recent.get((target_id, news))
+        if target.kind in ONE_BY_ONE or is_apart(group, last, now):
+            tell_all([one.alert for one in group], target, news, now=now)
     settle(alerts, now)
 
 
@@ -97,14 +98,24 @@ def silences_at(now: datetime) -> QuerySet[AlertSilence]:
     return AlertSilence.objects.filter(begins_at__lte=now, ends_at__gt=now)
 
 
-def recently_notified(now: datetime) -> set[tuple[int | None, int, News]]:
-    """Which rule told which target what within the last minute. Two queries."""
-    found: set[tuple[int | None, int, News]] = set()
+def recently_notified(now: datetime) -> dict[tuple[int, News], datetime]:
+    """When each target was last told of each news, as far as it was told lately. Two
+    queries."""
+    found: dict[tuple[int, News], datetime] = {}
     for field, news in (("told_at", News.FIRING), ("resolved_told_at", News.RESOLVED)):
-        recent = AlertNotice.objects.filter(**{f"{field}__gt": now - APART})
-        pairs = recent.values_list("alert__rule_id", "target_id").distinct()
-        found |= {(rule_id, target_id, news) for rule_id, target_id in pairs}
+        recent = AlertNotice.objects.filter(**{f"{field}__gt": now - DIGEST})
+        last = recent.values_list("target_id").annotate(Max(field)).order_by()
+        found |= {(target_id, news): at for target_id, at in last}
     return found
+
+
+def tell_all(
+    alerts: Sequence[Alert], target: AlertTarget, news: News, *, now: datetime
+) -> None:
+    """Put one notification, or one for each alert where the target groups itself."""
+    parts = [[one] for one in alerts] if target.kind in ONE_BY_ONE else [alerts]
+    for part in parts:
+        tell(part, target, news, now=now)
 
 
 def tell(
@@ -138,11 +149,16 @@ def tell(
         told.update(resolved_told_at=now)
 
 
-def tell_acknowledged(alert: Alert, *, now: datetime) -> None:
-    """Tell the services that were told that the alert fires."""
-    for notice in notices_of([alert.pk])[alert.pk]:
-        if notice.target.enabled and notice.target.kind in HEAR_OF_ACKNOWLEDGEMENTS:
-            tell([alert], notice.target, News.ACKNOWLEDGED, now=now)
+def tell_acknowledged(alerts: Sequence[Alert], *, now: datetime) -> None:
+    """Tell the services that were told that the alerts fire."""
+    told = notices_of(one.pk for one in alerts)
+    hear: dict[AlertTarget, list[Alert]] = defaultdict(list)
+    for one in alerts:
+        for notice in told.get(one.pk, ()):
+            if notice.target.kind in HEAR_OF_ACKNOWLEDGEMENTS and notice.target.enabled:
+                hear[notice.target].append(one)
+    for target, those in hear.items():
+        tell_all(those, target, News.ACKNOWLEDGED, now=now)
 
 
 def settle(alerts: Iterable[Alert], now: datetime) -> None:
@@ -158,7 +174,9 @@ def settle(alerts: Iterable[Alert], now: datetime) -> None:
 def document(
     alerts: Sequence[Alert], target: AlertTarget, news: News, now: datetime
 ) -> dict[str, Any]:
-    """All that a notification says, as JSON."""
+    """All that a notification says, as JSON: the worst cause first, with all its
+    alerts. The rule and the severity are those of the first alert."""
+    alerts = by_cause(alerts)
     first = alerts[0]
     return {
         "type": f"alert.{news}",
@@ -169,14 +187,33 @@ def document(
         "condition": first.condition,
         "severity": first.severity,
         "total": len(alerts),
+        "causes": len({cause_of(one) for one in alerts}),
         "alerts": [alert_document(one) for one in alerts[:TOLD_OF]],
     }
+
+
+def by_cause(alerts: Sequence[Alert]) -> list[Alert]:
+    """The alerts of each cause together, the critical ones first."""
+    worst: dict[Cause, str] = {}
+    for one in alerts:
+        cause = cause_of(one)
+        worst[cause] = min(one.severity, worst.get(cause, one.severity))
+
+    def rank(one: Alert) -> tuple[str, Cause, str]:
+        cause = cause_of(one)
+        return worst[cause], cause, one.severity  # “critical” is before “warning”
+
+    return sorted(alerts, key=rank)
 
 
 def alert_document(alert: Alert) -> dict[str, Any]:
     times = ("fired_at", "acknowledged_at", "resolved_at")
     return {
         "id": alert.pk,
+        "rule": alert.rule_name,
+        "condition": alert.condition,
+        "severity": alert.severity,
+        "cause": cause_of(alert).name,
         "subject": alert.subject,
         "queue": alert.queue,
         "fingerprint": alert.fingerprint,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -18,8 +18,11 @@ from broker.models import (
 )
 
 State, Kind = Alert.State, AlertTarget.Kind
-# Shortest time between two notifications of one rule to one target.
+# Shortest time between two notifications to one target. People get what is not critical
+# in a digest.
 APART = timedelta(minutes=1)
+DIGEST = timedelta(minutes=10)
+READ_BY_PEOPLE = (Kind.EMAIL, Kind.SLACK)
 # Kinds of targets that are told of acknowledgements, because this disturbs nobody
 # there.
 HEAR_OF_ACKNOWLEDGEMENTS = (Kind.WEBHOOK, Kind.SLACK, Kind.PAGERDUTY)
@@ -108,6 +111,22 @@ def is_settled(alert: Alert, about: Circumstances) -> bool:
         one.resolved_told_at is not None or not one.target.enabled
         for one in about.notices.get(alert.pk, ())
     )
+
+
+def is_apart(owed: Collection[Debt], told_at: datetime | None, now: datetime) -> bool:
+    """Whether the last notification of a target is so long ago that what is owed to it
+    is told now.
+
+    Args:
+        owed: all that is owed to the target, of one kind of news.
+        told_at: the last notification of the same news; None: not lately.
+        now: the current time.
+    """
+    severities = {one.alert.severity for one in owed}
+    is_patient = AlertRule.Severity.CRITICAL not in severities and all(
+        one.target.kind in READ_BY_PEOPLE for one in owed
+    )
+    return told_at is None or now - told_at >= (DIGEST if is_patient else APART)
 
 
 def may_reach(target: AlertTarget, severity: str, now: datetime) -> bool:

@@ -14,6 +14,7 @@ from broker.bridges.configured import ENDS, ends_here
 from broker.errors.alerts import InvalidAlert, NoSuchAlert
 from broker.models import Alert, AlertSilence, Link
 from broker.monitoring import visible_groups
+from broker.problems.causes import cause_of
 from broker.problems.conditions import table
 from broker.problems.problem import Problem
 from broker.security import authorities
@@ -94,6 +95,27 @@ def found(user: Principal, held: GrantedAuthorities, alert_id: int) -> Alert:
     if not seen:
         raise NoSuchAlert("alert", str(alert_id))
     return seen[0]
+
+
+def firing_of(
+    user: Principal, held: GrantedAuthorities, numbers: Collection[int]
+) -> list[Alert]:
+    """The alerts that fire of the causes of some alerts, of those that the user may
+    see; without numbers, of all causes, the worst first, at most ``MOST``.
+
+    Raises:
+        NoSuchAlert: there is no such alert, or it is hidden.
+    """
+    every = visible(firing(), user, held)
+    if not numbers:
+        return every
+    known = Alert.objects.exclude(state=Alert.State.PENDING)
+    named = visible(known.filter(pk__in=numbers), user, held)
+    if missing := set(numbers) - {one.pk for one in named}:
+        raise NoSuchAlert("alert", str(min(missing)))
+    causes = {cause_of(one) for one in named}
+    every = [one for one in every if cause_of(one) in causes]
+    return list({one.pk: one for one in (*named, *every)}.values())
 
 
 def require_scope(user: Principal, *, queue: str, fingerprint: str) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from broker.problems.readings import Readings
 
 EVERY = "#"  # the pattern of all names
+LONGEST = 500  # most characters of the text and the subject of an alert
 HOUR_S = 3600
 Name = AlertRule.Condition
 

@@ -6,11 +6,12 @@ from ninja import Router
 
 from broker.acts.alerts import (
     acknowledge_alert,
+    acknowledge_alerts,
     end_alert_silence,
     send_test_notification,
     silence_alerts,
 )
-from console.alerts import firing
+from console.alerts import causes
 from console.alerts.queries import list_alerts, list_silences, read_alert
 from console.edges.rest.acts import serve
 from console.edges.rest.queries import serve_query
@@ -29,9 +30,10 @@ serve(
     "POST",
     f"{ONE}/acknowledge",
     acknowledge_alert,
-    after=firing.forget,
+    after=causes.forget,
     alert_id="alert",
 )
+serve(router, "POST", "/alerts/acknowledge", acknowledge_alerts, after=causes.forget)
 serve_query(router, SILENCES, list_silences)
 serve(router, "POST", SILENCES, silence_alerts)
 serve(router, "POST", END, end_alert_silence, silence_id="silence")

@@ -12,10 +12,12 @@ from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from broker.acts import act
+from broker.acts import act, require
 from broker.acts.alerts import (
+    AcknowledgeAlerts,
     SendTestNotification,
     acknowledge_alert,
+    acknowledge_alerts,
     end_alert_silence,
     silence_alerts,
 )
@@ -24,20 +26,25 @@ from broker.alerts.names import DEAD, QUEUE
 from broker.errors.alerts import AddressRefused, NotDelivered, NotFiring
 from broker.formats import moments
 from broker.models import Alert, AlertRule, AlertTarget, Queue
+from broker.problems.causes import cause_of
 from broker.queueing import journal
 from broker.security import authorities
 from broker.sql import database_now
-from console.alerts import firing
+from console.alerts import causes
 from console.edges import denials
 from console.edges.web.forms import form_of
+from dashboards.live import problems
 
 HISTORY = 50
+LISTED = 200  # most rows of one list
+NOTHING_SELECTED = "Select the rows to acknowledge first."
 SCOPES = {  # the fields of an alert that its silence has, by scope
     "rule": ("rule",),
     "queue": ("queue",),
     "cause": ("fingerprint",),
 }
 AcknowledgeForm = form_of(acknowledge_alert, "alert")
+SeveralForm = form_of(acknowledge_alerts, "alerts")
 SilenceForm = form_of(
     silence_alerts,
     *("rule", "queue", "fingerprint"),
@@ -49,16 +56,18 @@ EndForm = form_of(end_alert_silence, "silence")
 @require_safe
 @permission_required(sight.VIEW, raise_exception=True)
 def alerts(request: HttpRequest) -> HttpResponse:
-    """What fires now, silences, earlier alerts, and the rules and targets."""
+    """What is wrong now, silences, earlier alerts, and the rules and targets."""
     held, now = authorities.held_by(request.user), database_now()
     silences = list(notifications.silences_at(now).select_related("rule"))
     past = Alert.objects.filter(state=Alert.State.RESOLVED).order_by("-resolved_at")
     may_see_targets = request.user.has_perm(sight.TARGETS)
+    found = causes.now(request.user, held, problems.readings())
+    may_select = request.user.has_perm(acknowledge_alerts.permission)
     context = {
-        "standing": [
-            (one, owed.silence_of(one, silences))
-            for one in sight.visible(sight.standing()[: sight.MOST], request.user, held)
-        ],
+        "causes": found,
+        "may_select": may_select and any(one.firing for one in found.urgent),
+        "listed": LISTED,
+        "silenced": silences,
         "past": sight.visible(past[:HISTORY], request.user, held),
         "silences": sight.silences(held, silences),
         "rules": AlertRule.objects.prefetch_related("targets"),
@@ -80,10 +89,17 @@ def unsent() -> dict[str, int]:
 @permission_required(sight.VIEW, raise_exception=True)
 def alert(request: HttpRequest, alert_id: int) -> HttpResponse:
     """One alert: its story, and what can be done."""
-    one = sight.found(request.user, authorities.held_by(request.user), alert_id)
+    held = authorities.held_by(request.user)
+    one = sight.found(request.user, held, alert_id)
+    standing = sight.visible(sight.standing()[: sight.MOST], request.user, held)
     silences = notifications.silences_at(database_now())
     context = {
         "alert": one,
+        "others": [
+            other
+            for other in standing
+            if other != one and cause_of(other) == cause_of(one)
+        ],
         "events": one.events.all(),
         "silence": owed.silence_of(one, silences),
         "dead": DEAD,
@@ -100,6 +116,19 @@ def acknowledge(request: HttpRequest, alert_id: int) -> HttpResponse:
         lambda: form.order(request, alert=alert_id),
         lambda alert: f"Acknowledged: {alert.text[:100].rstrip('.')}.",
     )
+
+
+@require_POST
+def acknowledge_several(request: HttpRequest) -> HttpResponse:
+    """Acknowledge the alerts of one row, of the selected rows, or of all rows."""
+    require(request.user, AcknowledgeAlerts())
+    words = " ".join(request.POST.getlist("alerts")).split()
+    numbers = tuple(dict.fromkeys(int(one) for one in words if one.isdecimal()))
+    if not numbers:
+        messages.error(request, NOTHING_SELECTED)
+        return back(request)
+    form = SeveralForm(request.POST)
+    return done(request, lambda: form.order(request, alerts=numbers[: sight.MOST]), str)
 
 
 @require_POST
@@ -156,9 +185,14 @@ def done(
         denials.note(request, error)
         messages.error(request, str(error))
     else:
-        firing.forget()
+        causes.forget()
         messages.success(request, words(answer))
-    back = request.POST.get("next", "")
-    if url_has_allowed_host_and_scheme(back, None) and back.startswith("/"):
-        return redirect(back)
+    return back(request)
+
+
+def back(request: HttpRequest) -> HttpResponse:
+    """To the page of the form."""
+    page = request.POST.get("next", "")
+    if url_has_allowed_host_and_scheme(page, None) and page.startswith("/"):
+        return redirect(page)
     return redirect("console:alerts")

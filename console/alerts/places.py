@@ -58,8 +58,23 @@ def of_alert(alert: Alert) -> tuple[str, str]:
     row = table().get(alert.condition)
     # no row: the application of the condition is not installed
     name = row.page if row else "queue"
-    page, key = PAGES[name], alert.fingerprint or alert.queue
-    if name in ("group", "queue") and key:
-        return page.url([key]), page.link
+    page = PAGES[name]
+    if key := key_of(name, alert):
+        return page.url(key), page.link
     link = page.link if page.view == page.every else "See them all"
     return reverse(page.every), link
+
+
+def key_of(page: str, alert: Alert) -> Sequence[str]:
+    """The key of what an alert is about, for the URL of its page; empty if the page
+    lists all."""
+    if page == "link":
+        bridge, _, link = alert.subject.partition("/")
+        return (bridge, link) if link else ()
+    if page in ("unit", "operation"):  # the subject ends with the number
+        number = alert.subject.rpartition(" ")[2]
+        return (number,) if number.isdecimal() else ()
+    if page in ("group", "queue", "scheduled"):
+        one = alert.fingerprint if page == "group" else alert.queue
+        return (one,) if one else ()
+    return ()

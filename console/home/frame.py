@@ -20,7 +20,7 @@ from broker.problems import conditions
 from broker.problems.problem import Name
 from broker.security import authorities
 from console.accounts import sign_in
-from console.alerts import firing
+from console.alerts import causes
 from console.layout import settings_problems
 from console.layout.destinations import DESTINATIONS, Destination
 from console.layout.navigation import COUNTS_AS, DENSITIES, THEMES, TIMES, url_of
@@ -138,8 +138,9 @@ class Frame:
 
     @cached_property
     def alerts(self) -> int:
-        """Alerts that fire and that the user may see; up to some seconds old."""
-        return firing.count(self.request.user, self.held)
+        """Causes that need somebody now, as Overview and Alerts list them; up to some
+        seconds old."""
+        return causes.count(self.request.user, self.held)
 
     @cached_property
     def dead_letters(self) -> int:

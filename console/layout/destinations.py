@@ -19,7 +19,7 @@ class Destination:
     counts_groups: bool = False
     counts_findings: bool = False
     counts_failed: bool = False  # show the number of failed links
-    counts_alerts: bool = False  # show the number of firing alerts
+    counts_alerts: bool = False  # show how many causes need somebody now
     rest_of: str = ""  # a namespace whose views all belong to this entry
     url: str = ""
     is_here: bool = False
@@ -48,6 +48,7 @@ DESTINATIONS = (
         views=(
             "console:alert",
             "console:acknowledge_alert",
+            "console:acknowledge_alerts",
             "console:silence_alert",
         ),
         counts_alerts=True,

@@ -29,7 +29,7 @@ for (const head of document.querySelectorAll("[data-ticks]")) {
     }
   };
   head.replaceChildren(all);
-  const table = head.closest("table");
+  const table = head.closest("table, section");
   table.addEventListener("click", ({ target, shiftKey }) => {
     const every = boxes();
     const ends = [every.indexOf(last), every.indexOf(target)].sort((a, b) => a - b);

@@ -10,7 +10,9 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoDbBlocker, Settings
 
+from broker.security.authorities import EVERYTHING
 from console.accounts import roles
+from console.alerts import causes
 from tests.conftest import empty_the_broker
 from tests.console.browsing import running_console
 from tests.make import make_user
@@ -55,6 +57,13 @@ def _site_ends_before_the_database(django_db_setup: None) -> Iterator[None]:
     """However the run of tests ends."""
     yield
     KEPT.stop()
+
+
+@pytest.fixture
+def badge_is_known(db: None) -> None:
+    """What the badge of alerts counts has just been read for another page, so that who
+    counts queries counts those of one page."""
+    causes.count(None, EVERYTHING)
 
 
 @pytest.fixture(scope="module")

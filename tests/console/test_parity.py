@@ -134,7 +134,10 @@ SHOWS: Mapping[str, Ways] = {
     "console:dead_letter_group": Ways("read_group", "dead-letter-group show"),
     "console:rules": Ways("list_rules", "rules list"),
     "console:export_rules": Ways("read_rules", "rules show"),
-    "console:alerts": Ways("list_alerts, list_silences", "alert list, alert silences"),
+    "console:alerts": Ways(
+        "list_alerts, list_problems, list_silences",
+        "alert list, problems, alert silences",
+    ),
     "console:alert": Ways("read_alert", "alert show"),
     "console:discards": Ways("list_discards", "discard list"),
     "console:bridges": Ways("list_bridges", "bridge list"),

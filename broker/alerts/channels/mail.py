@@ -27,7 +27,7 @@ def send(target: AlertTarget, said: Mapping[str, Any], key: str) -> str:
     first = said["alerts"][0]["id"]
     domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].partition("@")[2] or "localhost"
     thread = f"<backout-alert-{first}@{domain}>"
-    footer = f"Rule {said['rule']}, {said['severity']}, at {said['timestamp']}."
+    footer = f"{said['severity'].capitalize()}, at {said['timestamp']}."
     mail = EmailMessage(
         headline(said),
         "\n".join([*lines(said), "", footer, ""]),

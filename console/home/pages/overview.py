@@ -8,7 +8,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from broker.alerts import notifications
 from broker.security import authorities
+from broker.sql import database_now
 from console.home import needs
 from console.queues import over_time
 from console.queues.first_steps import first_steps
@@ -33,6 +35,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "found": needs.overview(queues, held, request.user, seen=seen),
         "steps": first_steps(queues, held, request.user),
         "totals": depths.totals(queues),
+        "silenced": list(notifications.silences_at(database_now())),
         "over_time": over_time.of_every_queue(
             request,
             frozenset(one.queue_id for one in queues if not one.takes_dead_letters),

@@ -168,7 +168,7 @@ def test_pagerduty_triggers_acknowledges_and_resolves_one_incident(
     pager = make_target("pager", "pagerduty", secret="key1", address=receiver.url)
     alert = make_firing(pager, severity="critical")
     deliver_next()
-    acts.acknowledge(alert.pk, now=NOON)
+    acts.acknowledge([alert.pk], now=NOON)
     deliver_next()
     empty()
     evaluate(now=NOON + minutes(2))

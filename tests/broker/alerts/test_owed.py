@@ -7,9 +7,10 @@ from datetime import time, timedelta
 import pytest
 
 from broker.alerts import acts
+from broker.alerts.channels.wording import headline, lines
 from broker.alerts.evaluation import evaluate
 from broker.alerts.owed import is_quiet
-from broker.errors.alerts import InvalidAlert, NotFiring
+from broker.errors.alerts import InvalidAlert
 from broker.models import Alert, AlertTarget, AuditRecord
 from broker.queueing.put import put_many
 from tests.broker.alerts.making import (
@@ -19,6 +20,7 @@ from tests.broker.alerts.making import (
     make_alert_rule,
     make_firing,
     make_target,
+    notifications,
     told,
 )
 from tests.broker.dying import make_dead_letters, operator
@@ -53,6 +55,70 @@ def test_a_storm_is_one_notification_a_minute() -> None:
     assert at(1.1) == [("hook", "firing", 49)]
 
 
+def test_all_rules_that_ring_are_one_notification_by_cause() -> None:
+    mail = make_target("mail", "email", secret="", address="ops@example.org")
+    for name in ("a", "b"):
+        make_queue(name)
+        put_many(make_messages(2, name), now=NOON - HOUR)
+    make_alert_rule(Condition.DEPTH, mail)
+    make_alert_rule(
+        Condition.AGE,
+        mail,
+        name="old",
+        threshold=60,
+        queues="b",
+        severity="critical",
+    )
+
+    assert at(0) == [("mail", "firing", 3)]
+
+    (said,) = notifications()
+    assert [(one["cause"], one["rule"]) for one in said["alerts"]] == [
+        ("b", "old"),
+        ("b", "deep"),
+        ("a", "deep"),
+    ]
+    assert (said["severity"], said["causes"]) == ("critical", 2)
+    first = "b: the oldest message has waited 1 h."
+    assert (
+        headline(said) == f"[BACKOUT] critical firing: 2 problems, the first: {first}"
+    )
+    assert list(lines(said)) == [
+        *(first, "Rules: old, deep"),
+        *("a: 2 messages on the queue.", "Rule: deep"),
+    ]
+
+
+def test_people_get_a_digest_of_what_is_not_critical() -> None:
+    mail = make_target("mail", "email", secret="", address="ops@example.org")
+    make_firing(mail)
+    for name in ("a", "b"):
+        make_queue(name)
+    put_many(make_messages(1, "a"), now=NOON)
+    assert told() == [("mail", "firing", 1)]
+    assert at(2) == []
+    put_many(make_messages(1, "b"), now=NOON)
+
+    assert at(9.9) == []
+    assert at(10) == [("mail", "firing", 2)]
+
+
+def test_a_critical_alert_waits_a_minute_at_most_and_takes_the_others_along() -> None:
+    mail = make_target("mail", "email", secret="", address="ops@example.org")
+    make_firing(mail)
+    make_alert_rule(
+        Condition.DEPTH, mail, name="worse", queues="b", severity="critical"
+    )
+    for name in ("a", "b"):
+        make_queue(name)
+    put_many(make_messages(1, "a"), now=NOON)
+    assert at(2) == []
+
+    put_many(make_messages(1, "b"), now=NOON)
+
+    assert at(2.5) == [("mail", "firing", 3)]  # of b, two rules ring
+
+
 def test_each_alert_is_an_incident_of_pagerduty() -> None:
     pager = make_target("pager", "pagerduty", secret="key")
     make_alert_rule(Condition.DEPTH, pager)
@@ -77,15 +143,14 @@ def test_what_is_acknowledged_is_neither_escalated_nor_repeated() -> None:
     alert = make_firing(make_target(), mail, **rest)
     user = operator()
 
-    acts.acknowledge(alert.pk, by=user, reason="on it", now=NOON)
+    acts.acknowledge([alert.pk], by=user, reason="on it", now=NOON)
 
     assert told()[2:] == [("hook", "acknowledged", 1)]  # no mail about that
     assert at(60) == []
     alert.refresh_from_db()
     assert (alert.state, alert.acknowledged_by) == ("acknowledged", "omar")
     assert AuditRecord.objects.get(act="alert.acknowledge").reason == "on it"
-    with pytest.raises(NotFiring):
-        acts.acknowledge(alert.pk, by=user)
+    assert acts.acknowledge([alert.pk], by=user) == []  # somebody has already
     empty()
     assert set(at(62)) == {("hook", "resolved", 1), ("mail", "resolved", 1)}
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from broker.acts.alerts import (
     AcknowledgeAlert,
+    AcknowledgeAlerts,
     EndAlertSilence,
     SendTestNotification,
     SilenceAlerts,
@@ -35,6 +36,15 @@ EXAMPLES = {
         about=("alert",),
         make=lambda: {"alert": make_alert().pk},
         absent={"alert": ABSENT},
+        missing="There is no alert",
+        changes=(Alert,),
+    ),
+    "acknowledge_alerts": Example(
+        AcknowledgeAlerts,
+        "console:acknowledge_alerts",
+        about=(),
+        make=lambda: {"alerts": (make_alert().pk,)},
+        absent={"alerts": (ABSENT,)},
         missing="There is no alert",
         changes=(Alert,),
     ),

@@ -20,13 +20,16 @@ RULE = {"condition": "depth", "threshold": 5, "for_s": "5 min", "targets": ["ops
 TARGET = {"kind": "email", "address": "ops@example.org"}
 
 
-def make_alert(queue: str = "orders") -> Alert:
+def make_alert(
+    queue: str = "orders", *, rule: AlertRule | None = None, condition: str = "depth"
+) -> Alert:
     now = timezone.now()
-    rule, _ = AlertRule.objects.get_or_create(
-        name="deep", defaults={"condition": "depth", "threshold": 1}
-    )
+    if rule is None:
+        rule, _ = AlertRule.objects.get_or_create(
+            name="deep", defaults={"condition": "depth", "threshold": 1}
+        )
     return Alert.objects.create(
-        rule=rule, rule_name="deep", condition="depth", severity="warning",
+        rule=rule, rule_name=rule.name, condition=condition, severity="warning",
         subject=queue, queue=queue, state="firing", text=f"{queue}: 5 messages.",
         value=5, first_seen_at=now, last_seen_at=now, fired_at=now,
     )  # fmt: skip
@@ -55,6 +58,11 @@ def acknowledge(_: Client) -> Case:
     return where, {}, Act.ACKNOWLEDGE_ALERT
 
 
+def acknowledge_several(_: Client) -> Case:
+    said = {"alerts": str(make_alert().pk)}
+    return at("console:acknowledge_alerts"), said, Act.ACKNOWLEDGE_ALERT
+
+
 def silence(_: Client) -> Case:
     said = {"until": "1 h", "scope": "queue"}
     return at("console:silence_alert", make_alert().pk), said, Act.SILENCE_ALERTS
@@ -77,6 +85,11 @@ def try_target(_: Client) -> Case:
 def api_acknowledge(_: Client) -> Case:
     where = f"{API}/alerts/{make_alert().pk}/acknowledge"
     return where, {"reason": "on it"}, Act.ACKNOWLEDGE_ALERT
+
+
+def api_acknowledge_several(_: Client) -> Case:
+    said = {"alerts": [make_alert().pk]}
+    return f"{API}/alerts/acknowledge", said, Act.ACKNOWLEDGE_ALERT
 
 
 def api_silence(_: Client) -> Case:
@@ -124,6 +137,7 @@ def api_test_target(_: Client) -> Case:
 
 PAGES: dict[str, Callable[[Client], Case]] = {
     "console:acknowledge_alert": acknowledge,
+    "console:acknowledge_alerts": acknowledge_several,
     "console:silence_alert": silence,
     "console:silence_cause": silence_cause,
     "console:end_silence": end_silence,
@@ -131,6 +145,7 @@ PAGES: dict[str, Callable[[Client], Case]] = {
 }
 OPERATIONS: dict[str, Callable[[Client], Case]] = {
     "acknowledge_alert": api_acknowledge,
+    "acknowledge_alerts": api_acknowledge_several,
     "silence_alerts": api_silence,
     "end_alert_silence": api_end_silence,
     "define_alert_rule": api_define_rule,

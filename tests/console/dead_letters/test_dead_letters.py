@@ -194,6 +194,7 @@ def test_what_is_no_fingerprint_is_not_found(sign_in: SignIn, orders: Queue) -> 
     )
 
 
+@pytest.mark.usefixtures("badge_is_known")
 def test_the_pages_ask_a_fixed_number_of_questions(
     sign_in: SignIn,
     orders: Queue,

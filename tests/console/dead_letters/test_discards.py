@@ -263,6 +263,7 @@ def test_nothing_that_anybody_wrote_becomes_part_of_the_bin(sign_in: SignIn) -> 
         assert "<mark>[U+202E]</mark>" in html
 
 
+@pytest.mark.usefixtures("badge_is_known")
 def test_the_page_asks_a_fixed_number_of_questions(
     sign_in: SignIn, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

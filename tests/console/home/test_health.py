@@ -288,6 +288,7 @@ def test_of_many_findings_the_first_are_shown(
     assert "And 3 more; they appear" in words(html)
 
 
+@pytest.mark.usefixtures("badge_is_known")
 def test_the_page_asks_a_fixed_number_of_questions(
     sign_in: SignIn, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

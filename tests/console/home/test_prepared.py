@@ -304,6 +304,7 @@ def test_what_it_takes_away_is_not_counted_as_sent(
     assert "1 message of orders. 0 messages." in text(sign_in("operator"))
 
 
+@pytest.mark.usefixtures("badge_is_known")
 def test_the_page_asks_a_fixed_number_of_questions(
     sign_in: SignIn,
     orders: Queue,

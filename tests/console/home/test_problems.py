@@ -80,28 +80,29 @@ def in_alerts(name: Name, rule: Mapping[str, Any]) -> Found:
 
 def in_overview(name: Name, client: Client) -> Found:
     """With the sentences on the page, each in one row with its alert, whose name leads
-    to a page. Of one thing it shows the most urgent problem: that a group grows, not
+    to a page. Of one cause it shows the most urgent problem: that a group grows, not
     that its cause is new."""
     page = client.get("/")
     html = page.content.decode()
     shown = [
         one
-        for one in page.context["found"].needs
-        if one.problem.condition == (Name.GROWTH if name == Name.NEW_CAUSE else name)
+        for one in page.context["found"].worst
+        if name in {problem.condition for problem in one.problems}
     ]
     alerts = Alert.objects.filter(state=Alert.State.FIRING)
     assert [one.pk for row in shown for one in row.alerts] == [one.pk for one in alerts]
     for alert in alerts:  # it is on the page once
-        assert html.count(f"/alerts/{alert.pk}/acknowledge") == 1
+        assert html.count(f'name="alerts" value="{alert.pk}"') == 1
     for one in shown:
-        (row,) = re.findall(rf'<li id="need-{one.key}".*?</li>', html, re.DOTALL)
+        (row,) = re.findall(rf'<li id="cause-{one.key}".*?</li>', html, re.DOTALL)
         before, called, after = one.parts
         assert (before + called + after).startswith(one.problem.text)
         link = re.escape(f'<a href="{escape(one.url)}">')
         assert re.findall(rf"{link}<bdi>(.*?)</bdi></a>", row) == [escape(called)]
         assert one.is_urgent
         assert client.get(one.url).status_code == 200
-    return {one.problem.subject: one.problem.value for one in shown}
+    found = [one for row in shown for one in row.problems if one.condition == name]
+    return {one.subject: one.value for one in found}
 
 
 def in_metrics(name: Name, client: Client) -> Found:

@@ -138,18 +138,21 @@ def test_numbers_change_where_they_are_and_rows_do_not(
 ) -> None:
     apart(make_places)
     apart(die)
+    apart(lambda: make_queue("held", paused=True))
+    apart(lambda: put("held"))
     sign_in(page, "/")
     arrive(page, "Overview")
     rows = page.locator("main li[data-row]")
     before = rows.evaluate_all("rows => rows.map((row) => row.id)")
-    lying = rows.filter(has_text="1 dead letter.")
+    lying = rows.filter(has_text="held: 1 wait")
     expect(lying).to_be_visible()
 
     apart(lambda: die("KeyError: 'customer'"))
+    apart(lambda: put("held"))
     page.clock.run_for(PASSES_MS)
 
     expect(page.locator("#numbers .tile-dead")).to_contain_text("2")
-    expect(rows.filter(has_text="2 dead letters.")).to_be_visible()
+    expect(rows.filter(has_text="held: 2 wait")).to_be_visible()
     assert rows.evaluate_all("rows => rows.map((row) => row.id)") == before
 
 

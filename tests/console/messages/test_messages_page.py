@@ -255,6 +255,7 @@ def test_looking_changes_nothing(sign_in: SignIn) -> None:
     assert list(Message.objects.order_by("pk").values_list("pk", flat=True)) == before
 
 
+@pytest.mark.usefixtures("badge_is_known")
 def test_a_page_takes_few_queries_however_much_there_is(
     sign_in: SignIn, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

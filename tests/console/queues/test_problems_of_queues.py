@@ -76,7 +76,7 @@ QUEUES = st.lists(
         claimed=st.integers(0, 1),
         taken_s=st.sampled_from([None, 30, 90]),
     ),
-    max_size=needs.MOST,
+    max_size=5,
 )
 OF_QUEUES = (Name.STOPPED, Name.NOT_CONSUMED, Name.PAUSED, Name.DEAD_LETTERS)
 
@@ -112,13 +112,16 @@ def test_alerts_and_overview_cannot_disagree_about_a_queue(drawn: list[Drawn]) -
         queues = depths.queues(now=NOON, seen=seen)
         page = needs.overview(queues, authorities.EVERYTHING, user, seen=seen)
         shown = {
-            (one.problem.condition, one.problem.subject, one.problem.value)
-            for one in page.needs
-            if one.problem.condition in OF_QUEUES and one.problem.subject in by_name
+            (one.condition, one.subject, one.value)
+            for row in page.causes.rows
+            for one in row.problems
+            if one.condition in OF_QUEUES and one.subject in by_name
         }
+        named = [row.cause.name for row in page.causes.rows]
         transaction.set_rollback(True)
 
     assert told_of == shown
+    assert len(set(named)) == len(named)  # a row for each
     untaken = {name for condition, name, _ in shown if condition == Name.NOT_CONSUMED}
     assert {one.name for one in queues if one.is_untaken} == untaken
     assert untaken == {
