@@ -15,7 +15,8 @@ from broker.security import authorities, permissions, redaction
 from broker.security.authorities import Principal
 
 BROWSE = "broker.browse_queue"
-OF_PAYLOADS = ("body", filters.PROPERTY.name)  # keys that need the authority browse
+# Keys that need the authority browse.
+OF_PAYLOADS = ("body", filters.PATH.name, filters.PROPERTY.name)
 
 
 @dataclass(frozen=True, slots=True)

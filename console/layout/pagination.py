@@ -14,6 +14,9 @@ from django.http import HttpRequest
 
 BETWEEN = "~"  # separates cursors, and is never part of one
 LONGEST = 40  # the most pages that a user can go back, one by one
+# Parameters that are not of every page; ``m`` is a message shown beside the list, and
+# ``slice`` a part of a page.
+OWN = ("after", "trail", "m", "slice")
 LARGEST = 2**63 - 1  # the largest number that the database can store
 
 
@@ -36,8 +39,7 @@ class Trail:
                 (key, str(value))
                 for key, values in request.GET.lists()
                 for value in values
-                # ``m`` is a message shown beside the list
-                if key not in ("after", "trail", "m")
+                if key not in OWN
             ),
         )
 
@@ -45,6 +47,10 @@ class Trail:
         """The query string of the next page, which begins after that cursor."""
         trail = (*self.before, self.after) if self.after else ()
         return self.query(cursor, trail)
+
+    def slice(self, so_far: str) -> str:
+        """The query string of a part of this page, which begins where others ended."""
+        return f"{self.query(self.after, self.before)}&{urlencode({'slice': so_far})}"
 
     @property
     def is_first(self) -> bool:

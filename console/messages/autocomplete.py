@@ -17,7 +17,7 @@ from django.utils import timezone
 from broker.errors.acts import PayloadsNotPermitted
 from broker.errors.messages import InvalidFilter, SearchTooLong
 from broker.errors.redaction import MaskedSearch
-from broker.formats.filters import KEYS, PROPERTY, Key, KeyKind
+from broker.formats.filters import KEYS, PATH, PROPERTY, Key, KeyKind, paths
 from broker.formats.filters.keys import ALIASES
 from broker.formats.filters.values import quoted
 from broker.monitoring import search as finding
@@ -28,6 +28,8 @@ from broker.security.users import User
 
 MOST = 20  # the most completions that are offered
 LAST = re.compile(r"(?P<before>(?:.*[ \t])?-?)(?P<term>[^ \t]*)", re.S)
+BODY = "body."  # begins a term on a value in a body
+MEMBER = re.compile(r"(.*?)((?:\[\])?[.:])", re.S)
 OF_NEWEST = f"Values of the newest {NEWEST:,} messages that match the rest."
 EXAMPLES: dict[KeyKind, tuple[str, ...]] = {
     KeyKind.NUMBER: ("0", ">0", ">=3", "1..5"),
@@ -105,19 +107,26 @@ class CompletionScope:
 
     def complete(self, before: str, term: str) -> Completions:
         name, colon, value = term.partition(":")
-        is_property = name.lower().startswith("h.")
-        if not colon and not is_property:
+        key = key_of(name)
+        if not colon and key not in (PROPERTY, PATH):
             return Completions(keys_like(before, name))
-        if not colon:
+        if not colon and key == PROPERTY:
             typed = Typed(f"{before}h.", PROPERTY, None, name[2:], ends=":")
             return self.values_of_messages(typed)
-        key = PROPERTY if is_property else key_of(name)
+        if not colon:
+            return self.members(before, name)
         if key is None:
             return Completions([])
         earlier, comma, begun = value.rpartition(",")
-        property_ = name[2:].strip('"') if is_property else None
-        typed = Typed(f"{before}{name}:{earlier}{comma}", key, property_, begun)
+        named = {PROPERTY: name[2:].strip('"'), PATH: name[len(BODY) :]}.get(key)
+        typed = Typed(f"{before}{name}:{earlier}{comma}", key, named, begun)
         return self.values(typed)
+
+    def members(self, before: str, name: str) -> Completions:
+        """The next step of a path in bodies."""
+        at, dot, begun = name[len(BODY) :].rpartition(".")
+        typed = Typed(f"{before}{BODY}{at}{dot}", PATH, f"{at}{dot}", begun)
+        return self.values_of_messages(typed)
 
     def values(self, typed: Typed) -> Completions:
         """Values of a key: all possible ones, those of messages, or examples."""
@@ -132,18 +141,36 @@ class CompletionScope:
 
     def values_of_messages(self, typed: Typed) -> Completions:
         """Values of the newest messages; or the names of their properties."""
-        of_payloads = typed.key == PROPERTY
+        of_payloads = typed.key in (PROPERTY, PATH)
         if of_payloads and typed.name is not None:
-            asked = f"h.{typed.name}"
-            redaction.sight_of(self.user).require_search(asked, typed.name)
+            self.require_clear(typed.key, typed.name)
         search = visible_search.search(self.user, self.texts, for_payloads=of_payloads)
         if typed.key.name == "queue":
             return Completions(typed.offer(map(quoted, sorted(search.within.values()))))
-        tally = finding.values(
-            search.filter, typed.key, typed.name, within=search.within
-        )
+        try:
+            tally = finding.values(
+                search.filter, typed.key, typed.name, within=search.within
+            )
+        except ValueError:  # the path cannot be read
+            return Completions([])
         known = [one for one, _ in tally.most_common() if one.isprintable()]
-        return Completions(typed.offer(map(quoted, known)), OF_NEWEST)
+        is_of_steps = typed.key == PATH and typed.before.endswith((BODY, "."))
+        write = step_written if is_of_steps else quoted
+        return Completions(typed.offer(map(write, known)), OF_NEWEST)
+
+    def require_clear(self, key: Key, name: str) -> None:
+        """Refuse values that are masked, as a search for them is refused."""
+        sight = redaction.sight_of(self.user)
+        if key == PATH:
+            sight.require_search(f"{BODY}{name}")
+        else:
+            sight.require_search(f"h.{name}", name)
+
+
+def step_written(member: str) -> str:
+    """A step of a path, and what follows it; the name in quotes if it needs them."""
+    name, follows = MEMBER.fullmatch(member).groups()  # type: ignore[union-attr]
+    return f"{paths.written(name)}{follows}"
 
 
 def keys_like(before: str = "", begun: str = "") -> list[Option]:
@@ -156,6 +183,10 @@ def keys_like(before: str = "", begun: str = "") -> list[Option]:
 
 
 def key_of(name: str) -> Key | None:
+    """The key with this name; of a property or a path, what is before the name."""
+    for key, prefix in ((PROPERTY, "h."), (PATH, BODY)):
+        if name.lower().startswith(prefix):
+            return key
     return KEYS.get(ALIASES.get(name.lower(), name.lower()))
 
 

@@ -44,5 +44,6 @@ for (const head of document.querySelectorAll("[data-ticks]")) {
     last = target;
     count();
   });
+  table.addEventListener("appended", count); // rows that a search has found since
   count();
 }

@@ -8,7 +8,17 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from broker.formats.filters import KEYS, PROPERTY, WORD, Filter, Key, KeyKind, Term
+from broker.formats.filters import (
+    KEYS,
+    PATH,
+    PROPERTY,
+    WORD,
+    Filter,
+    Key,
+    KeyKind,
+    Term,
+    paths,
+)
 from broker.formats.filters.building import place
 from broker.formats.filters.values import (
     Alternative,
@@ -35,6 +45,11 @@ NUMBERS = st.integers(0, 2**63 - 1)
 EXACT = st.decimals(-(10**15) + 1, 10**15 - 1, allow_nan=False, places=6).map(
     lambda drawn: Decimal(drawn).normalize() + 0
 )
+STEPS = st.lists(
+    PARTS | st.none() | st.sampled_from(["items", "0", "[]", "a.b"]),
+    min_size=1,
+    max_size=4,
+).map(tuple)
 SPANS = st.integers(0, 36_525 * 86_400).map(lambda count: timedelta(seconds=count))
 
 
@@ -87,9 +102,10 @@ def alternatives(key: Key) -> st.SearchStrategy[Alternative]:
 
 @st.composite
 def terms(draw: st.DrawFn) -> Term:
-    key = draw(st.sampled_from([*KEYS.values(), PROPERTY, WORD]))
+    key = draw(st.sampled_from([*KEYS.values(), PROPERTY, PATH, WORD]))
     values = draw(st.lists(alternatives(key), min_size=1, max_size=3, unique=True))
-    name = draw(SOME) if key == PROPERTY else ""
+    names = {PROPERTY: SOME, PATH: STEPS.map(paths.write)}
+    name = draw(names.get(key, st.just("")))
     return Term(key, tuple(values), name, draw(st.booleans()))
 
 

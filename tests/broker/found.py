@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from broker.formats.filters import Filter, Term
+from broker.formats.filters import Filter, Term, paths
 from broker.formats.filters.values import (
     Alternative,
     Between,
@@ -84,6 +84,18 @@ MESSAGES: list[dict[str, Any]] = [
     {"priority": 0, "expires_at": NOON + minutes(600), "subject": "a*b"},
     {"address": "orders.late", "deliver_at": NOON + minutes(90), "subject": "late"},
     {"address": "news", "message_id": "ID:a:b", "properties": {"tenant": None, "n": 7}},
+    {
+        "body": b'{"customer": {"id": 4711, "name": "M\\u00fcller"}, "ok": true,'
+        b' "items": [{"n": 2, "sku": "A-1"}, {"n": 3, "sku": "B"}]}'
+    },
+    {
+        "body": b'\xef\xbb\xbf{"customer": {"id": "4711"}, "ok": "true", "a.b": "x",'
+        b' "amount": 1e3, "items": [["x", null]], "0": "y"}'
+    },
+    {"body": b'{"customer": null, "amount": 99.50, "items": [], "a": "1"}'},
+    {"body": b'{"customer": {"id": 4711, "name": "M'},  # cut off
+    {"body": b'{"customer": {"id": 4711}, "x": "\xff"}'},  # not UTF-8
+    {"body": b'{"customer": {"id": 4711}, "x": "\\u0000"}'},  # PostgreSQL has no such
 ]
 
 FRAGMENTS = [
@@ -118,6 +130,12 @@ FRAGMENTS = [
     *("body:hay*in", "body:need*hay", "body:a%b", "body:x*needle", "body:für"),
     *("h.tenant:t7", "h.tenant:t7,t8", "h.tenant:t*", "h.n:7", "h.n:7.0", "h.n:>7"),
     *("h.n:-3..7", "h.n:<=7.5", "h.urgent:true", 'h."a b.c":x', "h.list:t7", "h.n:*"),
+    *("body.customer.id:4711", "body.customer.id:4711.0", "body.customer.id:>4000"),
+    *("body.customer.id:47*", "body.customer.name:Müller", "body.customer.name:M*r"),
+    *("body.items.0.sku:A-1", "body.items.1.sku:A-1", "body.items[].sku:A-1,B"),
+    *("body.items[].n:>=3", "body.items.-1.n:3", "body.items[][]:x", "body.0:y"),
+    *("body.ok:true", 'body."a.b":x', "body.amount:1000", "body.amount:<100,1000.0"),
+    *("body.a:1", "body.customer:*", "body.items[]:*", "body.nothing:*"),
     *("h.tenant:null", "row", "order", '"ID:1"', "late", "nowhere", "fingerprint:x*"),
 ]
 
@@ -225,8 +243,11 @@ def is_met(one: Known, term: Term) -> bool:
 
 def has(one: Known, term: Term, asked: Alternative) -> bool:
     key = term.key.name
-    if key == "h":
-        return has_property(one.properties.get(term.name), asked)
+    if key in ("h", "path"):
+        values = [one.properties.get(term.name)]
+        if key == "path":
+            values = values_at(one.body, paths.read(term.name))
+        return any(has_property(value, asked) for value in values)
     if key == "body":
         return within(asked, one.body[: 64 * 2**10].decode("latin-1"), "latin-1")
     if key == "error":
@@ -241,6 +262,31 @@ def has(one: Known, term: Term, asked: Alternative) -> bool:
         asked = Is(original_of(asked.value))
     value = one.values.get(key)
     return value is not None and measures(value, asked)
+
+
+def values_at(body: bytes, steps: paths.Steps) -> list[Any]:
+    if b"\\u0000" in body:
+        return []
+    try:
+        found = [json.loads(body.decode("utf-8-sig"))]
+    except ValueError:
+        return []
+    for step in steps:
+        found = [value for one in found for value in after(one, step)]
+    return found
+
+
+def after(value: Any, step: str | None) -> list[Any]:
+    """The values to which a step leads."""
+    if isinstance(value, dict) and step is not None:
+        return [value[step]] if step in value else []
+    if not isinstance(value, list):
+        return []
+    if step is None:
+        return value
+    is_number = re.fullmatch("-?[0-9]+", step)
+    at = int(step) if is_number else len(value)
+    return [value[at]] if -len(value) <= at < len(value) else []
 
 
 def has_property(value: Any, asked: Alternative) -> bool:

@@ -18,7 +18,7 @@ from django.db import connection
 from psycopg.sql import SQL, Literal
 
 from broker import sql
-from broker.formats.filters import KEYS, PROPERTY, parse
+from broker.formats.filters import KEYS, PATH, PROPERTY, parse
 from broker.models import Address, Operation, Queue
 from broker.monitoring.search import tallies, walking
 from broker.monitoring.search.pages import LISTED
@@ -256,9 +256,10 @@ SHAPES: list[tuple[str, Columns, set[str]]] = [  # of filters: what of find.sql 
     ("fingerprint:7", LISTED, {READY, DEAD, SHOWN, "broker_dead_letter_fingerprint"}),
     ("state:dead at:<2026-03-14", LISTED, {"broker_dead_letter_late", SHOWN}),
     ("id:1000001..1000100", LISTED, {READY, DEAD, SHOWN}),
-    ("body:x h.a:b", LISTED, {READY, DEAD, SHOWN}),
+    ("body:x body.a[].b:c h.a:b", LISTED, {READY, DEAD, SHOWN}),
     ("type:x", tallies.columns_of(KEYS["type"], None), {READY, DEAD, SHOWN}),
     ("", tallies.columns_of(PROPERTY, "tenant"), {READY, DEAD, SHOWN}),
+    ("", tallies.columns_of(PATH, "a."), {READY, DEAD, SHOWN}),
 ]
 
 

@@ -109,6 +109,7 @@ SENT: list[tuple[str, str, Values]] = [
     ("get", "discards/restore/", {"item": "@item"}),
     ("post", "discards/restore/", {"item": "@item"}),
     ("get", "messages/", {"f": "queue:@name"}),
+    ("get", "messages/", {"f": "queue:@name", "slice": "99999999999.0~0~0~0~0~0~0"}),
     ("get", "messages/", {"f": "id:@message_id"}),
     ("get", "messages/", {"f": "fingerprint:@fingerprint"}),
     ("get", "messages/export/", {"f": "queue:@name", "bodies": ""}),

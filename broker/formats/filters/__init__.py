@@ -19,20 +19,33 @@ Nothing here knows a table. ``str`` of a filter is its normal form. What the sig
 - Names are compared as they stand, words of errors in any case.
 - ``h.name`` is a property of the application: ``7`` is the number and the text,
   ``true`` also the truth value; ``>`` and ranges are for numbers.
+- ``body.customer.id`` is a value in a body that is JSON, by its path; ``items.0.sku``
+  is in the first element, ``items[].sku`` in any. It is compared as a property is.
 - A number alone is an id. Other words without a key are looked for in the error and the
   type, and are compared with the sender's id and the correlation id.
 """
 
 from __future__ import annotations
 
-from broker.formats.filters.keys import COPY, KEYS, PROPERTY, WORD, Key, KeyKind
+from broker.formats.filters.keys import (
+    COPY,
+    KEYS,
+    PATH,
+    PROPERTY,
+    WITH_NAMES,
+    WORD,
+    Key,
+    KeyKind,
+)
 from broker.formats.filters.parsing import parse
 from broker.formats.filters.terms import Filter, Term, equal
 
 __all__ = [
     "COPY",
     "KEYS",
+    "PATH",
     "PROPERTY",
+    "WITH_NAMES",
     "WORD",
     "Filter",
     "Key",

@@ -9,10 +9,13 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from lark import Token, Transformer, v_args
 
+from broker.formats.filters import paths
 from broker.formats.filters.keys import (
     ALIASES,
     KEYS,
+    PATH,
     PROPERTY,
+    WITH_NAMES,
     WORD,
     Key,
     KeyKind,
@@ -116,9 +119,14 @@ class FilterBuilder(Transformer[Token, Filter]):
 
 
 def named(token: Token) -> tuple[Key, str]:
-    """The key that a token names, and the name of the property if the key is a
-    property."""
+    """The key that a token names, and the name of the property or the path if the key
+    has one."""
     name = token[:-1]
+    if name[:5].lower() == "body.":
+        try:
+            return PATH, paths.write(paths.read(name[5:]))
+        except ValueError as error:
+            raise FaultError(at(token), str(error)) from None
     if name[:2].lower() == "h.":
         parts = re.split(r'("(?:[^"\\]|\\.)*+")', name[2:], flags=re.S)
         of_whom = "".join(
@@ -130,7 +138,7 @@ def named(token: Token) -> tuple[Key, str]:
     lower = name.lower()
     key = KEYS.get(ALIASES.get(lower, lower))
     if key is None:
-        why = f"there is no key {name[:64]}; {nearest(lower, (*KEYS, 'h.name'))}"
+        why = f"there is no key {name[:64]}; {nearest(lower, (*KEYS, *WITH_NAMES))}"
         raise FaultError(at(token), f"{why} (in quotes, it is looked for as words)")
     return key, ""
 

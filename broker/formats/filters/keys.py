@@ -89,8 +89,10 @@ KEYS = {
     )
 }
 PROPERTY = Key("h", KeyKind.PROPERTY, "a property of the application")
+PATH = Key("path", KeyKind.PROPERTY, "a value in a JSON body")
 COPY = Key("copy", KeyKind.NUMBER, "the id of one copy")  # a key that only programs use
 WORD = Key("", KeyKind.WORDS, "its error, type or ids")
+WITH_NAMES = ("h.name", "body.path")  # keys that have a name after the dot
 ALIASES = {
     "is": "state",
     "subject": "type",

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from broker.formats.filters.keys import COPY, KEYS, PROPERTY, WORD, Key, KeyKind
+from broker.formats.filters.keys import (
+    COPY,
+    KEYS,
+    PATH,
+    PROPERTY,
+    WORD,
+    Key,
+    KeyKind,
+)
 from broker.formats.filters.values import Alternative, Is, Text, quoted
 
 MANY = (KeyKind.WORDS, KeyKind.NUMBER, KeyKind.SIZE, KeyKind.MOMENT, KeyKind.SPAN)
@@ -16,7 +24,8 @@ class Term:
 
     key: Key
     alternatives: tuple[Alternative, ...]
-    name: str = ""  # name of the application's property, if the key is a property
+    # Name of the application's property, or path in the body, if the key has one.
+    name: str = ""
     is_negated: bool = False
 
     def __str__(self) -> str:
@@ -26,6 +35,8 @@ class Term:
             return sign + ",".join(word_written(one) for one in self.alternatives)
         if self.key == PROPERTY:
             return f"{sign}h.{quoted(self.name)}:{values}"
+        if self.key == PATH:
+            return f"{sign}body.{self.name}:{values}"
         return f"{sign}{'id' if self.key == COPY else self.key.name}:{values}"
 
     @property

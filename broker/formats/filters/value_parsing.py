@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from broker.formats import moments
-from broker.formats.filters.keys import SYNONYMS, Key, KeyKind, nearest
+from broker.formats.filters.keys import PROPERTY, SYNONYMS, Key, KeyKind, nearest
 from broker.formats.filters.values import Moment, Text, Value
 from broker.formats.quantities import MS, read_duration, read_size
 
@@ -94,7 +94,8 @@ def measure(key: Key, said: Written) -> Value:
         case KeyKind.SPAN:
             return span(said)
         case KeyKind.PROPERTY:
-            return numeral(said)
+            what = "a property" if key == PROPERTY else "a value in a body"
+            return numeral(what, said)
     why = f"{key.name} is no number and no time; put signs that it has in quotes"
     raise FaultError(said.at, why)
 
@@ -126,9 +127,9 @@ def number(key: Key, said: Written) -> int:
     return int(digits)
 
 
-def numeral(said: Written) -> Decimal:
+def numeral(what: str, said: Written) -> Decimal:
     if not NUMERAL.fullmatch(said.plainly):
-        raise FaultError(said.at, "a property is compared with a number here")
+        raise FaultError(said.at, f"{what} is compared with a number here")
     return Decimal(said.plainly).normalize() + 0  # adding 0 turns -0 into 0
 
 

@@ -6,17 +6,21 @@ header or descriptor. PostgreSQL knows few of them, so each pattern is encoded h
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from encodings.aliases import aliases
 from functools import cache
 
 from psycopg.sql import SQL
 
 from broker.errors.mq_codes import Enc
-from broker.formats.filters.values import Text
+from broker.formats.filters.paths import Steps
+from broker.formats.filters.values import Alternative, Is, Text
 from broker.formats.mq import ccsids
 
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?")
+ELEMENT = re.compile("-?[0-9]+")
 SPECIAL = re.compile(rb"([\\%_])")
 BASIS = "utf-8"  # character set of bodies that name none
 # The character set of a body as a key of ``patterns``: its name, or a CCSID.
@@ -51,6 +55,36 @@ def pattern(text: Text, codec: str) -> bytes | None:
     except UnicodeEncodeError:
         return None
     return b"%" + b"%".join(parts) + b"%"
+
+
+def in_json(steps: Steps, alternatives: Sequence[Alternative]) -> list[list[bytes]]:
+    """Groups of patterns: a JSON body that has one of these values at a path has one
+    pattern of each group, if it has no backslash."""
+    names = [one for one in steps if one is not None and not ELEMENT.fullmatch(one)]
+    groups = [[holding(json.dumps(one, ensure_ascii=False))] for one in names[-1:]]
+    texts = [
+        one.value.parts[0]
+        for one in alternatives
+        if isinstance(one, Is) and isinstance(one.value, Text) and one.value.is_exact
+    ]
+    # A number may be written in many ways.
+    if len(texts) == len(alternatives) and not any(map(NUMBER.fullmatch, texts)):
+        groups.append(
+            [
+                holding(one if is_literal(one) else json.dumps(one, ensure_ascii=False))
+                for one in texts
+            ]
+        )
+    return groups
+
+
+def is_literal(text: str) -> bool:
+    """Whether a text is also a number or boolean of JSON."""
+    return text in ("true", "false") or NUMBER.fullmatch(text) is not None
+
+
+def holding(text: str) -> bytes:
+    return b"%" + SPECIAL.sub(rb"\\\1", text.encode()) + b"%"
 
 
 @cache

@@ -16,7 +16,16 @@ from typing import Any
 
 from psycopg.sql import SQL, Composable, Placeholder
 
-from broker.formats.filters import COPY, PROPERTY, WORD, Filter, KeyKind, Term
+from broker.formats.filters import (
+    COPY,
+    PATH,
+    PROPERTY,
+    WORD,
+    Filter,
+    KeyKind,
+    Term,
+    paths,
+)
 from broker.formats.filters.values import (
     Alternative,
     Between,
@@ -30,7 +39,7 @@ from broker.monitoring.numbers import copies_of
 from broker.monitoring.search import bodies
 
 SEARCHED = 64 * 2**10  # bytes of a body that are searched
-NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?")
+PARSED = 2**20  # bytes of the largest body that is parsed
 COLUMNS: dict[str, SQL] = {
     "address": SQL("message.address"),
     "id": SQL("coalesce(message.first_id, seen.id)"),
@@ -61,7 +70,9 @@ ELSEWHERE = (
 )  # these keys say where to search; see ``broker.monitoring.search.scopes``
 OF_MESSAGES = {
     name for name, column in COLUMNS.items() if "message." in column.as_string()
-} | {PROPERTY.name, WORD.name, "body"}
+} | {PROPERTY.name, WORD.name, "body", PATH.name}
+# Of these, the keys for which no entry is needed.
+ONLY_OF_MESSAGES = OF_MESSAGES - {"id", WORD.name}
 TYPES: dict[type, SQL] = {
     int: SQL("bigint"),
     str: SQL("text"),
@@ -79,7 +90,7 @@ def reads_messages(wanted: Filter) -> bool:
 
 
 def reads_bodies(wanted: Filter) -> bool:
-    return any(term.key.name == "body" for term in wanted.terms)
+    return any(term.key.name in ("body", PATH.name) for term in wanted.terms)
 
 
 def with_copies(wanted: Filter) -> Filter:
@@ -112,17 +123,27 @@ def found_by(term: Term, copies: Mapping[Alternative, set[int]]) -> Term:
 
 
 class Condition:
-    """All terms of a filter as SQL text, with its parameters in ``values``."""
+    """All terms of a filter as SQL text, with its parameters in ``values``.
+
+    ``of_message`` has the terms for which the message suffices, if one of them is not
+    met by a message that is not there.
+    """
 
     def __init__(self, wanted: Filter, now: datetime) -> None:
         self.now = now
         self.values: dict[str, Any] = {}
-        found = [
-            self.of_term(term)
+        found = {
+            term: self.of_term(term)
             for term in wanted.terms
             if term.key.name not in ELSEWHERE
-        ]
-        self.text: Composable = SQL(" AND ").join(found) if found else SQL("true")
+        }
+        self.text: Composable = (
+            SQL(" AND ").join(found.values()) if found else SQL("true")
+        )
+        only = [term for term in found if term.key.name in ONLY_OF_MESSAGES]
+        self.of_message: Composable | None = None
+        if not all(term.is_negated for term in only):
+            self.of_message = SQL(" AND ").join(found[term] for term in only)
 
     def apart(self, value: str | bytes | int | Decimal | datetime) -> Composable:
         """Add a value to the statement's parameters; return its placeholder."""
@@ -131,7 +152,10 @@ class Condition:
         return SQL("{}::{}").format(Placeholder(name), TYPES[type(value)])
 
     def of_term(self, term: Term) -> Composable:
-        any_of = SQL(" OR ").join(self.of(term, one) for one in term.alternatives)
+        if term.key == PATH:
+            any_of = self.at_path(paths.read(term.name), term.alternatives)
+        else:
+            any_of = SQL(" OR ").join(self.of(term, one) for one in term.alternatives)
         text = "NOT coalesce({}, false)" if term.is_negated else "({})"
         return SQL(text).format(any_of)
 
@@ -195,24 +219,67 @@ class Condition:
             others=SQL(" OR ").join(others) if others else SQL("false"),
         )
 
-    def texts_apart(self, texts: Sequence[str]) -> Composable:
+    def texts_apart(self, texts: Sequence[str | None]) -> Composable:
         name = f"value_{len(self.values)}"
         self.values[name] = list(texts)
         return SQL("{}::text[]").format(Placeholder(name))
 
     def of_property(self, name: str, one: Alternative) -> Composable:
+        value = SQL("(message.properties -> {})").format(self.apart(name))
+        return self.of_json(value, one)
+
+    def of_json(self, value: Composable, one: Alternative) -> Composable:
+        """A comparison with a JSON value."""
         if not isinstance(one, Is):
-            value = SQL("(message.properties -> {})").format(self.apart(name))
             return SQL("CASE WHEN jsonb_typeof({0}) = 'number' THEN {1} END").format(
                 value, self.measured(SQL("{}::numeric").format(value), one)
             )
         text = text_of(one)
         if not text.is_exact:
-            value = SQL("(message.properties ->> {})").format(self.apart(name))
-            return self.alike(value, text)
-        return SQL(" OR ").join(
-            SQL("message.properties @> {}::jsonb").format(self.apart(document))
-            for document in documents(name, text.parts[0])
+            return self.alike(SQL("({} #>> '{{}}')").format(value), text)
+        return SQL("{} IN ({})").format(
+            value,
+            SQL(", ").join(
+                SQL("{}::jsonb").format(self.apart(document))
+                for document in documents(text.parts[0])
+            ),
+        )
+
+    def at_path(
+        self, steps: paths.Steps, alternatives: Sequence[Alternative]
+    ) -> Composable:
+        """A comparison with the values at a path in a body. Only bodies that may have
+        such a value are parsed."""
+        path = self.texts_apart(steps)
+        values = SQL("(SELECT broker_json_value(message.body, {}) AS value OFFSET 0)")
+        if None in steps:
+            values = SQL("unnest(broker_json_values(message.body, {}))")
+        any_of = SQL(" OR ").join(
+            self.of_json(SQL("at.value"), one) for one in alternatives
+        )
+        return SQL(
+            "CASE WHEN octet_length(message.body) <= {most} AND {likely} THEN"
+            " EXISTS (SELECT FROM {values} AS at (value) WHERE {any_of}) END"
+        ).format(
+            most=SQL(str(PARSED)),
+            likely=self.likely(bodies.in_json(steps, alternatives)),
+            values=values.format(path),
+            any_of=any_of,
+        )
+
+    def likely(self, patterns: Sequence[Sequence[bytes]]) -> Composable:
+        """Whether a body may have a value: it has one pattern of each group, or writes
+        some characters in another way."""
+        groups = [
+            SQL(" OR ").join(
+                SQL("message.body LIKE {}").format(self.apart(one)) for one in group
+            )
+            for group in patterns
+        ]
+        if not groups:
+            return SQL("true")
+        return SQL("(({}) OR position('\\x5c'::bytea IN message.body) > 0)").format(
+            SQL(") AND (").join(groups)
         )
 
     def measured(self, column: Composable, one: Alternative) -> Composable:
@@ -252,10 +319,10 @@ def pattern(text: Text) -> str:
     return "%".join(re.sub(r"([\\%_])", r"\\\1", part) for part in text.parts)
 
 
-def documents(name: str, text: str) -> list[str]:
-    """JSON objects of a property with this value: as a text and, if possible, as a
-    number or boolean."""
-    found = [json.dumps({name: text})]
-    if NUMBER.fullmatch(text) or text in ("true", "false"):
-        found.append(f"{{{json.dumps(name)}: {text}}}")
+def documents(text: str) -> list[str]:
+    """The JSON values that a text stands for: itself and, if possible, a number or
+    boolean."""
+    found = [json.dumps(text)]
+    if bodies.is_literal(text):
+        found.append(text)
     return found

@@ -98,8 +98,8 @@ found AS MATERIALIZED (
     WHERE {condition}
     LIMIT %(limit)s::bigint
 )
-SELECT count.seen, (SELECT at FROM floor), last.id, last.queue_id, {columns}
-FROM (SELECT count(*) AS seen FROM seen) AS count
+SELECT count.seen, count.top, (SELECT at FROM floor), last.id, last.queue_id, {columns}
+FROM (SELECT count(*) AS seen, max(id) AS top FROM seen) AS count
 LEFT JOIN (SELECT id, queue_id FROM seen ORDER BY number DESC LIMIT 1) AS last ON true
 LEFT JOIN found ON true
 {of_message}

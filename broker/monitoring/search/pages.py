@@ -12,7 +12,7 @@ from typing import Any
 from psycopg.sql import SQL
 
 from broker.formats.filters import Filter
-from broker.models import Place
+from broker.models import Message, Place
 from broker.monitoring.search.lanes import Lanes
 from broker.monitoring.search.walking import (
     ONLY_KEYS,
@@ -60,6 +60,22 @@ class Effort:
 
     looks: int | None = None  # most steps; None: ``LOOKS``
     seconds: float = inf  # time after which no further step begins
+    skips: bool = False  # ``skips`` of the page before
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far a search has come in the range of message numbers, from the newest on."""
+
+    top: int  # the highest number that was read; 0: none was
+    at: int  # the number at which the search continues
+    bottom: int  # the lowest number that it can read
+
+    @property
+    def share(self) -> float:
+        """The share of the range that was searched, from 0 to 1."""
+        length = self.top - self.bottom + 1
+        return min(max((self.top - self.at + 1) / length, 0), 1) if length > 0 else 0
 
 
 USUAL = Effort()
@@ -129,6 +145,9 @@ class SearchPage:
     after: str  # cursor of the next page; empty for the last page
     looked_at: int  # number of entries read
     is_limited: bool  # the search stopped at its limit before its end
+    reach: Reach | None = None  # set if the search is limited
+    # Whether the next page may begin with the next message that may match.
+    skips: bool = False
     # State from which the next page continues.
     lanes: Lanes | None = field(default=None, repr=False, compare=False)
 
@@ -168,6 +187,7 @@ def find(
     before = cursor_of(after)
     with patiently(PATIENCE):
         walk = Walk(wanted, within, LISTED, before=before, now=now)
+        walk.skips = effort.skips and walk.may_skip
         some = looks(walk, limit + 1, effort)
         rows = [row for look in some for row in look]
     lanes = None if "ready" not in walk.scope.states or walk.at_end else walk.lanes
@@ -175,8 +195,22 @@ def find(
     if len(rows) > limit:
         goes_on = f"{found[-1].message_id}.{found[-1].queue_id}"
         return SearchPage(found, goes_on, walk.looked_at, is_limited=False, lanes=lanes)
-    goes_on = "" if walk.at_end else f"{walk.before[0]}.{walk.before[1]}"
-    return SearchPage(found, goes_on, walk.looked_at, is_limited=not walk.at_end)
+    if walk.at_end:
+        return SearchPage(found, "", walk.looked_at, is_limited=False)
+    return SearchPage(
+        found,
+        f"{walk.before[0]}.{walk.before[1]}",
+        walk.looked_at,
+        is_limited=True,
+        reach=reach_of(walk),
+        skips=walk.skips,
+    )
+
+
+def reach_of(walk: Walk) -> Reach:
+    oldest = Message.objects.order_by("pk").values_list("pk", flat=True).first()
+    bottom = max(walk.scope.bottom, oldest or 0)
+    return Reach(walk.top, walk.before[0], bottom)
 
 
 def count(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
@@ -31,6 +32,15 @@ FIRST_SCAN = 250  # entries that the first step reads: enough for most pages
 SCAN = 5000  # entries that each further step reads
 OF_MESSAGES = 1000  # entries that a step reads if it reads each message
 OF_BODIES = 500  # entries that a step reads if it reads each body
+STRIDE = 5000  # message numbers that are skipped at once, at first; at most ``LEAP``
+LEAP, LEAP_OF_BODIES = 200_000, 20_000
+MOST_BYTES = 64 * 2**20  # of the bodies that are skipped at once
+QUICK_S, SLOW_S = (
+    0.05,
+    0.15,
+)  # steps that are quicker become larger; slower ones smaller
+# Messages are read in the order of their numbers where this share of them has entries.
+DENSE = 1 / 8
 # Factor by which the range of numbers grows after a step that found few entries.
 WIDER = 8
 MOST_LANES = 20_000  # most lanes times ranges in one step
@@ -38,6 +48,8 @@ PATIENCE = timedelta(seconds=10)  # statement timeout of one step
 
 FOLDER = Path(__file__).parent
 STATEMENT = SQL((FOLDER / "find.sql").read_text())
+SKIP = SQL((FOLDER / "skip.sql").read_text())
+SIZES = SQL((FOLDER / "body_sizes.sql").read_text()).format()
 LETTERS = SQL((FOLDER / "find_letters.sql").read_text())
 MESSAGE = """{} LATERAL (
     -- One index lookup for each, whatever the planner estimates.
@@ -71,6 +83,7 @@ class SearchStep:
     """The result of one step."""
 
     seen: int  # number of entries read
+    top: int | None  # the highest message number read; None if no entry was read
     last: Cursor | None  # the last entry read; None if there was none
     floor: int  # the lowest message number that the step has read
     # The matches: row number in the step, message, queue, ….
@@ -96,6 +109,14 @@ def patiently(patience: timedelta) -> Iterator[None]:
         if isinstance(error.__cause__, QueryCanceled):
             raise SearchTooLong(patience) from error
         raise
+
+
+def paced(size: int, took_s: float, least: int, most: int) -> int:
+    """The size of the next step: larger if this one was quick, smaller if it was
+    slow."""
+    if took_s < QUICK_S:
+        return max(size, min(2 * size, most))
+    return max(size // 4, least) if took_s > SLOW_S else size
 
 
 class Walk:
@@ -126,21 +147,33 @@ class Walk:
         self.condition = Condition(wanted, at)
         self.columns = columns
         self.reads_messages = reads_messages(wanted)
+        self.reads_bodies = reads_bodies(wanted)
         self.most = SCAN
         if self.reads_messages:
-            self.most = OF_BODIES if reads_bodies(wanted) else OF_MESSAGES
+            self.most = OF_BODIES if self.reads_bodies else OF_MESSAGES
         self.scan = self.width = FIRST_SCAN
         (last,) = sql.fetch_one("last_message")
-        self.before = min(before, (min(last + 1, self.scope.top), 0))
+        self.before: Cursor = min(before, (min(last + 1, self.scope.top), 0))
         self.looked_at = 0
+        self.top = 0  # the highest message number read so far
         self.at_end = self.scope.is_empty
+        self.stride = STRIDE
+        # Whether the next step first goes to the next message that may match. A search
+        # in which that was in vain does so no more.
+        self.skips, self.may_skip = False, self.condition.of_message is not None
+        self.hit = self.matched = 0  # the last message gone to; that of the last match
         # Whether each step reads all lanes in their present state.
         self.is_whole = False
         self.known_lanes = lanes
 
     def on(self, limit: int) -> list[tuple[Any, ...]]:
         """Make one step; return the matches, in order."""
+        passed = self.skip() if self.skips else None
+        if self.skips and passed is None:
+            return []
+        began_s, beyond = perf_counter(), self.beyond
         look = self.look(limit)
+        self.top = max(self.top, look.top or 0)
         if len(look.rows) == limit:
             number, message_id, queue_id = look.rows[-1][:3]
             self.looked_at += number
@@ -152,18 +185,69 @@ class Walk:
             else:
                 self.before = (look.floor, 0)
                 self.at_end = look.floor <= self.scope.bottom
+        if self.scan == self.most:
+            took_s = perf_counter() - began_s
+            self.most = paced(self.most, took_s, min(self.most, FIRST_SCAN), SCAN)
         self.width = self.most if look.seen > self.scan // WIDER else self.width * WIDER
         self.scan = self.most
+        self.may_skip &= bool(look.rows) or passed is None or self.hit == self.matched
+        self.matched = look.rows[-1][1] if look.rows else self.matched
+        is_dense = look.seen >= DENSE * (beyond - self.before[0])
+        is_rare = not look.rows or (passed or 0) > self.most
+        self.skips = self.may_skip and is_dense and is_rare
         return look.rows
+
+    @property
+    def beyond(self) -> int:
+        """All messages still to search are below this number."""
+        message_id, queue_id = self.before
+        return message_id + (queue_id > 0)
+
+    def skip(self) -> int | None:
+        """Go to the next message that may match, within a stride. Return how many were
+        passed; None if all were, as none may match."""
+        began_s, beyond = perf_counter(), self.beyond
+        assert self.condition.of_message is not None
+        at = self.before[0]  # which was looked at, if it is not beyond
+        floor = max(at - self.affordable(), self.scope.bottom, 0)
+        ((count, found),) = sql.ask(
+            SKIP.format(condition=self.condition.of_message),
+            {**self.condition.values, "floor": floor, "beyond": beyond},
+        )
+        took_s = perf_counter() - began_s
+        leap = LEAP_OF_BODIES if self.reads_bodies else LEAP
+        self.stride = paced(self.stride, took_s, FIRST_SCAN, leap)
+        if found is not None:
+            passed: int = max(min(count, at - 1 - found), 0)
+            self.looked_at += passed
+            self.hit, self.before = found, min(self.before, (found + 1, 0))
+            self.scan = FIRST_SCAN
+            self.stride = min(self.stride, max(2 * passed, STRIDE))
+            return passed
+        self.looked_at += max(count - (beyond - at), 0)
+        self.before = (floor, 0)
+        self.at_end = floor <= self.scope.bottom
+        self.skips = count > 0
+        return None
+
+    def affordable(self) -> int:
+        """How many message numbers to skip at once: fewer where bodies are large."""
+        if self.reads_bodies:
+            bounds = {"floor": self.before[0] - self.stride, "beyond": self.beyond}
+            ((size,),) = sql.ask(SIZES, bounds)
+            if size > MOST_BYTES:
+                self.stride = max(self.stride * MOST_BYTES // size, FIRST_SCAN)
+        return self.stride
 
     def look(self, limit: int) -> SearchStep:
         rows = sql.ask(self.statement, {**self.values, "limit": limit})
-        seen, floor, last_id, last_queue = rows[0][:4]
+        seen, top, floor, last_id, last_queue = rows[0][:5]
         return SearchStep(
             seen,
+            top,
             None if last_id is None else (last_id, last_queue),
             floor,
-            [row[4:] for row in rows if row[4] is not None],
+            [row[5:] for row in rows if row[5] is not None],
         )
 
     @cached_property

@@ -20,12 +20,21 @@ from broker.formats import filters
 from broker.formats.filters import Filter
 from broker.monitoring import search as finding
 from broker.monitoring import visible_search
+from broker.monitoring.visible_search import Search
 from console.edges import permissions
 from console.edges.web.error_responses import status_of
-from console.layout import pagination, search_links
-from console.messages import autocomplete, filter_faults, saved_views, search_results
+from console.layout import search_links
+from console.layout.pagination import Trail
+from console.messages import (
+    autocomplete,
+    filter_faults,
+    saved_views,
+    search_results,
+    search_slices,
+)
 from console.messages import export as exports
 from console.messages.pages.saved_views import SaveForm
+from console.messages.search_slices import SoFar
 
 PAGE = 50
 DRAFT = 2000  # the most characters of the text in the search field
@@ -35,30 +44,27 @@ QUICK_S = 0.25  # a page repeats a search by itself only if it takes less
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def messages(request: HttpRequest) -> HttpResponse:
-    """The messages that match a filter, the newest first; each ``f`` is one term."""
+    """The messages that match a filter, the newest first; each ``f`` is one term. With
+    ``slice``, only what a further slice of the search adds to the page."""
     texts = request.GET.getlist("f")
     began_s = perf_counter()
     try:
         search = visible_search.search(request.user, texts)
         if texts != [str(term) for term in search.filter.terms]:
             return redirect(search_links.url_of(search.filter))
-        trail = pagination.Trail.of(request)
+        trail = Trail.of(request)
         try:
-            page = finding.find(
-                search.filter,
-                within=search.within,
-                after=trail.after,
-                limit=PAGE,
-                effort=search_results.SEARCH,
-            )
+            before = search_slices.continued_by(request)
+            page = find(search, trail, before)
         except ValueError:  # the cursor is not one of this list
             return redirect(search_links.url_of(search.filter))
-        count = search_results.counted(
-            search,
-            page,
-            is_first=trail.is_first,
-            took_s=perf_counter() - began_s,
-        )
+        took_s = perf_counter() - began_s
+        so_far = (before or SoFar()).then(page, round(1000 * took_s))
+        count = so_far.count
+        if before is None:
+            count = search_results.counted(
+                search, page, is_first=trail.is_first, took_s=took_s
+            )
     except InvalidFilter as error:
         fault = filter_faults.fault_of(texts, error)
         return stopped(
@@ -66,27 +72,54 @@ def messages(request: HttpRequest) -> HttpResponse:
         )
     except (MaskedSearch, PayloadsNotPermitted, SearchTooLong) as refusal:
         return stopped(request, filters.parse(" ".join(texts)), refusal)
+    context = found_in(request, search, page, so_far) | {"page": trail, "count": count}
+    template = "_slice.html"
+    if before is None:
+        template = "messages.html"
+        took_s = perf_counter() - began_s
+        context |= context_of(request, search.filter) | {
+            "milliseconds": round(took_s * 1000),
+            "looks_again": took_s < QUICK_S and not page.is_limited,
+        }
+    return render(request, f"console/messages/found/{template}", context)
+
+
+def find(search: Search, trail: Trail, before: SoFar | None) -> finding.SearchPage:
+    """The first slice of a page, or the one after what was found before."""
+    return finding.find(
+        search.filter,
+        within=search.within,
+        after=before.after if before else trail.after,
+        limit=max(PAGE - (before.rows if before else 0), 1),
+        effort=before.effort if before else search_results.SEARCH,
+    )
+
+
+def found_in(
+    request: HttpRequest, search: Search, page: finding.SearchPage, so_far: SoFar
+) -> dict[str, Any]:
+    """The context of the list and of its pager, for a page and for a slice."""
+    trail = Trail.of(request)
     rows = search_results.rows_of(page, search)
-    took_s = perf_counter() - began_s
-    is_empty = not rows and trail.is_first and not page.is_limited
-    context = context_of(request, search.filter) | {
+    is_empty = not so_far.rows and trail.is_first and not page.is_limited
+    fewer: list[search_results.Fewer] = []
+    if is_empty:
+        fewer = search_results.without_each(request.user, search.filter)
+    # A slice has the columns of its page, which was limited.
+    is_of_many = page.is_limited or search_slices.PARAMETER in request.GET
+    may_act = request.user.has_perm(permissions.CHANGE)
+    return {
+        "wanted": search.filter,
+        "chips": search_results.chips_of(search.filter),
         "rows": rows,
-        "page": trail,
-        "next": trail.then(page.after) if page.after else None,
         "found": page,
-        "count": count,
-        "fewer": search_results.without_each(request.user, search.filter)
-        if is_empty
-        else [],
-        "milliseconds": round(took_s * 1000),
-        "looks_again": took_s < QUICK_S and not page.is_limited,
-        "may_act": request.user.has_perm(permissions.CHANGE) and any_at_hand(rows),
+        "so_far": so_far,
+        "milliseconds": so_far.milliseconds,
+        "progress": search_slices.progress_of(page, so_far, trail),
+        "next": trail.then(page.after) if page.after else None,
+        "fewer": fewer,
+        "may_act": may_act and (is_of_many or bool(so_far.at_hand)),
     }
-    return render(request, "console/messages/found/messages.html", context)
-
-
-def any_at_hand(rows: list[search_results.SearchResultRow]) -> bool:
-    return any(row.found.is_at_hand for row in rows)
 
 
 def stopped(

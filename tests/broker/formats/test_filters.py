@@ -12,11 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.errors.messages import InvalidFilter
-from broker.formats.filters import KEYS, PROPERTY, WORD, Filter, Term, equal, parse
+from broker.formats.filters import (
+    KEYS,
+    PROPERTY,
+    WITH_NAMES,
+    WORD,
+    Filter,
+    Term,
+    equal,
+    parse,
+    paths,
+)
 from broker.formats.filters.keys import CAUSES
 from broker.formats.filters.values import Between, Compared, Is, Moment, Text
 from broker.models import DeadLetter
-from tests.broker.filters import CHARACTERS, filters
+from tests.broker.filters import CHARACTERS, STEPS, filters
 
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 SECOND, INSTANT = timedelta(seconds=1), timedelta(microseconds=1)
@@ -71,6 +81,14 @@ def only(text: str) -> Term:
         ('h."a b":7', 'h."a b":7'),
         ("h.n:>-1.50", "h.n:>-1.5"),
         ("h.n:-0.0..1", "h.n:0..1"),
+        ("body.customer.id:4711", "body.customer.id:4711"),
+        ("BODY.Customer.id:>1.50", "body.Customer.id:>1.5"),
+        ("-body.items[].sku:a,b*", "-body.items[].sku:a,b*"),
+        ('body."a.b":x', 'body."a.b":x'),
+        ('body.a"b c"."d":x', 'body."ab c".d:x'),
+        ("body.[].0:true", "body.[].0:true"),
+        ('body."[]":1', 'body."[]":1'),
+        ("body:x", "body:x"),
         ("17", "id:17"),
         ("17,18", "id:17,18"),
         ('"17"', '"17"'),
@@ -151,6 +169,10 @@ def test_words_without_a_key_are_ids_or_words() -> None:
         ("h.n:>x", 6, "a property is compared with a number here"),
         ("h.:x", 1, "name the property, as in h.tenant:t7"),
         ('h."":x', 1, "name the property"),
+        ("body.n:>x", 9, "a value in a body is compared with a number here"),
+        ("body.:x", 1, "name each step of the path, as in body.customer.id:4711"),
+        ("x body.a..b:x", 3, "name each step of the path"),
+        ("body.a[0]:x", 1, "[] at the end of a step only: items[].sku"),
         ("error:*", 7, "say at least one character"),
         ("queue:a*b*c*d*e*f*g*h*i*j", 7, "at most 8 stars"),
         ('state:dead "no such', 12, "these quotes are not closed"),
@@ -186,6 +208,11 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         assert parse(str(found)) == found
     else:
         assert 1 <= position <= len(text) + 1
+
+
+@given(STEPS)
+def test_a_path_that_is_written_is_read_as_the_same(steps: paths.Steps) -> None:
+    assert paths.read(paths.write(steps)) == steps
 
 
 def test_a_term_more_takes_the_place_of_another_value() -> None:
@@ -226,7 +253,7 @@ def test_every_key_and_choice_is_in_the_manual() -> None:
     manual = (Path(__file__).parents[3] / "docs/filters.md").read_text()
     table = dict(re.findall(r"^\| `([\w.-]+)` \| (.+) \|$", manual, re.M))
 
-    assert list(table) == [*KEYS, "h.name"]
+    assert list(table) == [*KEYS, *WITH_NAMES]
     for key in KEYS.values():
         assert [one for one in key.choices if f"`{one}`" not in table[key.name]] == []
     (example,) = re.findall(r"```\n(.+)\n```", manual)

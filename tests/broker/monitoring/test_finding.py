@@ -65,6 +65,8 @@ def in_small_steps(numbers_from_1: None, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(walking, "SCAN", 9)
     monkeypatch.setattr(walking, "OF_MESSAGES", 8)
     monkeypatch.setattr(walking, "OF_BODIES", 7)
+    monkeypatch.setattr(walking, "STRIDE", 4)
+    monkeypatch.setattr(walking, "LEAP", 9)
     monkeypatch.setattr(walking, "WIDER", 4)
     monkeypatch.setattr(pages, "LOOKS", 2)
     monkeypatch.setattr(pages, "BATCH", 4)
@@ -113,7 +115,8 @@ def test_most_fragments_find_some_and_leave_out_some() -> None:
     assert {one for one, found in met.items() if not any(found)} == {
         *("queue:nowhere", 'queue:"orders*"', "at:<2026-03-14", "due:>2026-03-15"),
         *("expires:>2026-03-15", "error:AxB", "resubmits:>0", "body:hay*in"),
-        *("body:x*needle", "h.list:t7", "h.tenant:null", "nowhere", "fingerprint:x*"),
+        *("body:x*needle", "body.items.1.sku:A-1", "body.nothing:*", "h.list:t7"),
+        *("h.tenant:null", "nowhere", "fingerprint:x*"),
     }
     assert {one for one, found in met.items() if all(found)} == {
         *("queue:*", "at:2026-03-14"),
@@ -168,6 +171,8 @@ def test_a_search_that_is_not_over_says_so_and_goes_on(
     ids = [one.message_id for one in put_many(make_messages(40))]
     monkeypatch.setattr(walking, "FIRST_SCAN", 5)
     monkeypatch.setattr(walking, "OF_BODIES", 5)
+    monkeypatch.setattr(walking, "STRIDE", 5)
+    monkeypatch.setattr(walking, "QUICK_S", 0)
     monkeypatch.setattr(pages, "LOOKS", 2)
     wanted = parse(f"body:{1}")
     within = every_queue()

@@ -28,6 +28,8 @@ def test_a_search_stops_when_its_time_is_over_and_goes_on(
     monkeypatch.setattr(pages, "monotonic", lambda: next(seconds))
     monkeypatch.setattr(walking, "FIRST_SCAN", 5)
     monkeypatch.setattr(walking, "OF_BODIES", 5)
+    monkeypatch.setattr(walking, "STRIDE", 5)
+    monkeypatch.setattr(walking, "QUICK_S", 0)
     wanted, within = parse("body:nowhere"), every_queue()
     soon = search.Effort(seconds=1)
 

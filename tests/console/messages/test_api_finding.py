@@ -122,7 +122,9 @@ def test_what_may_not_be_inquired_is_not_found(client: Client, db: None) -> None
     assert client.get(COUNT).json()["messages"] == 1
 
 
-@pytest.mark.parametrize("text", ["body:x", "-body:x", "h.tenant:t7", "h.n:>1"])
+@pytest.mark.parametrize(
+    "text", ["body:x", "-body:x", "h.tenant:t7", "h.n:>1", "body.a:1", "-body.a:>1"]
+)
 def test_payloads_are_not_guessed_by_who_may_not_read_them(
     sign_in: SignIn, client: Client, text: str
 ) -> None:
@@ -135,13 +137,13 @@ def test_payloads_are_not_guessed_by_who_may_not_read_them(
     assert "broker.browse_queue" in told["detail"]
 
 
-@pytest.mark.parametrize("text", ["body:x", "h.tenant:t7"])
+@pytest.mark.parametrize("text", ["body:x", "h.tenant:t7", "body.x:1"])
 def test_payloads_are_looked_at_where_they_may_be_browsed(
     client: Client, db: None, text: str
 ) -> None:
     for name in ("orders", "other"):
         make_queue(name)
-        put(name, b"x", properties={"tenant": "t7"})
+        put(name, b'{"x": 1}', properties={"tenant": "t7"})
     permissions = ("broker.view_queue", "broker.browse_queue")
     user = make_user(permissions=permissions, granted=("inquire",))
     client.force_login(user)

@@ -113,9 +113,36 @@ def test_properties_and_their_names_are_offered_to_who_may_read_them(
     assert offered(reader, "h.n:") == ["h.n:7"]
 
     client.force_login(make_user("vera", permissions=("broker.view_queue",)))
-    for text in ("h.", "h.tenant:", "body:x h.tenant:"):
+    for text in ("h.", "h.tenant:", "body:x h.tenant:", "body.", "body.a:"):
         assert told(client, text)["options"] == []
         assert "broker.browse_queue" in told(client, text)["said"]
+
+
+def test_paths_in_bodies_and_their_values_are_offered(sign_in: SignIn) -> None:
+    make_queue("orders")
+    put("orders", b'{"customer": {"id": 4711, "a:b": 1}, "items": [{"sku": "A-1"}]}')
+    put("orders", b'{"customer": {"id": "B7"}, "tags": ["new"], "ok": true}')
+    put("orders", b'{"no": null}')
+    put("orders", b"no JSON")
+    put("orders", b'{"large": "' + b"x" * 2**17 + b'"}')
+    client = sign_in("operator")
+
+    assert set(offered(client, "body.")) == {
+        *("body.customer.", "body.items[].", "body.tags[]:", "body.ok:", "body.no:"),
+    }
+    assert offered(client, "state:ready -body.CUST") == ["state:ready -body.customer."]
+    assert set(offered(client, "body.customer.")) == {
+        *("body.customer.id:", 'body.customer."a:b":'),
+    }
+    assert set(offered(client, "body.customer.id:")) == {
+        *("body.customer.id:4711", "body.customer.id:B7"),
+    }
+    assert offered(client, "body.items[].") == ["body.items[].sku:"]
+    assert offered(client, "body.items[].sku:") == ["body.items[].sku:A-1"]
+    assert offered(client, "body.tags[]:n") == ["body.tags[]:new"]
+    assert offered(client, "body.ok:x,t") == ["body.ok:x,true"]
+    for text in ("body.no:", "body..", "body.a..b:", "body.x[7]."):
+        assert offered(client, text) == []
 
 
 def test_nothing_is_offered_of_queues_that_one_may_not_see(

@@ -159,17 +159,22 @@ def test_a_search_that_stopped_says_so_and_goes_on(
     ids = [one.message_id for one in put_many(make_messages(40))]
     monkeypatch.setattr(walking, "FIRST_SCAN", 5)
     monkeypatch.setattr(walking, "OF_BODIES", 5)
+    monkeypatch.setattr(walking, "STRIDE", 5)
+    monkeypatch.setattr(walking, "QUICK_S", 0)
     monkeypatch.setattr(pages, "LOOKS", 2)
     client = sign_in("operator")
 
     html = page(client, "body:7")
     seen = words(html)
-    assert "The search stopped after 10 messages" in seen
+    assert "Looked at 10 of about 40 messages, the newest first; 1 found so far" in seen
+    assert "25 % of the range of message numbers" in seen
     assert "or more match" in seen
     assert listed(html) == [ids[36]]
 
     nothing = page(client, "body:12")
-    assert "Nothing in the 10 messages that were searched" in words(nothing)
+    assert "Looked at 10 of about 40 messages, the newest first; 0 found" in words(
+        nothing
+    )
     assert "No messages match" not in nothing
     (on,) = links(nothing, "Go on with older ones")
     assert filters_of(on) == ["body:12"]

@@ -118,7 +118,13 @@ def test_a_file_is_unmasked_for_a_reason(ada: Client, letter: Letter) -> None:
     assert (record.object_kind, record.object_name) == ("export", "queue:DLQ")
 
 
-@pytest.mark.parametrize("text", ["body:Doe*", "h.tenant:t*", "-h.TENANT:x", "body:B3"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("body:Doe*", "h.tenant:t*", "-h.TENANT:x", "body:B3", "body.patient.name:D*"),
+        *("-body.patient.name:x", "body.patient:*Doe*", "body.ward:B3"),
+    ],
+)
 def test_a_filter_does_not_tell_what_is_masked(
     omar: Client, letter: Letter, text: str
 ) -> None:
@@ -138,9 +144,9 @@ def test_a_filter_does_not_tell_what_is_masked(
 
 
 def test_who_may_unmask_may_look_for_it(ada: Client, letter: Letter) -> None:
-    found = ada.get(f"{API}/messages", {"f": [f"body:{SECRET}"]}).json()
-
-    assert [one["message_id"] for one in found["messages"]] == [letter.message_id]
+    for text in (f"body:{SECRET}", f"body.patient.name:{SECRET}"):
+        found = ada.get(f"{API}/messages", {"f": [text]}).json()
+        assert [one["message_id"] for one in found["messages"]] == [letter.message_id]
 
 
 def test_completions_do_not_tell_what_is_masked(omar: Client, letter: Letter) -> None:
@@ -152,6 +158,9 @@ def test_completions_do_not_tell_what_is_masked(omar: Client, letter: Letter) ->
     for text in ("h.tenant:", "h.tenant:t", 'h."tenant":'):
         assert TENANT not in told(text)
     assert "masked by rule PII-2" in told("h.tenant:")
+    for text in ("body.", "body.patient.", "body.patient.name:", "body.ward:"):
+        assert '"options": []' in told(text)
+        assert "masked by rule PII-1" in told(text)
 
 
 def test_a_selector_does_not_tell_what_is_masked(omar: Client, letter: Letter) -> None:
