@@ -25,6 +25,7 @@ from console.home.pages import health, preferences, probes
 from console.home.pages import overview as home
 from console.home.pages import palette as go_to
 from console.messages.pages import (
+    comparing,
     copies,
     detail,
     edit,
@@ -67,6 +68,7 @@ pages: list[URLPattern | URLResolver] = [
     path("messages/export/", search.export, name="export"),
     path("messages/order/", order.order_found, name="order_found"),
     path("messages/<int:message_id>/", detail.message, name="message"),
+    path("messages/<int:message_id>/compare/", comparing.compare, name="compare"),
     path("messages/<int:message_id>/edit/", edit.edit, name="edit"),
     path("messages/<int:message_id>/unmask/", detail.unmask, name="unmask"),
     path("messages/<int:message_id>/body/", detail.body, name="body"),

@@ -82,7 +82,7 @@ class AddressSetting(models.Model):
         null=True,
         blank=True,
         help_text="The address for poison messages, where people can inspect them."
-        " Defined but empty: they are discarded.",
+        " Set, but without an address: they are discarded.",
     )
     redelivery_delay_ms = models.BigIntegerField(
         null=True,
@@ -119,8 +119,8 @@ class AddressSetting(models.Model):
         max_length=255,
         null=True,
         blank=True,
-        help_text="The address for expired messages. Defined but empty: they are"
-        " discarded.",
+        help_text="The address for expired messages. Set, but without an address: they"
+        " are discarded.",
     )
     poison_policy = models.CharField(
         max_length=8,

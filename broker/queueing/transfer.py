@@ -300,14 +300,6 @@ def end(entries: Sequence[TakenEntry], record: Record) -> None:
     sql.fetch_one("end", **queues, **parameters)
 
 
-def takes(address: str, only_queue: str | None = None) -> bool:
-    """Whether an address has a queue, so that a copy sent there is not lost."""
-    queues = Queue.objects.filter(address__name=address)
-    if only_queue is not None:
-        queues = queues.filter(name=only_queue)
-    return queues.exists()
-
-
 def columns(entries: Sequence[TakenEntry]) -> dict[str, list[int]]:
     return {
         "queue_ids": [entry.queue_id for entry in entries],

@@ -79,7 +79,7 @@ OF_QUEUES = (
         COUNT,
         (
             Line("Backed out", 1, attrgetter("backed_out")),
-            Line("Dead-lettered", 4, attrgetter("dead_lettered")),
+            Line("Became dead letters", 4, attrgetter("dead_lettered")),
         ),
     ),
     Panel(

@@ -48,7 +48,7 @@ COLUMNS = (
     Column("rescued_2", "After 2", "count"),
     Column("rescued_3", "After 3", "count"),
     Column("rescued_4", "After 4 or more", "count"),
-    Column("died", "Dead-lettered", "count"),
+    Column("died", "Became dead letters", "count"),
     Column(
         "otherwise",
         "Ended otherwise",

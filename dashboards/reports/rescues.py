@@ -37,7 +37,7 @@ MOST = 10  # entries with this many failures or more are in one row
         ),
         Column("entries", "Entries", "count"),
         Column("rescued", "Rescued", "count", note="Accepted in the end."),
-        Column("died", "Dead-lettered", "count"),
+        Column("died", "Became dead letters", "count"),
         Column("share", "Share rescued", "share"),
     ),
     charts=(

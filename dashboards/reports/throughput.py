@@ -54,7 +54,7 @@ COUNTED = {
         Column("backed_out", "Backed out", "count"),
         Column(
             "dead_lettered",
-            "Dead-lettered",
+            "Became dead letters",
             "count",
             link="origin:{queue} died:{minute}",
         ),

@@ -3,13 +3,16 @@
    Now and then the page asks for itself. What a row says changes in its place; rows never
    come, go or move by themselves: one that is gone is struck through, and the button
    Refresh says how many there are to come. It rests while nobody looks, while live numbers
-   are paused, and while something is selected or open. */
+   are paused, and while something is selected or open. Who follows a list has it renewed
+   by itself, and its first row in view. */
 
 const GONE = "This is no longer in the list.";
 
 const live = document.getElementById("live");
 const list = document.querySelector("[data-list]");
+const follows = document.querySelector("[data-follows]");
 const everyMs = Math.max(5_000, 1000 * (live?.dataset.every ?? 1));
+const FOLLOWS_MS = 2_000;
 let newest = null; // the list as it is by now
 
 if (list) {
@@ -19,6 +22,11 @@ if (list) {
       take();
     }
   });
+}
+
+if (list && follows) {
+  follows.closest("label").hidden = false;
+  setInterval(() => follows.checked && look(), FOLLOWS_MS);
 }
 
 async function look() {
@@ -77,6 +85,9 @@ function mend() {
   const button = list.querySelector("[data-takes]");
   button.hidden = !more && !fewer;
   button.querySelector("span").textContent = more ? `+${more}` : `−${fewer}`;
+  if (follows?.checked && !button.hidden) {
+    take();
+  }
 }
 
 function leave(row) {
@@ -98,7 +109,7 @@ function take() {
   );
   const before = anchor?.getBoundingClientRect().top;
   Idiomorph.morph(list, newest.cloneNode(true));
-  if (anchor?.isConnected) {
+  if (anchor?.isConnected && !follows?.checked) {
     scrollBy(0, anchor.getBoundingClientRect().top - before);
   }
   if (!document.activeElement || document.activeElement === document.body) {

@@ -151,6 +151,7 @@ def of_letters(user: User, now: datetime) -> Paths:
         ],
         "console:message": [message(one.message_id) for one in (new, known)],
         "console:edit": [at("console:edit", new.message_id)],
+        "console:compare": [at("console:compare", new.message_id)],
     }
 
 

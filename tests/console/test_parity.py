@@ -126,6 +126,7 @@ SHOWS: Mapping[str, Ways] = {
     ),
     "console:body": Ways("read_message", "message show"),
     "console:data": Ways("read_message", "message show"),
+    "console:compare": Ways("read_message", "message show"),
     "console:by_client_id": Ways("find_messages", "find"),
     "console:view": Ways("read_view", f"no: {OWN}"),
     "console:dead_letters": Ways(

@@ -157,7 +157,12 @@ class Nearest:
                 self.importers[name].add(file)
 
     def to(self, file: Path) -> list[str]:
-        by = self.importers[name_of(file)]
+        package = name_of(file).rpartition(".")[0]
+        by = self.importers[name_of(file)] | {
+            one
+            for name in defined(file)  # a package passes on what its modules define
+            for one in self.importers[f"{package}.{name}"]
+        }
         second = {other for one in by for other in self.importers[name_of(one)]}
         third = {other for one in second for other in self.importers[name_of(one)]}
         ordered: dict[Path, None] = {}
@@ -173,6 +178,13 @@ def imported(file: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def defined(file: Path) -> Iterator[str]:
+    """The names of the classes and functions of a module."""
+    for node in ast.parse((ROOT / file).read_text()).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
 
 
 def name_of(file: Path) -> str:

@@ -97,6 +97,22 @@ def test_what_is_new_is_offered_and_what_is_gone_is_struck_through(
     expect(page.get_by_role("link", name=str(waiting[1]), exact=True)).to_be_focused()
 
 
+def test_who_follows_a_list_has_new_messages_by_themselves(
+    page: Page, waiting: list[int]
+) -> None:
+    sign_in(page, "/messages/")
+    arrive(page, "Messages")
+    page.get_by_label("Follow: new messages appear by themselves").check()
+    before = listed(page)
+
+    apart(lambda: wait(hours=3))
+    page.clock.run_for(PASSES_MS)
+
+    expect(page.locator("main [data-row]")).to_have_count(len(before) + 1)
+    assert listed(page)[1:] == before
+    expect(page.get_by_role("button", name="Refresh")).to_be_hidden()
+
+
 @pytest.mark.parametrize("why", RESTS)
 def test_a_list_rests(page: Page, waiting: list[int], why: str) -> None:
     asked: list[str] = []

@@ -117,7 +117,7 @@ def test_while_some_are_selected_nothing_acts_on_all(page: Page) -> None:
     expect(every).to_be_hidden()
 
     page.goto("/queues/billing/")
-    every = page.get_by_role("button", name="Act on all ready…")
+    every = page.get_by_role("button", name="Act on all ready messages…")
     expect(every).to_be_visible()
     boxes.first.check()
     expect(every).to_be_hidden()

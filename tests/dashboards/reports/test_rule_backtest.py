@@ -79,6 +79,13 @@ def test_of_what_ibm_s_rules_moved_the_reason_is_not_known() -> None:
     assert rule_evaluation.verdict(first, moved.letter) is None
 
 
+def test_letters_whose_match_is_not_certain_are_no_matches() -> None:
+    sure = LetterGroup("orders", "REJECTED", "f1", "left", 3)
+    unsure = LetterGroup("orders", None, "f1", "left", 5)
+    found = rule_evaluation.counted(None, [(sure, True), (unsure, False)])
+    assert (found["matched"], found["unjudged"]) == (3, 5)
+
+
 @pytest.mark.django_db
 def test_rules_that_are_not_there_or_cannot_be_read_stop_the_run() -> None:
     make_queue("DLQ")
