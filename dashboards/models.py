@@ -113,7 +113,8 @@ class PublishedDay(models.Model):
     before = models.BigIntegerField(null=True)
     # only for silver: the checksum of the stays that were open at the end of the day
     opened = models.BigIntegerField(null=True)
-    # the lowest known id of a message that was put
+    # Only for silver: the lowest message id whose put the archive has, up to this day.
+    # Messages with lower ids may have been put before the archive began.
     floor = models.BigIntegerField(null=True)
     # the version of the code that made the rows
     code = models.PositiveSmallIntegerField()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from broker.config.address_settings import Policy
 from broker.config.advice import Advice
 from broker.config.configuration import Configuration, changed
-from broker.formats.quantities import write_stored
+from broker.formats.quantities import write_count, write_stored
 from broker.models import Address, AddressSetting, Delayed
 
 LOOKED_AT = 1000  # most delayed messages that are examined
@@ -44,8 +44,8 @@ def of_attempts(found: Configuration) -> Iterator[Advice]:
                 rule.match,
                 "attempts-without-address",
                 f"The address setting {rule.match} allows"
-                f" {rule.max_delivery_attempts:,} delivery attempts, and no dead letter"
-                " address is set: then messages are discarded.",
+                f" {write_count(rule.max_delivery_attempts or 0, 'delivery attempt')},"
+                " and no dead letter address is set: then messages are discarded.",
                 "Name a dead letter address, or say -1 for no limit.",
             )
 
@@ -125,7 +125,8 @@ def of_those_that_stay(found: Configuration) -> Iterator[Advice]:
         yield Advice(
             name,
             "dead-letters-stay",
-            f"Messages on {name} have used up their {limit:,} delivery attempts where"
-            " dead letters go: they stay, and are delivered again after a while.",
+            f"Messages on {name} have used up their"
+            f" {write_count(limit, 'delivery attempt')} where dead letters go: they"
+            " stay, and are delivered again after a while.",
             "Stop their consumer, or allow -1 attempts there.",
         )

@@ -295,7 +295,7 @@ def try_connection(user: User, end: EndForm) -> tuple[bool, str]:
         return False, " ".join(wrong)
     factory = end.stored
     if factory is not None and not permissions.may(user, TEST_STORED):
-        return False, "The role administrator may test it."
+        return False, "Users with the role administrator may test it."
     if factory is None:
         if not end.is_new:
             return True, "This broker is this process itself. No connection is needed."

@@ -57,7 +57,7 @@ MESSAGE = """{} LATERAL (
 ) AS {} ON true"""
 LOOKED_AT = SQL(MESSAGE.format("LEFT JOIN", "seen", "message"))
 SHOWN = SQL(MESSAGE.format("LEFT JOIN", "found", "message"))
-# Causes of dead letters that keep their put time.
+# With these causes, a dead letter has the put time of its original, as IBM MQ has it.
 CAUSES = SQL(", ").join(map(Literal, DeadLetter.IBM_CAUSES))
 KEYS = SQL("found.number, found.id, found.queue_id, found.place")
 SET = "SELECT set_config('statement_timeout', %s, true)"

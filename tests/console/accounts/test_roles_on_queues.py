@@ -292,7 +292,7 @@ def test_what_one_may_not_do_with_a_queue_is_disabled_and_says_who_may(
     forbidden = [
         ("pause", "To pause it, you need the authority “set” on it."),
         ("send", "To send, you need the authority “put” on orders."),
-        ("settings", "The role administrator may change them."),
+        ("settings", "Users with the role administrator may change them."),
         ("reset", "To reset them, you need the authority “set” on this queue."),
     ]
     for name, reason in forbidden:
@@ -318,10 +318,10 @@ def test_without_the_permission_the_role_that_has_it_is_named(
 
     html = client.get(queue_url("orders")).content.decode()
 
-    assert "The role operator may resume it." in html
-    assert "The role operator may reset them." in html
+    assert "Users with the role operator may resume it." in html
+    assert "Users with the role operator may reset them." in html
     assert queue_url("orders", "resume") not in html
     message = reverse("console:message", args=[put("orders").message_id])
     page = client.get(message).content.decode()
     assert 'disabled aria-describedby="no-actions"' in page
-    assert "The role operator may repair, move, copy and remove it." in page
+    assert "Users with the role operator may repair, move, copy and remove it." in page

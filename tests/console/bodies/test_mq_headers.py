@@ -194,7 +194,9 @@ def test_who_may_not_browse_sees_the_descriptor_and_no_more(sign_in: SignIn) -> 
 
     assert "Format MQHRF2" in words(html)
     assert "4711" not in section(html)
-    assert "The role operator may read the fields of its headers." in words(html)
+    assert "Users with the role operator may read the fields of its headers." in words(
+        html
+    )
     assert client.get(reverse("console:data", args=[message_id])).status_code == 403
 
 

@@ -41,7 +41,7 @@ def test_where_there_is_none_it_says_what_a_bridge_is(sign_in: SignIn) -> None:
 
     assert "There are no links." in text
     assert "A link carries messages from a queue or topic at one broker" in text
-    assert "The role administrator may make links." in text
+    assert "Users with the role administrator may make links." in text
     assert "No bridge process runs" not in text
 
 

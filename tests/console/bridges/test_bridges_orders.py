@@ -73,7 +73,7 @@ def test_who_only_looks_is_offered_nothing(sign_in: SignIn) -> None:
     client = sign_in("viewer")
 
     assert offered(got(client)) == []
-    assert "The role operator may start it." in said(client, PAGE)
+    assert "Users with the role operator may start it." in said(client, PAGE)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_only_administrators_are_offered_to_decide(sign_in: SignIn) -> None:
     client = sign_in("operator")
 
     assert "commit/" not in got(client, PAGE)
-    assert "The role administrator may decide." in said(client, PAGE)
+    assert "Users with the role administrator may decide." in said(client, PAGE)
     assert client.get(f"{PAGE}branches/bk~3A7~3A1/commit/").status_code == 403
 
 

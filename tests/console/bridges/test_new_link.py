@@ -227,7 +227,7 @@ def test_who_may_not_make_links_sees_why(sign_in: SignIn) -> None:
     page = operator.get("/bridges/").content.decode()
 
     assert re.search(r'<button[^>]* disabled aria-describedby="no-new">New link…', page)
-    assert "The role administrator may make links." in page
+    assert "Users with the role administrator may make links." in page
     assert operator.get(PAGE).status_code == 403
     assert operator.post(PAGE, typed()).status_code == 403
     assert not Link.objects.filter(bridge__name="shop", name="more").exists()
@@ -264,7 +264,7 @@ def test_a_stored_connection_is_tested_by_whom_may_change_it(
 
     said = outcome_of(client, target__at=f"connection:{known.pk}")
 
-    assert said == "Not connected. The role administrator may test it."
+    assert said == "Not connected. Users with the role administrator may test it."
 
 
 @pytest.fixture

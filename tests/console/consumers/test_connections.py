@@ -54,7 +54,7 @@ def test_a_client_is_shown_with_all_that_it_has_open(sign_in: SignIn) -> None:
         "3 endpoints in 2 sessions, 1,234 messages, 10 unsettled",
         *("orders gets rcv-1 1 90 10 1,234", "invoices puts snd-1 2 0 0 0"),
         "none transactions tx",
-        *("1 shown", "The role operator may close"),
+        *("1 shown", "Users with the role operator may close"),
     ):
         assert fact in words
     assert f'href="{reverse("console:queue", args=["orders"])}"' in shown

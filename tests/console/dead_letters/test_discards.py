@@ -159,7 +159,7 @@ def test_a_viewer_sees_the_bin_and_restores_nothing(sign_in: SignIn) -> None:
 
     html = shown(client)
 
-    assert "The role operator may restore messages." in words(html)
+    assert "Users with the role operator may restore messages." in words(html)
     assert RESTORE not in re.sub(r'action="[^"]*"', "", html)
     assert client.get(RESTORE).status_code == 403
     assert client.post(RESTORE, {"item": item(message_id)}).status_code == 403

@@ -204,7 +204,9 @@ def test_the_page_tells_how_a_group_grows_and_what_was_done(
 def test_only_who_may_resubmit_says_something(sign_in: SignIn, letter: Letter) -> None:
     client = sign_in("viewer")
 
-    assert "The role operator may acknowledge it" in look(client, url(letter))
+    assert "Users with the role operator may acknowledge it" in look(
+        client, url(letter)
+    )
     path = reverse("console:acknowledge_group", args=[letter.fingerprint])
     assert client.post(path).status_code == 403
     assert not DeadLetterGroup.objects.exists()

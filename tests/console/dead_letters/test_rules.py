@@ -145,7 +145,7 @@ def test_only_administrators_write_rules(sign_in: SignIn, role: str) -> None:
     rules.save("DLQ", RETRY, make_user("ada"))
     client = sign_in(role)
 
-    assert "The role administrator may change them" in look(client, PAGE)
+    assert "Users with the role administrator may change them" in look(client, PAGE)
     assert client.post(PAGE, {"text": "", "deed": "save"}).status_code == 403
     assert client.post(MODE, {"mode": "active"}).status_code == 403
     assert call(client, "PUT", API, 403, text=RETRY)["code"] == "not-permitted"

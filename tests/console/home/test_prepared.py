@@ -250,7 +250,7 @@ def test_a_viewer_is_told_who_may_decide(sign_in: SignIn, uow: int) -> None:
 
     said = text(client)
 
-    assert "The role operator may decide." in said
+    assert "Users with the role operator may decide." in said
     assert "Commit…" not in said
     assert client.post(url("commit", uow), WHY).status_code == 403
     assert client.get(url("back_out", uow)).status_code == 403

@@ -157,7 +157,7 @@ def test_who_may_not_resubmit_is_told_who_may(sign_in: SignIn, orders: Queue) ->
 
     html = page(sign_in("viewer"), letter.message_id)
 
-    assert "The role operator may resubmit." in html
+    assert "Users with the role operator may resubmit." in html
     assert reverse("console:plan_resubmit") not in html
 
 

@@ -246,7 +246,7 @@ def test_viewers_are_told_who_may_act(sign_in: SignIn) -> None:
     make_queue("orders")
     put("orders")
     html = page(sign_in("viewer"), "queue:orders")
-    assert "The role operator may move" in words(html)
+    assert "Users with the role operator may move" in words(html)
     assert not items(html)
 
 

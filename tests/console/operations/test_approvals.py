@@ -118,7 +118,7 @@ def test_nobody_approves_their_own_and_that_is_recorded(plan: Operation) -> None
 
 def test_who_lacks_the_permission_is_told_who_may(plan: Operation) -> None:
     client = signed_in("eve")
-    assert "The role administrator may approve it." in said(
+    assert "Users with the role administrator may approve it." in said(
         client, url("operation", plan)
     )
     assert approve(client, plan).status_code == 403

@@ -294,7 +294,7 @@ def test_a_viewer_reads_and_changes_nothing(sign_in: SignIn, orders: Queue) -> N
 
     seen = said(client, url("operation", planned))
 
-    assert "The role operator may start it." in seen
+    assert "Users with the role operator may start it." in seen
     for name in ("start", "cancel"):
         assert client.get(url(name, planned)).status_code == 405
         assert client.post(url(name, planned)).status_code == 403

@@ -297,6 +297,8 @@ def test_viewers_read_how_it_could_be_undone(sign_in: SignIn, orders: Queue) -> 
     started(client, done)
     client = sign_in("viewer")
 
-    assert "The role operator may undo it." in said(client, url("operation", done))
+    assert "Users with the role operator may undo it." in said(
+        client, url("operation", done)
+    )
     assert client.post(url("undo", done)).status_code == 403
     assert client.get(url("undo", done)).status_code == 405

@@ -147,7 +147,9 @@ def test_viewers_are_told_who_may_act(sign_in: SignIn, orders: Queue) -> None:
 
     html = client.get(reverse("console:queue", args=["orders"])).content.decode()
 
-    assert "The role operator may move, copy, remove and resubmit" in words(html)
+    assert "Users with the role operator may move, copy, remove and resubmit" in words(
+        html
+    )
     assert 'type="checkbox" form="order"' not in html
     for answer in (client.get(FORM, {"which": "all"}), client.post(FORM)):
         assert answer.status_code == 403

@@ -184,7 +184,7 @@ def test_a_run_without_rows_says_why_there_are_none(omar: User, client: Client) 
     assert "Choose the parameters above" not in page
     ReportRun.objects.filter(pk=run.pk).update(state="stopped", error="It broke.")
     page = text(client, run=run.pk)
-    assert "This run did not end, so it has no rows." in page
+    assert "This run did not finish, so it has no results." in page
 
 
 def test_of_many_parameters_those_that_are_not_usual_are_said(
