@@ -132,6 +132,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     items.sort(key=lambda item: (first_shared(item), not is_thorough(item)))
     for item in items:
+        if asks("db", item) and asks("transactional_db", item):
+            raise pytest.UsageError(
+                f"{item.nodeid} commits, and asks for db: then all tables are flushed."
+                " Ask for transactional_db alone."
+            )
         for mark in item.iter_markers("django_db"):
             if mark.kwargs.get("transaction") or asks("transactional_db", item):
                 raise pytest.UsageError(

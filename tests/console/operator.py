@@ -126,7 +126,7 @@ def repair(day: Day) -> None:
         expect(fits).to_be_visible(timeout=WAITS_MS)
         said = re.findall(r"[\d,]+", fits.inner_text())
         assert said[0] == said[1], "it fits all of them"
-        expect(page.locator('[data-kind="new"]')).to_contain_text("EUR")
+        expect(page.locator('.alike-list [data-kind="new"]')).to_contain_text("EUR")
 
 
 def start(day: Day) -> None:

@@ -21,6 +21,7 @@ from broker.models import (
     Link,
     Queue,
 )
+from console.accounts import roles
 from tests.amqp.listening import PASSWORD, Listening, listener
 from tests.console.bridging import make_link, stand
 from tests.console.conftest import SignIn
@@ -284,14 +285,22 @@ def outcome_of(client: Client, **fields: str) -> str:
     )
 
 
+@pytest.fixture
+def chief(transactional_db: None, client: Client) -> Client:
+    """As ``ada``, where commits are real."""
+    may = tuple(roles.ROLES["administrator"])
+    client.force_login(make_user("chief", permissions=may))
+    return client
+
+
 def test_a_connection_is_tested_before_it_is_stored(
-    elsewhere: Listening, ada: Client
+    elsewhere: Listening, chief: Client
 ) -> None:
     at = {"target__host": elsewhere.host, "target__port": str(elsewhere.port)}
     at |= {"target__username": elsewhere.user.username, "target__name": ""}
 
-    good = outcome_of(ada, target__password=PASSWORD, **at)
-    bad = outcome_of(ada, target__password="wrong", **at)
+    good = outcome_of(chief, target__password=PASSWORD, **at)
+    bad = outcome_of(chief, target__password="wrong", **at)
 
     where = f"amqp://{elsewhere.host}:{elsewhere.port}"
     assert good.startswith(f"Connected to {where}, and logged in as amelia.")
@@ -313,14 +322,14 @@ def test_without_scripts_a_test_shows_the_page_with_its_result(ada: Client) -> N
 
 
 def test_a_stored_connection_is_tested_with_its_password(
-    elsewhere: Listening, ada: Client
+    elsewhere: Listening, chief: Client
 ) -> None:
     known = make_link(target_at="amqp").target_factory
     known.url = f"amqp://{elsewhere.host}:{elsewhere.port}"
     known.username, known.secret = "amelia", secrets.encrypt(PASSWORD)
     known.save()
 
-    said = outcome_of(ada, target__at=f"connection:{known.pk}")
+    said = outcome_of(chief, target__at=f"connection:{known.pk}")
 
     assert said.startswith("Connected to amqp://")
     assert "logged in as amelia." in said

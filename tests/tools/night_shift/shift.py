@@ -119,7 +119,9 @@ def write_patch(shift: Shift, patch: str, messages: int, why: str = "") -> None:
         if why:
             hands.fill("Reason", why)
         shift.wait(page.locator("#patch-fits"), f"fits {messages:,} of {messages:,}.")
-        expect(page.locator('[data-kind="new"]')).to_contain_text(patch[-5:-2])
+        expect(page.locator('.alike-list [data-kind="new"]')).to_contain_text(
+            patch[-5:-2]
+        )
         expect(page.get_by_label("Reason")).to_have_value(WHY)
 
 
