@@ -35,10 +35,7 @@ OF_BODIES = 500  # entries that a step reads if it reads each body
 STRIDE = 5000  # message numbers that are skipped at once, at first; at most ``LEAP``
 LEAP, LEAP_OF_BODIES = 200_000, 20_000
 MOST_BYTES = 64 * 2**20  # of the bodies that are skipped at once
-QUICK_S, SLOW_S = (
-    0.05,
-    0.15,
-)  # steps that are quicker become larger; slower ones smaller
+QUICK_S, SLOW_S = 0.05, 0.15  # quicker steps become larger, slower ones smaller
 # Messages are read in the order of their numbers where this share of them has entries.
 DENSE = 1 / 8
 # Factor by which the range of numbers grows after a step that found few entries.
