@@ -25,6 +25,7 @@ from broker.bridges.providers.interface import Destination, Received
 from broker.bridges.resubmit import origin_of
 from broker.bridges.transformers.registry import Context
 from broker.bridges.transformers.running import transform
+from broker.config.names import ensure_address
 from broker.errors.bridges import (
     DeadMessageRefused,
     ProviderError,
@@ -32,7 +33,7 @@ from broker.errors.bridges import (
     TransformerFailed,
 )
 from broker.formats.error_fingerprint import fingerprint, readable
-from broker.models import Address, DeadLetter, DeadMessageQueue, Link, Queue
+from broker.models import DeadLetter, DeadMessageQueue, Link, Queue
 from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY, NOTICE_PROPERTY
 from broker.queueing.store import NewMessage, Receipt
 
@@ -117,9 +118,10 @@ def milliseconds(moment: datetime) -> int:
     return int(moment.timestamp() * EPOCH_MS)
 
 
+@transaction.atomic
 def ensure() -> Queue:
     """The built-in queue; it is created if it is missing."""
-    address, _ = Address.objects.get_or_create(name=BUILT_IN_QUEUE)
+    address = ensure_address(BUILT_IN_QUEUE)
     queue, _ = Queue.objects.get_or_create(
         name=BUILT_IN_QUEUE, defaults={"address": address}
     )

@@ -14,7 +14,8 @@ from django.db.models import QuerySet
 
 from broker.bridges.configured import ENDS, ends_here
 from broker.bridges.providers.registry import HERE
-from broker.models import Address, BridgeDestination, DeadLetter, Link, Queue
+from broker.config.names import ensure_address
+from broker.models import BridgeDestination, DeadLetter, Link, Queue
 from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY
 from broker.monitoring.dead_letters import Selection
 from broker.security import authorities
@@ -32,7 +33,7 @@ def ensure(link: Link) -> Queue:
     """The resubmit queue of a link; it and its address are created if they are
     missing."""
     name = link.resubmit_queue
-    address, _ = Address.objects.get_or_create(name=name)
+    address = ensure_address(name)
     queue, _ = Queue.objects.get_or_create(
         name=name,
         defaults={

@@ -12,7 +12,8 @@ from django.db import IntegrityError, transaction
 
 from broker import sql
 from broker.config.address_settings import merge
-from broker.models import Address, AddressSetting, Queue, RoutingType
+from broker.config.names import ensure_address
+from broker.models import AddressSetting, Queue, RoutingType
 from broker.sql import database_now
 
 logger = logging.getLogger(__name__)
@@ -42,18 +43,15 @@ def ensure(to: str, *, origin: str, prefix: str, suffix: str) -> None:
     """
     name = name_for(origin, prefix, suffix)
     while not (held := sql.run("hold_queue", {"queue": name})):
-        address = Address(name=to, auto_created=True)
-        Address.objects.bulk_create([address], ignore_conflicts=True)
-        for address_id in sql.fetch("hold_address", int, address=to):
-            queue = Queue(
-                name=name,
-                address_id=address_id,
-                routing_type=RoutingType.MULTICAST,
-                selector=selector_for(origin),
-                auto_created=True,
-            )
-            Queue.objects.bulk_create([queue], ignore_conflicts=True)
-            transaction.on_commit(partial(logger.info, MADE, name, to, origin))
+        queue = Queue(
+            name=name,
+            address=ensure_address(to, auto_created=True),
+            routing_type=RoutingType.MULTICAST,
+            selector=selector_for(origin),
+            auto_created=True,
+        )
+        Queue.objects.bulk_create([queue], ignore_conflicts=True)
+        transaction.on_commit(partial(logger.info, MADE, name, to, origin))
     for queue_id, is_idle in held:
         if is_idle:
             Queue.objects.filter(pk=queue_id).update(idle_since=None)

@@ -14,6 +14,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Model
 
+from broker import sql
 from broker.errors import NoSuchAddress, NoSuchQueue
 from broker.models import (
     Address,
@@ -74,6 +75,35 @@ def address_of(name: str) -> str:
         if queue is not None:
             return queue.address.name
     raise NoSuchAddress(name)
+
+
+def hold_address(name: str) -> Address | None:
+    """The address with a name, locked against deletion until the transaction ends.
+
+    An auto-created address without queues may be deleted at any time; what is created
+    for it refers to an address that this has locked.
+    """
+    for address_id in sql.fetch("hold_address", int, address=name):
+        return Address.objects.get(pk=address_id)
+    return None
+
+
+def ensure_address(name: str, *, auto_created: bool = False) -> Address:
+    """The address with a name, as ``hold_address``; it is created if it is missing."""
+    while (found := hold_address(name)) is None:
+        address = Address(name=name, auto_created=auto_created)
+        Address.objects.bulk_create([address], ignore_conflicts=True)
+    return found
+
+
+def delete_unused(address: Address) -> None:
+    """Delete an address unless it has a queue or a subscription, also one that another
+    transaction is just creating. The caller is in a transaction."""
+    row = Address.objects.filter(pk=address.pk)
+    unused = row.filter(queues=None, subscriptions=None)
+    # The lock waits for all who hold the address; only then is it known what they made.
+    if unused.exists() and row.select_for_update():
+        unused.delete()
 
 
 def meanings(name: str) -> Iterator[str]:

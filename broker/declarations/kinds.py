@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 
 from broker.config.address_settings import DEFAULTS
 from broker.config.documents import MAY_BE_EMPTY
+from broker.config.names import ensure_address
 from broker.declarations.attributes import Attribute
 from broker.declarations.object_kind import Key, ObjectKind, Values, register
 from broker.errors.messages import InvalidSelector
@@ -113,7 +114,7 @@ class QueueKind(ObjectKind):
 
     def save(self, row: Queue, key: Key, values: Values) -> None:
         if "address" in values:
-            row.address = Address.objects.get(name=values["address"])
+            row.address = ensure_address(values["address"])
         super().save(row, key, values)
 
     def obstacle(self, row: Queue, going: frozenset[tuple[str, Key]]) -> str:

@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, QuerySet
 
 from broker import sql
-from broker.config.names import DYNAMIC, clone, unique
+from broker.config.names import DYNAMIC, clone, delete_unused, hold_address, unique
 from broker.errors import NoSuchAddress
 from broker.errors.queues import (
     NoModelQueue,
@@ -117,7 +117,7 @@ def topic_of(address: str, selector: str) -> Address:
         NoSuchAddress: there is no such address.
         InvalidSelector: the selector cannot be parsed.
     """
-    topic = Address.objects.filter(name=address).first()
+    topic = hold_address(address)
     if topic is None:
         raise NoSuchAddress(address)
     if selector:
@@ -266,7 +266,7 @@ def remove(
     # This also deletes the subscription.
     Queue.objects.filter(pk=subscription.queue_id).delete()
     if is_temporary:
-        address.filter(queues=None, subscriptions=None).delete()
+        delete_unused(subscription.address)
 
 
 def end_dead(*, limit: int, now: datetime | None = None) -> bool:

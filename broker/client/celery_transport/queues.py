@@ -11,10 +11,9 @@ from kombu.exceptions import ChannelError
 
 from broker import sql
 from broker.config.address_settings import decisions
-from broker.config.names import DYNAMIC, clone, unique
+from broker.config.names import DYNAMIC, clone, delete_unused, ensure_address, unique
 from broker.declarations.declaring import declare_queue
 from broker.models import (
-    Address,
     Kind,
     ModelQueue,
     Place,
@@ -87,9 +86,7 @@ def open_temporary(name: str, before: Queue | None) -> Queue:
     if before is not None:
         subscriptions.remove(before.subscription)
     model = ModelQueue.objects.filter(name=subscriptions.DEFAULT_MODEL).first()
-    address, _ = Address.objects.get_or_create(
-        name=name, defaults={"auto_created": True}
-    )
+    address = ensure_address(name, auto_created=True)
     queue = clone(
         model or ModelQueue(), name=name, address=address, kind=Queue.Kind.TEMPORARY
     )
@@ -143,6 +140,5 @@ def delete(queue: Queue) -> int:
 def remove_address(queue: Queue) -> None:
     """Delete the address of a deleted queue, if it has the queue's name and no other
     queue."""
-    Address.objects.filter(
-        pk=queue.address_id, name=queue.name, queues=None, subscriptions=None
-    ).delete()
+    if queue.address.name == queue.name:
+        delete_unused(queue.address)
