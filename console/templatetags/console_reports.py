@@ -37,8 +37,8 @@ WORDS: Mapping[str, Callable[[Any], str]] = {
 
 
 @register.simple_tag
-def cell(one: Cell, wanted: ResultsQuery) -> SafeString | str:
-    """A table cell, with a link to its object."""
+def cell(one: Cell, wanted: ResultsQuery | None) -> SafeString | str:
+    """A table cell, with a link to its object unless it is of a sample."""
     column, value = one.column, one.value
     if value is None or value == "":
         return UNKNOWN
@@ -47,7 +47,7 @@ def cell(one: Cell, wanted: ResultsQuery) -> SafeString | str:
     words: SafeString | str = amount(column, value)
     if column.type in ANYBODYS:
         words = printable(words, LONGEST)
-    where = address_of(one, wanted)
+    where = address_of(one, wanted) if wanted else ""
     return link(where, words) if where else words
 
 

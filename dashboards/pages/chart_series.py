@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db.models import Case, DateTimeField, F, FloatField, Sum, Value, When
 from django.db.models.functions import Abs, Cast, Trunc
@@ -22,6 +22,8 @@ MOST_BARS = 120
 # colours by the column and the key of a series
 Colours = dict[tuple[str, str | None], int]
 Sums = dict[tuple[Any, str | None], float]
+Rows = TypeVar("Rows")
+PointsOf = Callable[[Rows, ResultsQuery, Drawing], Points]
 HOUR = "hour"
 LENGTHS = {
     MINUTE: timedelta(minutes=1),
@@ -30,30 +32,33 @@ LENGTHS = {
 }
 
 
-def drawings(rows: Found, wanted: ResultsQuery) -> list[Drawing]:
+def drawings(
+    rows: Rows, wanted: ResultsQuery, points_of: PointsOf[Rows]
+) -> list[Drawing]:
     """The charts of a report for the selected rows; none without rows.
 
     Args:
-        rows: as ``results.found``; also if minutes are asked for.
+        rows: as ``points_of`` takes them.
+        points_of: sums up the rows for one chart.
     """
     colours: Colours = {}
-    drawn = (drawing(rows, one, wanted, colours) for one in wanted.report.charts)
-    return [one for one in drawn if one]
+    charts: list[Drawing] = []
+    for chart in wanted.report.charts:
+        plan = planned(chart, wanted)
+        points = points_of(rows, wanted, plan)
+        if points.series and points.places:
+            series = coloured(points.series, chart.series, colours)
+            points = replace(points, series=series)
+            charts.append(draw(replace(plan, series=series), points))
+    return charts
 
 
-def drawing(
-    rows: Found, chart: Chart, wanted: ResultsQuery, colours: Colours
-) -> Drawing | None:
-    """One chart; it keeps the colours of the charts before it, and adds its own."""
+def planned(chart: Chart, wanted: ResultsQuery) -> Drawing:
+    """A chart with its columns, and nothing drawn yet."""
     columns = {one.name: one for one in wanted.report.columns}
     x, y = columns[chart.x], columns[chart.y]
     by = part_of_time(wanted, x) if x.type == "moment" else ""
-    plan = Drawing(chart, x, y, [], columns.get(chart.series), by)
-    points = points_of(rows, wanted, plan)
-    if not points.series or not points.places:
-        return None
-    points = replace(points, series=coloured(points.series, chart.series, colours))
-    return draw(replace(plan, series=points.series), points)
+    return Drawing(chart, x, y, [], columns.get(chart.series), by)
 
 
 def coloured(series: Sequence[Series], column: str, colours: Colours) -> list[Series]:
@@ -85,6 +90,11 @@ def part_of_time(wanted: ResultsQuery, x: Column) -> str:
 
 
 def points_of(rows: Found, wanted: ResultsQuery, plan: Drawing) -> Points:
+    """The data of a chart.
+
+    Args:
+        rows: as ``results.found``; also if minutes are asked for.
+    """
     x, y, of, by = plan.x, plan.y, plan.of, plan.by
     place = place_of(x, wanted.report, by)
     amount = Cast(text_of(y), FloatField())

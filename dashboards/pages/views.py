@@ -32,6 +32,7 @@ from dashboards.pages import (
     chart_series,
     results,
     run_requests,
+    samples,
     schedules,
     streaming,
 )
@@ -92,12 +93,14 @@ def render_report(
         content = table(request, wanted)
     start = asked.parameters if asked else {}
     state = status(about, request.user, asked)
+    is_new = state["done"] is None and not wanted.queue
     is_active = state["run"] and state["run"].is_active
     checked = state["done"] if is_active else state["run"]
     context = {
         "checked": checked,
         "checks": results.visible_checks(request.user, checked),
         "wanted": wanted,
+        "sample": samples.sample_of(about) if is_new else {},
         "unreadable": unreadable,
         "periods": PERIODS,
         "form": form or run_requests.ParametersForm(about, request.user, start=start),
@@ -137,7 +140,9 @@ def table(request: HttpRequest, wanted: ResultsQuery) -> dict[str, Any]:
         "report": about,
         "page": page,
         "rows": listed,
-        "drawings": chart_series.drawings(rows, wanted) if listed else [],
+        "drawings": chart_series.drawings(rows, wanted, chart_series.points_of)
+        if listed
+        else [],
         "sums": [(one, sums.get(one.name)) for one in about.columns],
         "has_sums": bool(sums) and page.paginator.count > 1,
     }

@@ -97,7 +97,7 @@ def stored(report: Report, built: DataFrame) -> DataFrame:
     """The rows that a report built, with exactly the columns that it declares."""
     declared = [one.name for one in report.columns]
     strange = len({*built.columns} ^ {*declared})
-    require_equal("the report has the columns that it declares", strange, 0)
+    require_equal("the result has every column of the report, and no other", strange, 0)
     return built.selectExpr(
         *(f"CAST({one.name} AS {one.stored}) AS {one.name}" for one in report.columns)
     )

@@ -103,13 +103,21 @@ def check(
     Raises:
         QualityBroken: the numbers differ; nothing may be published.
     """
-    require_equal("every entry of every event is read", found.lines, found.entries)
-    require_equal("every entry ends once", found.ended - found.again, found.ended)
+    require_equal(
+        "every message of every journal row was read", found.lines, found.entries
+    )
+    require_equal(
+        "no message left a queue twice", found.ended - found.again, found.ended
+    )
     last = found.without_put
     is_known = floor is not None and last is not None and last >= floor
-    require_equal("no delivery is without a put", int(is_known), 0)
+    require_equal("every delivered message was put before", int(is_known), 0)
     ends = found.deliveries_ended
-    require_equal("every delivery that ended is a row", deliveries, ends)
-    require_equal("every stay that ended is a timeline", lifelines, found.ended)
+    require_equal("every delivery that ended is counted once", deliveries, ends)
+    require_equal(
+        "every message that left a queue is counted once", lifelines, found.ended
+    )
     stays = carried + found.begun
-    require_equal("every stay goes on or has ended", lifelines + opened, stays)
+    require_equal(
+        "every message is still on a queue or has left it", lifelines + opened, stays
+    )

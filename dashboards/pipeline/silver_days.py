@@ -290,7 +290,7 @@ def checked(batch: Batch, n: int, run_id: int) -> WrittenDay:
         floor=floor and floor + EDGE_IDS,
     )
     require_equal(
-        "every transfer of a link is a row", rows["transfers"], found.of_links
+        "every transfer of a link is counted once", rows["transfers"], found.of_links
     )
     known = (one for one in (floor, found.floor) if one is not None)
     return WrittenDay(files, min(known, default=None), found.lines, batch.opened[n])

@@ -109,7 +109,7 @@ COLUMNS = (
     ),
     totals=(
         Total(
-            "every message that counts has one outcome",
+            "every message has one outcome",
             (*OUTCOMES,),
             {"transfers": "counted"},
         ),

@@ -76,7 +76,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
     counted = sum(row["dead_letters"] for row in rows)
     require_equal("every dead letter is counted once", counted, died)
     halves = sum(row["former"] + row["latter"] for row in rows)
-    require_equal("every dead letter is in one half", halves, died)
+    require_equal("every dead letter is in one half of the period", halves, died)
 
 
 def middle(values: Values) -> datetime:

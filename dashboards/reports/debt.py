@@ -61,13 +61,19 @@ COLUMNS = (
         Chart("Arrived minus cleared", "bars", "day", "net", "queue"),
     ),
     totals=(
-        Total("every dead letter that is open is counted", ("open",), {"open": LETTER}),
         Total(
-            "every dead letter arrives once",
+            "every dead letter that still waits is counted", ("open",), {"open": LETTER}
+        ),
+        Total(
+            "every new dead letter is counted once",
             ("arrived",),
             {"lifelines": ARRIVED, "open": ARRIVED},
         ),
-        Total("every dead letter is cleared once", ("cleared",), {"lifelines": LETTER}),
+        Total(
+            "every dead letter that was cleared is counted once",
+            ("cleared",),
+            {"lifelines": LETTER},
+        ),
     ),
 )
 def build(inputs: Inputs, values: Values) -> DataFrame:

@@ -73,7 +73,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
     letters = inputs["open"].where(LETTER)
     waiting = letters.where(letters["day"] == last).count() if last else 0
     counted = sum(row["open"] for row in rows)
-    require_equal("every dead letter that is open is counted", counted, waiting)
+    require_equal("every dead letter that still waits is counted", counted, waiting)
 
 
 @report(

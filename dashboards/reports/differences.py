@@ -141,7 +141,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
     well = well.where(well["queue"].isin(list(told))).join(known, "message_id", "semi")
     counted = {row[0]: row[1] for row in well.groupBy("queue").count().collect()}
     for queue, count in told.items():
-        require_equal("what was accepted is counted once", count, counted[queue])
+        require_equal("every accepted message is counted once", count, counted[queue])
 
 
 @report(

@@ -136,12 +136,14 @@ def check(inputs: Inputs, rows: Rows) -> None:
     died = ended.where(DEAD).count()
     require_equal("every dead letter is counted once", total("dead-lettered"), died)
     cleared = ended.where(LETTER).count()
-    require_equal("every dead letter is cleared once", total("cleared"), cleared)
+    require_equal(
+        "every dead letter that was cleared is counted once", total("cleared"), cleared
+    )
     days = lifelines.select("day").union(going_on.select("day"))
     last = days.selectExpr("max(day)").head()
     assert last
     waiting = going_on.where(LETTER).where(going_on["day"] == last[0]).count()
-    claim = "every dead letter that is open is counted"
+    claim = "every dead letter that still waits is counted"
     require_equal(claim, total("open dead letters"), waiting)
 
 

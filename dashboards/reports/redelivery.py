@@ -92,12 +92,12 @@ COLUMNS = (
             {"deliveries": "failed"},
         ),
         Total(
-            "every entry that failed is counted once",
+            "every message that failed is counted once",
             ("failed_entries",),
             {"lifelines": "failed > 0"},
         ),
         Total(
-            "every entry that failed ends in one way",
+            "every message that failed has one outcome",
             (
                 "rescued",
                 "died",
@@ -106,7 +106,7 @@ COLUMNS = (
             {"lifelines": "failed > 0"},
         ),
         Total(
-            "every rescue is after some failures",
+            "every message that was processed at last had failed before",
             RESCUED,
             {"lifelines": "failed > 0 AND ended = 'accepted'"},
         ),

@@ -48,7 +48,7 @@ MOST = 10  # entries with this many failures or more are in one row
     ),
     totals=(
         Total(
-            "every entry that failed is counted once",
+            "every message that failed is counted once",
             ("entries",),
             {"lifelines": "failed > 0"},
         ),

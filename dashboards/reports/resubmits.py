@@ -66,12 +66,12 @@ COLUMNS = (
     ),
     totals=(
         Total(
-            "every copy is sent back once",
+            "every resubmitted copy is counted once",
             ("resubmitted",),
             {"lifelines": BEGUN, "open": BEGUN},
         ),
         Total(
-            "every copy ends once",
+            "every copy has one outcome",
             (
                 "accepted",
                 "died_again",
@@ -79,7 +79,9 @@ COLUMNS = (
             ),
             {"lifelines": BACK},
         ),
-        Total("every copy that goes on is counted", ("open",), {"open": BACK}),
+        Total(
+            "every copy without an outcome yet is counted", ("open",), {"open": BACK}
+        ),
     ),
 )
 def build(inputs: Inputs, _: Values) -> DataFrame:

@@ -88,7 +88,7 @@ def check(_: Inputs, rows: Rows) -> None:
     )  # fmt: skip
     for row in rows:
         done = sum(row[name] for name in ends)
-        require_equal("of each letter one thing became", done, row["matched"])
+        require_equal("each dead letter has one outcome", done, row["matched"])
 
 
 @report(

@@ -35,7 +35,11 @@ def check_deaths(_: Inputs, rows: Rows) -> None:
         for row in rows
         if row["longest"] is not None
     ]
-    require_equal("longer times are more seldom", sum(rising), len(rising))
+    require_equal(
+        "no time is shorter than a time that more messages took",
+        sum(rising),
+        len(rising),
+    )
 
 
 @report(
@@ -98,7 +102,11 @@ def build_deaths(inputs: Inputs, _: Values) -> DataFrame:
     ),
     charts=(Chart("Cleared by day", "bars", "day", "cleared", "how"),),
     totals=(
-        Total("every dead letter is cleared once", ("cleared",), {"lifelines": LETTER}),
+        Total(
+            "every dead letter that was cleared is counted once",
+            ("cleared",),
+            {"lifelines": LETTER},
+        ),
     ),
 )
 def build_cleared(inputs: Inputs, _: Values) -> DataFrame:

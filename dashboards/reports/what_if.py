@@ -274,9 +274,9 @@ def check(_: Inputs, rows: Rows) -> None:
     require_equal(claim, messages["B"], messages["A"])
     for row in rows:
         ends = row["rescued_least"] + row["died_most"] + row["left"]
-        require_equal("each message has one end", ends, row["messages"])
+        require_equal("each message has one outcome", ends, row["messages"])
         wrong = row["rescued_least"] > row["rescued_most"]
-        require_equal("no least is above its most", int(wrong), 0)
+        require_equal("no lower bound is above its upper bound", int(wrong), 0)
 
 
 @report(

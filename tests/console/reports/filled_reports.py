@@ -21,9 +21,9 @@ DAYS = 4
 ASKED = "what-if"
 ERROR = "ValueError: row 7 of the file orders-2026-03.csv is bad: no such currency, XBT"
 CHECKS = [
-    {"claim": "every entry of every event is read", "found": 1200, "expected": 1200,
-     "times": 7},
-    {"claim": "every entry that failed ends in one way", "found": 31, "expected": 31,
+    {"claim": "every message of every journal row was read",
+     "found": 1200, "expected": 1200, "times": 7},
+    {"claim": "every message that failed has one outcome", "found": 31, "expected": 31,
      "times": 1},
 ]  # fmt: skip
 TEXTS = {  # of columns that are a word of a few, where any text will not do

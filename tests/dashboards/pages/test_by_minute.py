@@ -129,7 +129,8 @@ def test_a_chart_of_a_day_has_minutes_if_they_are_asked_for() -> None:
     def places(**said: Any) -> list[str]:
         wanted = ResultsQuery.of(about, said)
         rows = results.found(None, wanted)
-        return [one.by for one in chart_series.drawings(rows, wanted)]
+        drawn = chart_series.drawings(rows, wanted, chart_series.points_of)
+        return [one.by for one in drawn]
 
     assert places(days=1, by="minute") == ["minute", "minute"]
     assert places(days=1) == places(days=7, by="minute") == ["hour", "hour"]

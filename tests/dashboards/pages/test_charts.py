@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 
+from broker.models import DeadLetter
 from console.templatetags.console_reports import answer
 from dashboards.pages import chart_series, charts
+from dashboards.pages.chart_series import MOST_SERIES
 from dashboards.pages.charts import Drawing, Points, Series
 from dashboards.reports import Chart, Column
 
@@ -159,3 +164,16 @@ def test_a_series_keeps_its_colour_and_no_chart_has_one_twice() -> None:
     third = of("p", "q", "r", "s", "t", "a")
     assert len({*third.values()}) == 6
     assert max(third.values()) < chart_series.MOST_SERIES
+
+
+def test_no_two_series_are_alike() -> None:
+    """Each cause and each number of a series has a colour of its own."""
+    css = Path(str(finders.find("console/css/charts.css"))).read_text()
+    for attribute, expected in (
+        ("cause", {*DeadLetter.Cause.values}),
+        ("series", {str(n) for n in range(MOST_SERIES + 1)}),
+    ):
+        rule = rf'\[data-{attribute}="(\w+)"\] {{\s*--paint: ([^;]*);'
+        paints = dict(re.findall(rule, css))
+        assert paints.keys() == expected
+        assert len({*paints.values()}) == len(paints)

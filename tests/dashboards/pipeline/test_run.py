@@ -133,14 +133,14 @@ def test_numbers_that_disagree_are_not_published(orders: Queue) -> None:
     before = published()
     until_final(record(orders, [1]))
 
-    with pytest.raises(CommandError, match="every entry ends once"):
+    with pytest.raises(CommandError, match="no message left a queue twice"):
         run()
 
     assert published() == before
     stopped = ReportRun.objects.latest("pk")
     assert stopped.state == ReportRun.State.STOPPED
     assert "expected 2, found 1" in stopped.error
-    assert stopped.checks[-1]["claim"] == "every entry ends once"
+    assert stopped.checks[-1]["claim"] == "no message left a queue twice"
     assert (stopped.checks[-1]["found"], stopped.checks[-1]["expected"]) == (1, 2)
 
 

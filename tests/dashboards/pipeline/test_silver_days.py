@@ -241,7 +241,7 @@ def test_a_delivery_without_a_put_is_noticed(
     record(orders, [1], **PUT)
     until_final(record(orders, [9000], at=NEXT, **GET))
 
-    with pytest.raises(QualityBroken, match="no delivery is without a put"):
+    with pytest.raises(QualityBroken, match="every delivered message was put before"):
         refreshed(spark)
 
     assert [one.day for one in PublishedDay.objects.all()] == [NOON.date()]
@@ -250,12 +250,12 @@ def test_a_delivery_without_a_put_is_noticed(
 @pytest.mark.parametrize(
     ("found", "sentence"),
     [
-        ({"entries": 11}, "every entry of every event is read"),
-        ({"again": 1}, "every entry ends once"),
-        ({"without_put": 7}, "no delivery is without a put"),
-        ({"deliveries_ended": 3}, "every delivery that ended is a row"),
-        ({"ended": 2}, "every stay that ended is a timeline"),
-        ({"begun": 2}, "every stay goes on or has ended"),
+        ({"entries": 11}, "every message of every journal row was read"),
+        ({"again": 1}, "no message left a queue twice"),
+        ({"without_put": 7}, "every delivered message was put before"),
+        ({"deliveries_ended": 3}, "every delivery that ended is counted once"),
+        ({"ended": 2}, "every message that left a queue is counted once"),
+        ({"begun": 2}, "every message is still on a queue or has left it"),
     ],
 )
 def test_what_is_written_is_held_to_the_lines(

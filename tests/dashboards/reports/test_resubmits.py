@@ -62,5 +62,5 @@ def test_copies_are_counted_when_they_begin_and_when_they_end(
             (TOMORROW, "orders", "UNKNOWN", "as it was", 0, 0, 0, 0, 1, None),
         ],
     )
-    with pytest.raises(QualityBroken, match="every copy is sent back once"):
+    with pytest.raises(QualityBroken, match="every resubmitted copy is counted once"):
         check("resubmits", inputs, found.limit(0).toArrow())
