@@ -13,6 +13,7 @@ another's pages, api or cli; `lint-imports` checks that. From the top down:
 - ``reports``: reports and their runs, over REST (their pages: ``dashboards.pages``)
 - ``operations``: plans of work on many messages, patches, results
 - ``dead_letters``: lists, groups by cause, rules, the discard bin
+- ``topology``: what is connected to what, and where messages go
 - ``bridges``: links to other brokers, dead messages of links
 - ``messages``: search, browse, one message, send, edit, tasks, schedules
 - ``consumers``: units of work, handlers, connections

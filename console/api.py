@@ -54,10 +54,11 @@ from console.messages.api import saved_views as views
 from console.operations.api import operations, repairs
 from console.queues import api as queues
 from console.reports.api import reports
+from console.topology import api as topology
 
 PARTS = (
     *(search, detail, sending, taking, branches, decisions),
-    *(queues, browsing, letters),
+    *(queues, topology, browsing, letters),
     *(addresses, settings, definitions, operations, repairs),
     *(connections, credentials, audit, health, groups, rules, rights),
     *(reports, views, bridges, documents, alerts),

@@ -83,6 +83,7 @@ from console.messages.cli import edits
 from console.messages.queries import browsing, detail, finding, queues, scheduled, tasks
 from console.operations import queries as operations
 from console.queues.queries import read_counters, read_history, read_total_history
+from console.topology.queries import read_topology
 from dashboards.acts import cancel_run, run_report
 
 Run = Callable[..., None] | DeclaredAct | DeclaredQuery
@@ -91,6 +92,7 @@ ALONE: Mapping[str, Run] = {  # commands of no group
     "health": read_health,
     "rights": read_rights,
     "queues": queues.list_queues,
+    "topology": read_topology,
     "browse": browsing.browse_queue,
     "find": finding.find_messages,
     "count": finding.count_messages,
@@ -199,6 +201,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
         {
             "show": detail.read_message,
             "explain": detail.explain_message,
+            "related": detail.list_related_messages,
             "edit": edit_message,
         },
     ),

@@ -41,6 +41,7 @@ from console.operations.pages import operations, order, patches, schedule
 from console.queues.pages import connect, counters, history, new_queue, pausing
 from console.queues.pages import queues as queue_pages
 from console.reference import views as reference
+from console.topology import pages as topology
 
 settings_site.take_over()
 register_converter(QueueName, "queue")
@@ -55,6 +56,7 @@ pages: list[URLPattern | URLResolver] = [
     path("depths/", queue_pages.depths, name="depths"),
     path("history/", history.history, name="history"),
     path("queues/", queue_pages.queues, name="queues"),
+    path("topology/", topology.topology, name="topology"),
     path("new-queue/", new_queue.new_queue, name="new_queue"),
     path("queues/<queue:name>/", queue_pages.queue, name="queue"),
     path("queues/<queue:name>/pause/", pausing.pause, name="pause"),

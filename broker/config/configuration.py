@@ -142,3 +142,11 @@ def targets_of(rule: AddressSetting) -> Iterable[str]:
 def rows(which: Q) -> dict[str, QueueRow]:
     found = Queue.objects.filter(which).values_list(*COLUMNS)
     return {one.name: one for one in map(QueueRow._make, found)}
+
+
+def whole() -> Configuration:
+    """The stored configuration with every queue, whether anything moves its messages or
+    not; without model queues. Three queries, and those of the transfers."""
+    rules = list(AddressSetting.objects.all())
+    aliases = dict(QueueAlias.objects.values_list("name", "target"))
+    return Configuration(rules, (), aliases, rows(Q()), transfers.stored())

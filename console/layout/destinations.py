@@ -73,6 +73,13 @@ DESTINATIONS = (
         ),
     ),
     Destination(
+        "Topology",
+        "topology",
+        "console:topology",
+        "broker.view_queue",
+        key="y",
+    ),
+    Destination(
         "Messages",
         "messages",
         "console:messages",

@@ -99,6 +99,9 @@ SWITCHES = {
     "digest": b"x",
     "user_ids": [1],
     "client_message_id": "ID:1",
+    "correlation_id": "ID:1",
+    "names": ["ID:1"],
+    "request_id": None,
 }
 ONE_SETTLEMENT = {
     "uows": [-1000],

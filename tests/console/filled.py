@@ -272,6 +272,7 @@ def of_clients(user: User, now: datetime) -> Paths:
 def of_queues(user: User, now: datetime) -> Paths:
     return {
         "console:queues": ["/queues/", "/queues/?q=bil"],
+        "console:topology": ["/topology/", "/topology/?q=bil"],
         "console:overview": ["/"],
         "console:queue": [
             *(f"/queues/bills/?place={place}" for place in PLACES),

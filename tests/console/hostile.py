@@ -149,7 +149,7 @@ CONTEXTS = [
 
 EVIL = ELEMENTS[4]  # where there is one text only, and it may be short
 
-# Elements that no page of the console has.
+# Elements that no page of the console has, but for the nodes of the topology.
 FORBIDDEN = {
     *("iframe", "frame", "object", "embed", "applet", "base", "marquee", "math"),
     *("audio", "video", "source", "track", "animate", "set", "foreignobject"),
@@ -212,7 +212,7 @@ def traces(node: LexborNode) -> Iterator[str]:
 
 
 def traces_of_element(tag: str, node: LexborNode) -> Iterator[str]:
-    if tag in FORBIDDEN or CANARY in tag:
+    if (tag in FORBIDDEN and not is_node_of_topology(node)) or CANARY in tag:
         yield f"<{tag}>"
     if tag in ("script", "style") and CANARY in node.text(deep=True):
         yield f"in <{tag}>: {node.text(deep=True)[:200]}"
@@ -220,6 +220,18 @@ def traces_of_element(tag: str, node: LexborNode) -> Iterator[str]:
         yield "<meta http-equiv>"
     if tag == "link" and CANARY in (node.attributes.get("href") or ""):
         yield f"<link {node.attributes.get('href')}>"
+
+
+def is_node_of_topology(node: LexborNode) -> bool:
+    """Whether an element is the frame of a node in the picture of the topology, which
+    has HTML inside an SVG: it is directly in the picture, and has only its place."""
+    picture = node.parent
+    return (
+        str(node.tag).lower() == "foreignobject"
+        and picture is not None
+        and picture.attributes.get("class") == "topology"
+        and set(node.attributes) == {"x", "y", "width", "height"}
+    )
 
 
 def traces_of_attribute(tag: str, name: str, value: str) -> Iterator[str]:

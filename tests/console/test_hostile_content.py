@@ -178,6 +178,7 @@ QUERIES: dict[str, list[dict[str, Any]]] = {  # what else makes pages show texts
     "console:go": [{"q": CANARY}, {"q": EVIL}],
     "console:dead_letters": [{}, {"by": "queue"}, {"by": "cause"}, {"queue": EVIL}],
     "console:queues": [{}, {"q": CANARY}, {"q": EVIL}],
+    "console:topology": [{}, {"q": CANARY}, {"q": EVIL}],
     "console:audit": [{}, {"actor": EVIL, "q": EVIL}],
     "console:effective": [{}, {"address": EVIL}, {"match": EVIL}],
     "console:order_found": [{"f": [f"type:*{CANARY}*"]}],

@@ -118,11 +118,13 @@ SHOWS: Mapping[str, Ways] = {
         "history queue, history total",
     ),
     "console:queues": Ways("list_queues", "queues"),
+    "console:topology": Ways("read_topology", "topology"),
     "console:queue": Ways("read_queue, browse_queue", "browse, queue show"),
     "console:messages": Ways("find_messages, count_messages", "find, count"),
     "console:export": Ways("export_messages", "messages export"),
     "console:message": Ways(
-        "read_message, explain_message", "message show, message explain"
+        "read_message, explain_message, list_related_messages",
+        "message show, message explain, message related",
     ),
     "console:body": Ways("read_message", "message show"),
     "console:data": Ways("read_message", "message show"),

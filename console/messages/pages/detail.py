@@ -22,6 +22,7 @@ from broker.monitoring.dead_letters import NEWEST
 from broker.monitoring.explain import explain
 from broker.monitoring.numbers import public_number, public_numbers
 from broker.monitoring.outcomes import Explanation
+from broker.monitoring.related import related_to
 from broker.security import authorities, redaction
 from broker.security.redaction import Veil
 from console.bodies import viewers
@@ -141,6 +142,7 @@ def render_message(
         "send_to": queue_to_send(held, story) if found and may_browse else "",
         "veil": veil,
         "why": why,
+        "related": related_to(story.message_id, held),
         "siblings": siblings_of(origins, held) if origins else [],
         "carried": carried_of(request, story, properties.named if may_browse else {}),
     }

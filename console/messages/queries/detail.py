@@ -13,6 +13,7 @@ from broker.models import Message
 from broker.monitoring import explain
 from broker.monitoring.dead_letters import NEWEST
 from broker.monitoring.numbers import copies_of, public_numbers
+from broker.monitoring.related import related_to
 from broker.queueing import browse
 from broker.security import authorities
 from broker.security.authorities import Principal
@@ -153,4 +154,65 @@ def explain_message(actor: Principal, request: ExplainMessage) -> Explanations:
         message_id,
         public_numbers([message_id])[message_id],
         [build_answer(Explanation, one) for one in seen],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A message that belongs to another one."""
+
+    columns: ClassVar[Sequence[str]] = (
+        *("number", "relation", "put_at", "address", "subject"),
+    )
+
+    message_id: int
+    number: int  # the number that all copies of the message share
+    # cause: the message was put by the unit of work that accepted this one;
+    # request: the message answers this one;
+    # effect: this one was put by the unit of work that accepted the message;
+    # answer: this one answers the message; correlation: the ids are the same
+    relation: str
+    put_at: datetime | None  # null: it is past its retention
+    address: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedList:
+    """Messages that belong to a message, the closest relations first."""
+
+    empty: ClassVar = "No related message is known."
+
+    message_id: int
+    related: list[Related]
+    hidden: int  # those on queues that the caller may not inquire
+
+
+@dataclass(frozen=True, slots=True)
+class ListRelatedMessages:
+    """The message."""
+
+    message_id: Number
+
+
+@declared_query(VIEW)
+def list_related_messages(
+    actor: Principal, request: ListRelatedMessages
+) -> RelatedList:
+    """Messages that belong to a message.
+
+    Its request and its answers, messages with the same correlation id, what was put by
+    the unit of work that accepted it, and what was accepted by that which put it.
+    Correlation ids are compared with those of the 5,000 messages before and after it.
+    """
+    message_id = request.message_id
+    story = story_of(message_id) if message_id <= NEWEST else None
+    if story is None:
+        raise Http404(f"message {message_id}")
+    held = require_for(actor, "inquire", story)
+    found = related_to(message_id, held)
+    return RelatedList(
+        message_id,
+        [build_answer(Related, one) for one in found.messages],
+        found.hidden,
     )

@@ -316,12 +316,13 @@ def test_the_page_asks_a_fixed_number_of_questions(
     with django_assert_max_num_queries(27):
         page(client, letter.origin_id)
 
+    related = ["copies", "related_by_id", "related_by_work"]
     explained = ["explain", "explain_consumers", "lifeline"]
     # For the badge, which is kept for a while.
     around = ["dead_letter_groups", "now"]
     around += ["held_by", "held_by", "held_by"]
     assert sorted(asked) == sorted(
-        [*explained, *around, *["lifeline", "originals", "where_is"] * 2]
+        [*explained, *related, *around, *["lifeline", "originals", "where_is"] * 2]
     )
 
 

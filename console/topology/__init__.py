@@ -1,0 +1,1 @@
+"""Topology: addresses, queues and links, and where messages go from each."""

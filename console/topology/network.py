@@ -1,0 +1,132 @@
+"""Addresses, queues and links as nodes, and the routes of messages between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from broker.config.transfers import Way
+from console.bridges.rows import LinkRow
+from dashboards.live.depths import QueueDepth
+
+
+class NodeKind(StrEnum):
+    """What a node is."""
+
+    ELSEWHERE = "elsewhere"  # a queue or topic of another broker
+    EXCHANGE = "exchange"
+    ALIAS = "alias"
+    LINK = "link"
+    ADDRESS = "address"
+    QUEUE = "queue"
+    HIDDEN = "hidden"  # everything that the user may not know of
+
+
+class RouteKind(StrEnum):
+    """Why messages go from one node to another."""
+
+    FEEDS = "feeds"
+    ALIAS = "alias"
+    BINDING = "binding"
+    READ = "read"  # a link gets from a queue or address
+    SENT = "sent"  # a link puts
+    DEAD_LETTERS = "dead-letters"
+    POISON = "poison"
+    EXPIRED = "expired"
+    RULE = "rule"
+    DEAD_MESSAGES = "dead-messages"
+
+    @property
+    def words(self) -> str:
+        """What stands between the names of both nodes, as a sentence."""
+        return WORDS[self]
+
+    @property
+    def label(self) -> str:
+        """What the legend says of its lines."""
+        return LABELS.get(self, "messages")
+
+
+WORDS = {
+    RouteKind.FEEDS: "feeds",
+    RouteKind.ALIAS: "stands for",
+    RouteKind.BINDING: "routes to",
+    RouteKind.READ: "is read by",
+    RouteKind.SENT: "sends to",
+    RouteKind.DEAD_LETTERS: "dead letters go to",
+    RouteKind.POISON: "poison messages go to",
+    RouteKind.EXPIRED: "expired messages go to",
+    RouteKind.RULE: "its rules for dead letters forward to",
+    RouteKind.DEAD_MESSAGES: "dead messages go to",
+}
+LABELS = {
+    RouteKind.READ: "links",
+    RouteKind.SENT: "links",
+    RouteKind.DEAD_LETTERS: "dead letters",
+    RouteKind.POISON: "poison messages",
+    RouteKind.EXPIRED: "expired messages",
+    RouteKind.RULE: "rules for dead letters",
+    RouteKind.DEAD_MESSAGES: "dead messages of links",
+}
+OF_WAYS = {
+    Way.DEAD_LETTERS: RouteKind.DEAD_LETTERS,
+    Way.EXPIRED: RouteKind.EXPIRED,
+    Way.POISON: RouteKind.POISON,
+    Way.RULE: RouteKind.RULE,
+}
+
+
+class NodeKey(NamedTuple):
+    """A node is known by its kind and name."""
+
+    kind: NodeKind
+    name: str
+
+
+HIDDEN = NodeKey(NodeKind.HIDDEN, "")
+
+
+@dataclass(frozen=True, slots=True)
+class MapNode:
+    """Something that messages come to."""
+
+    key: NodeKey
+    depth: QueueDepth | None = None  # of a queue
+    link: LinkRow | None = None
+    note: str = ""  # what else is to be known of it
+
+    @property
+    def kind(self) -> NodeKind:
+        return self.key.kind
+
+    @property
+    def name(self) -> str:
+        return self.key.name
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRoute:
+    """Messages go from one node to another."""
+
+    source: NodeKey
+    target: NodeKey
+    kind: RouteKind
+    detail: str = ""  # which messages, or for whom
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Some queues, and all that is connected to them."""
+
+    nodes: Sequence[MapNode]
+    routes: Sequence[NodeRoute]
+    queues: int  # all queues that the user may inquire
+    matching: int  # of these, those that the filter finds
+    folded: int  # routes to queues that are not among the nodes
+
+    @property
+    def drawn(self) -> int:
+        """The number of queues among the nodes."""
+        return sum(one.depth is not None for one in self.nodes)
