@@ -202,6 +202,7 @@ pages: list[URLPattern | URLResolver] = [
     path("preferences/refresh/", preferences.refresh, name="refresh"),
     path("preferences/times/", preferences.times, name="times"),
     path("preferences/queue-columns/", preferences.queue_columns, name="queue_columns"),
+    path("preferences/own-columns/", preferences.own_columns, name="own_columns"),
     path("preferences/zone/", preferences.zone, name="zone"),
     path("preferences/sessions/", preferences.end_session, name="end_session"),
     path("accounts/logout/", SignOutView.as_view(), name="logout"),

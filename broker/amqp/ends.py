@@ -17,6 +17,8 @@ class Snapshot(NamedTuple):
     unsettled: int
     messages: int  # messages transferred since the attach
     settled: int
+    busy_percent: int | None = None  # share of time with a message to settle
+    uncommitted: int = 0  # messages put in transactions that are open
 
 
 class End:

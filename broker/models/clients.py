@@ -150,6 +150,10 @@ class ClientEndpoint(models.Model):
     credit = models.BigIntegerField(default=0)
     unsettled = models.IntegerField(default=0)
     messages = models.BigIntegerField(default=0)  # messages transferred so far
+    # Share of the last minute in which it had a message to settle; null: not known.
+    busy_percent = models.PositiveSmallIntegerField(null=True)
+    # Messages put in transactions that are still open; of a coordinator's endpoint.
+    uncommitted = models.IntegerField(default=0, db_default=0)
     opened_at = MomentField(db_default=Now())
     close_requested_at = MomentField(null=True)
     close_requested_by = models.ForeignKey(

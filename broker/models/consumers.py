@@ -26,6 +26,8 @@ class ConnectionConsumer(models.Model):
     max_running = models.PositiveIntegerField(null=True)
     rate = models.TextField(blank=True, db_default="", default="")
     started_at = MomentField(db_default=Now())
+    # Share of the last minute in which its sessions handled messages; null: not known.
+    busy_percent = models.PositiveSmallIntegerField(null=True)
 
     def __str__(self) -> str:
         return f"{self.handler} on queue {self.queue_id}"

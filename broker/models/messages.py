@@ -119,6 +119,7 @@ class UnitOfWork(models.Model):
     deadline = MomentField(null=True)
     # The coordinator's id of the transaction; set when it is prepared.
     xid = models.TextField(null=True)
+    puts = models.IntegerField(default=0)  # messages put so far, noted once a second
 
     class Meta:
         managed = False

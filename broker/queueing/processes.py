@@ -124,10 +124,16 @@ def ask(query: LiteralString, parameters: Mapping[str, Any]) -> Any:
 
 
 class Heartbeat:
-    """A thread that keeps this process registered, and proves that it runs."""
+    """A thread that keeps this process registered, and proves that it runs.
 
-    def __init__(self, kind: str) -> None:
+    Args:
+        kind: what the process does.
+        beat: called at each beat, to write what this process counts.
+    """
+
+    def __init__(self, kind: str, beat: Callable[[], object] = bool) -> None:
         self.kind = kind
+        self.beat = beat
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self.run, name="heartbeat", daemon=True)
 
@@ -139,6 +145,7 @@ class Heartbeat:
         while not self.stopping.wait(HEARTBEAT_S):
             with suppress(DatabaseError):  # the next heartbeat tries again
                 renew(self.kind)
+                self.beat()
 
     def stop(self) -> None:
         """Stop, and unregister this process."""

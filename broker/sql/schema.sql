@@ -94,7 +94,8 @@ CREATE TABLE broker_unit_of_work (
     owner_id integer NOT NULL,
     started_at timestamptz NOT NULL,
     deadline timestamptz,  -- null: ended with its process, or by its coordinator
-    xid text  -- the coordinator's transaction id, once prepared
+    xid text,  -- the coordinator's transaction id, once prepared
+    puts integer NOT NULL DEFAULT 0  -- messages put so far, noted once a second
 ) WITH (
     autovacuum_vacuum_scale_factor = 0,
     autovacuum_vacuum_threshold = 1000,

@@ -56,6 +56,7 @@ class OpenUnit:
     queue_ids: Sequence[int]
     actor: str  # actor who got the first entry, for people
     prepared_puts: int
+    noted_puts: int  # number that its process noted
     at: datetime  # time at which these data were read
 
     @property
@@ -63,6 +64,14 @@ class OpenUnit:
         if self.xid is not None:
             return Nature.PREPARED
         return Nature.AHEAD if self.deadline is None else Nature.LEASED
+
+    @property
+    def puts(self) -> int | None:
+        """The number of messages that it sends if it is committed; before it is
+        prepared, of some two seconds ago. None: the client keeps it, not this unit."""
+        if self.nature is Nature.AHEAD:
+            return None
+        return self.noted_puts if self.xid is None else self.prepared_puts
 
     @property
     def since(self) -> datetime:

@@ -289,6 +289,7 @@ def begun(
     *,
     age: timedelta = timedelta(0),
     timeout: timedelta | None = None,
+    puts: int = 0,
 ) -> int:
     """A new unit of work of this process, which registers again if it counts as dead.
 
@@ -296,8 +297,9 @@ def begun(
         now: the current time; the database's clock if None.
         age: the time since it began.
         timeout: the time from its beginning to its deadline; None: no deadline.
+        puts: the number of messages that it has put already.
     """
-    about = {"now": now, "age": age, "timeout": timeout}
+    about = {"now": now, "age": age, "timeout": timeout, "puts": puts}
     while True:
         rows = sql.run("begin", {"owner": processes.current(), **about})
         if rows:

@@ -121,9 +121,10 @@ class UnitOfWork:
             deliveries = find()
         if not deliveries:
             expiry.expire_on(queue, now=self.now)
-            self.watch()
         elif mark:
             self.marked, self.mark = True, deliveries[0]
+        if self.puts:
+            self.watch()
         if not pooled:
             tracing.received(queue, deliveries)
         return deliveries
@@ -183,7 +184,8 @@ class UnitOfWork:
         self.watch()
 
     def watch(self) -> None:
-        """Have a row inserted if the unit of work only puts, and takes long."""
+        """Have a row inserted if the unit of work only puts, and takes long; have the
+        number of its puts noted."""
         put_only.watch(self)
 
     def accept(self, delivery: Delivery) -> None:

@@ -73,7 +73,7 @@ def of_handlers(rows: QuerySet[ConnectionConsumer]) -> Iterator[QueueConsumer]:
             "handler",
             one.handler,
             f"{reverse('console:consumers')}#consumer-{one.pk}",
-            f"{one.server_sessions:,} at once",
+            f"{one.server_sessions:,} at once{busy(one.busy_percent)}",
             f"{owner.kind} {owner.pid} on {owner.host}"
             if owner
             else "a process that has ended",
@@ -87,10 +87,15 @@ def of_clients(rows: QuerySet[ClientEndpoint]) -> Iterator[QueueConsumer]:
             "AMQP, exclusive" if one.is_exclusive else "AMQP",
             one.connection.container_id,
             reverse("console:connection", args=[one.connection_id]),
-            f"credit {one.credit:,}, {one.unsettled:,} unsettled",
+            f"credit {one.credit:,}, {one.unsettled:,} unsettled"
+            f"{busy(one.busy_percent)}",
             one.connection.host,
             one.opened_at,
         )
+
+
+def busy(percent: int | None) -> str:
+    return "" if percent is None else f", {percent} % busy"
 
 
 def of_links(queue: Queue, held: GrantedAuthorities) -> Iterator[QueueConsumer]:

@@ -9,6 +9,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from console.bodies.own_values import OwnColumns
 from console.bodies.viewers import BodyView, Syntax
 from console.templatetags.console_hostile import marked, printable
 
@@ -104,6 +105,12 @@ def coloured(line: str, syntax: Syntax) -> SafeString:
     if syntax == "xml":
         return joined(parts_of_xml(line))
     return format_html("{}", marked(line))
+
+
+@register.filter
+def cells_of(own: OwnColumns | None, message_id: int) -> Sequence[tuple[str, str]]:
+    """The labels and values of a message's own columns."""
+    return () if own is None else own.cells.get(message_id, ())
 
 
 def parts_of_xml(line: str) -> Iterator[SafeString]:

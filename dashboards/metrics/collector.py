@@ -11,9 +11,10 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
+from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Count
+from django.db.models import Count, F, QuerySet, Sum, Value
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
@@ -24,6 +25,7 @@ from broker.models import (
     AlertRule,
     ClientConnection,
     ClientEndpoint,
+    ConnectionConsumer,
     Kind,
     Operation,
     Owner,
@@ -75,6 +77,11 @@ CONSUMERS = Family(
     "backout_queue_consumers",
     "AMQP clients that get from a queue now.",
     ("queue",),
+)
+BUSY = Family(
+    "backout_consumers_busy_ratio",
+    "Share of the last minute in which consumers of a queue had a message in work.",
+    ("queue", "kind"),
 )
 PAUSED = Family("backout_queue_paused", "1 while a queue is paused.", ("queue",))
 STOPPED = Family(
@@ -135,7 +142,7 @@ PROBLEMS = Family(
 )
 SCRAPE = Family("backout_scrape_duration_seconds", "Time to collect these metrics.")
 FAMILIES = (
-    *(MESSAGES, EVENTS, DEAD, OLDEST, CONSUMERS, PAUSED, STOPPED, QUEUES),
+    *(MESSAGES, EVENTS, DEAD, OLDEST, CONSUMERS, BUSY, PAUSED, STOPPED, QUEUES),
     *(CONNECTIONS, ENDPOINTS, PROCESSES, SILENT, UNITS, OPEN, OPERATIONS),
     *(LATENESS, LAG, DISK, ALERTS, UNSENT, PROBLEM, PROBLEMS, SCRAPE),
     *bridge_links.FAMILIES,
@@ -236,7 +243,7 @@ def word_of(kind: Kind) -> str:
 
 
 def of_clients() -> Iterator[Metric]:
-    """Connections, their endpoints, and processes. Five queries."""
+    """Connections, their endpoints, and processes. Seven queries."""
     yield CONNECTIONS.is_(ClientConnection.objects.count())
     endpoints = ClientEndpoint.objects.order_by()
     kinds = dict(endpoints.values_list("kind").annotate(count=Count("pk")))
@@ -246,10 +253,28 @@ def of_clients() -> Iterator[Metric]:
     gets = endpoints.filter(kind=ClientEndpoint.Kind.GETS, queue__isnull=False)
     consumers = gets.values_list("queue__name").annotate(count=Count("pk"))
     yield CONSUMERS.of(((name,), number) for name, number in consumers)
+    handlers = ConnectionConsumer.objects.order_by()
+    shares = [
+        *busy("client", gets, Value(1)),
+        *busy("handler", handlers, F("server_sessions")),
+    ]
+    yield BUSY.of(shares)
     owners = Owner.objects.order_by().values_list("kind").annotate(count=Count("pk"))
     yield PROCESSES.of(((kind,), number) for kind, number in owners)
     hang = Counter(one.kind for one in silent_processes.silent())
     yield SILENT.of(((kind,), hang[kind]) for kind in silent_processes.KINDS)
+
+
+def busy(
+    kind: str, rows: QuerySet[Any], sessions: F | Value
+) -> Iterator[tuple[tuple[str, str], float]]:
+    """The share of time in which the consumers of each queue worked, as a mean over
+    their sessions."""
+    known = rows.filter(busy_percent__isnull=False).values_list("queue__name")
+    for name, busy, every in known.annotate(
+        busy=Sum(F("busy_percent") * sessions), every=Sum(sessions)
+    ):
+        yield (name, kind), busy / every / 100
 
 
 def of_work() -> Iterator[Metric]:

@@ -92,6 +92,7 @@ SWITCHES = {
     "pages": 16,
     "lease_for": timedelta(minutes=1),
     "age": timedelta(seconds=1),
+    "puts": 0,
     "reader": "tally",
     "retention_s": 60,
     "asker": "user 1",
@@ -113,7 +114,14 @@ ONE_SETTLEMENT = {
     "accepts": [True],
     "actors": [""],
 }
-ONE_ENDPOINT = {"credits": [1], "unsettled": [0], "messages": [0], "owner_id": 1}
+ONE_ENDPOINT = {
+    "credits": [1],
+    "unsettled": [0],
+    "messages": [0],
+    "busy": [None],
+    "uncommitted": [0],
+    "owner_id": 1,
+}
 ONE_LINK: dict[str, Any] = {
     **{one.name: 0 for one in fields(Counts)},
     "link_id": 1,

@@ -19,6 +19,7 @@ from broker.models import (
     Branch,
     ClientConnection,
     ClientEndpoint,
+    ConnectionConsumer,
     LinkState,
     LinkStatus,
     Queue,
@@ -157,6 +158,10 @@ def test_clients_are_counted_by_what_they_have_open() -> None:
         ClientEndpoint.objects.create(
             connection=connection, session=0, name=kind, kind=kind, node="o", queue=on
         )
+    for sessions, percent in ((3, 100), (1, 20), (5, None)):
+        ConnectionConsumer.objects.create(
+            owner_id=1, queue=queue, server_sessions=sessions, busy_percent=percent
+        )
 
     found = scrape()
 
@@ -164,6 +169,8 @@ def test_clients_are_counted_by_what_they_have_open() -> None:
     assert found["backout_endpoints"][(("kind", "puts"),)] == 1
     assert found["backout_endpoints"][(("kind", "browses"),)] == 0
     assert found["backout_queue_consumers"] == {(("queue", "orders"),): 1}
+    (busy,) = found["backout_consumers_busy_ratio"].items()
+    assert busy == ((("kind", "handler"), ("queue", "orders")), 0.8)
 
 
 def test_a_queue_of_any_name_is_one_label() -> None:

@@ -246,7 +246,8 @@ class Register:
         ]
         for one, snapshot in written:
             if one.written is None:
-                one.row.credit, one.row.unsettled, one.row.messages, _ = snapshot
+                for name in registry_rows.COUNTS:
+                    setattr(one.row, name, getattr(snapshot, name))
                 now.new.append(one.row)
             else:
                 now.changed[one.row.pk] = snapshot

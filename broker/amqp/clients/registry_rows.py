@@ -24,6 +24,7 @@ KIND = "listener"  # the kind of owner that a listener is
 CONTAINERS = 0x424C  # the first key of the advisory locks on container ids
 LONGEST_NAME = 255  # most characters stored of a name that a client chose
 INTEGER = 2**31 - 1
+COUNTS = ("credit", "unsettled", "messages", "busy_percent", "uncommitted")
 HELD = """
 SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND granted
 AND classid = %s AND objid::bigint = ANY (%s::bigint[]) AND objsubid = 2
@@ -217,6 +218,8 @@ def note(changed: dict[int, Snapshot]) -> CloseRequests:
         credits=[one.credit for one in now],
         unsettled=[min(one.unsettled, INTEGER) for one in now],
         messages=[one.messages for one in now],
+        busy=[one.busy_percent for one in now],
+        uncommitted=[one.uncommitted for one in now],
         owner_id=processes.current(KIND),
     )
     return CloseRequests(

@@ -25,6 +25,7 @@ from broker.amqp.senders.fetch import InFlight, InFlightEntry, Taken, Taker, Wis
 from broker.amqp.senders.settle import Settling
 from broker.formats.selectors import parse
 from broker.models import ClientEndpoint, Queue, Subscription
+from broker.monitoring.busy_time import BusyTime
 from broker.queueing import notifications
 from broker.queueing.get import Delivery as Got
 from broker.queueing.selective_get import Search
@@ -109,6 +110,7 @@ class Gets(End):
         self.taker = Taker(queue, ahead, wishes)
         self.held: InFlight = InFlight(client)
         self.settling = Settling(self)
+        self.busy = BusyTime(1, self.listener.loop.time())
         self.chooses = bool(selector) or no_local
         self.ended: asyncio.Future[None] = self.listener.loop.create_future()
 
@@ -139,8 +141,11 @@ class Gets(End):
 
     def snapshot(self) -> Snapshot:
         unsettled = len(self.held) - len(self.held.unsent)
+        now_s = self.listener.loop.time()
+        self.busy.hold(int(unsettled > 0), now_s)
         return Snapshot(
-            self.endpoint.credit, unsettled, self.messages, self.held.settled
+            *(self.endpoint.credit, unsettled, self.messages, self.held.settled),
+            busy_percent=None if self.is_settled else self.busy.percent(now_s),
         )
 
     # Entries to the client.

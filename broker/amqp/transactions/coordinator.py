@@ -101,7 +101,11 @@ class Coordinates(End):
 
     def snapshot(self) -> Snapshot:
         unsettled = self.messages - self.settled
-        return Snapshot(self.endpoint.credit, unsettled, self.messages, self.settled)
+        mine = (t for t in self.client.transactions.values() if t.coordinates is self)
+        return Snapshot(
+            *(self.endpoint.credit, unsettled, self.messages, self.settled),
+            uncommitted=sum(len(one.puts) for one in mine),
+        )
 
     # Carrying out commands.
 

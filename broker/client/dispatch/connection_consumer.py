@@ -21,7 +21,6 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.db import Error as DatabaseError
 from django.db import connection, transaction
 
@@ -46,6 +45,7 @@ from broker.formats.exceptions import concerns_program, text_of
 from broker.formats.selectors.parsing import Selector, parse
 from broker.formats.trace_context import trace_id
 from broker.monitoring import logs
+from broker.monitoring.busy_time import BusyTime
 from broker.queueing import processes
 from broker.queueing.get import Delivery
 from broker.queueing.selective_get import Finder, Search
@@ -83,6 +83,7 @@ class ConnectionConsumer:
         self.queue = queue
         self.user = user
         self.lock = threading.Lock()
+        self.busy = BusyTime(handler.concurrency, time.monotonic())
         self.known: Attributes | None = None
         self.row_id = models.ConnectionConsumer.objects.create(
             owner_id=processes.current(),
@@ -109,7 +110,7 @@ class ConnectionConsumer:
             DeliveryStopped: delivery from its queue is stopped.
         """
         queue = local_queue(handler.queue)
-        user = principal(handler, queue)
+        user = handler.principal()
         authorities.require(user, "get", queue.name)
         if queue.stopped:
             stoppage = stoppages.standing().filter(queue=queue).first()
@@ -208,11 +209,19 @@ class ServerSession:
         Each exception has backed the unit of work out."""
         self.got = NOTHING
         join, actor = self.handler.join, self.handler.name
-        with self.spans, unit_of_work(join=join, actor=actor, now=self.now) as work:
-            self.got = self.get(work)
-            refused = self.hand_out(self.got, work)
+        try:
+            with self.spans, unit_of_work(join=join, actor=actor, now=self.now) as work:
+                self.got = self.get(work)
+                self.note_busy(1)
+                refused = self.hand_out(self.got, work)
+        finally:
+            self.note_busy(-1)
         self.following = work.following
         return refused
+
+    def note_busy(self, by: int) -> None:
+        if self.got.deliveries:
+            self.consumer.busy.change(by, time.monotonic())
 
     def note_backout(self, error: BaseException) -> None:
         """Log a line for people. It is expected that deliveries fail: the stack trace
@@ -333,18 +342,3 @@ class ServerSession:
                 stopped = True
             else:
                 work.forget(delivery)
-
-
-def principal(handler: Handler, queue: models.Queue) -> Any:
-    """The user whose authorities apply to a handler; None is the application itself.
-
-    Raises:
-        NotAuthorized: there is no user of that name.
-    """
-    if handler.user is None:
-        return None
-    users = get_user_model()._default_manager
-    try:
-        return users.get_by_natural_key(handler.user)
-    except get_user_model().DoesNotExist:
-        raise NotAuthorized(handler.user, "get", queue.name) from None

@@ -24,6 +24,12 @@ from broker.transactions import session
 logger = logging.getLogger(__name__)
 
 AWAY_S = 1.0  # delay after an error of the database or broker
+NOTE_BUSY = """
+WITH noted AS (
+    UPDATE broker_connectionconsumer AS consumer SET busy_percent = now.percent
+    FROM unnest(%(ids)s::bigint[], %(percents)s::smallint[]) AS now (id, percent)
+    WHERE consumer.id = now.id RETURNING 1
+) SELECT count(*) FROM noted"""
 
 
 class Pool:
@@ -59,7 +65,8 @@ class Dispatcher:
 
     def __init__(self, handlers: Iterable[Handler]) -> None:
         self.stopping = threading.Event()
-        self.heartbeat = processes.Heartbeat("dispatcher")
+        self.heartbeat = processes.Heartbeat("dispatcher", self.note_busy)
+        self.noted: dict[int, int] = {}  # ``busy_percent`` in the rows, by their ids
         self.pools = [Pool(handler) for handler in handlers]
         self.threads = [
             threading.Thread(target=self.run, args=[pool], name=pool.handler.queue)
@@ -86,6 +93,22 @@ class Dispatcher:
 
     def goes_on(self) -> bool:
         return not self.stopping.is_set()
+
+    def note_busy(self, now_s: float | None = None) -> None:
+        """Write how busy each ConnectionConsumer is, where that has changed.
+
+        Args:
+            now_s: the current time, for tests; this machine's clock when not given.
+        """
+        at_s = time.monotonic() if now_s is None else now_s
+        open_now = [pool.consumer for pool in self.pools if pool.consumer is not None]
+        shares = {one.row_id: one.busy.percent(at_s) for one in open_now}
+        known = {key: share for key, share in shares.items() if share is not None}
+        changed = dict(known.items() - self.noted.items())
+        if changed:
+            both = {"ids": list(changed), "percents": list(changed.values())}
+            processes.ask(NOTE_BUSY, both)
+            self.noted = known
 
     def run(self, pool: Pool) -> None:
         """Run one handler until the dispatcher stops; continue after the database was

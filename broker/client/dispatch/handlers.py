@@ -11,10 +11,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import autodiscover_modules
 
 from broker.client.dispatch import limits
+from broker.errors.queues import NotAuthorized
 from broker.formats.selectors.parsing import parse
 from broker.queueing.get import Delivery
 from broker.transactions.scope import UnitOfWork
@@ -46,6 +48,20 @@ class Handler:
         if not (hasattr(of, "__module__") and hasattr(of, "__qualname__")):
             of = type(of)
         return f"{of.__module__}.{of.__qualname__}"
+
+    def principal(self) -> Any:
+        """The user whose authorities apply; None is the application itself.
+
+        Raises:
+            NotAuthorized: there is no user of that name.
+        """
+        if self.user is None:
+            return None
+        users = get_user_model()._default_manager
+        try:
+            return users.get_by_natural_key(self.user)
+        except get_user_model().DoesNotExist:
+            raise NotAuthorized(self.user, "get", self.queue) from None
 
 
 HANDLERS: dict[tuple[str, str], Handler] = {}  # handlers by queue and selector

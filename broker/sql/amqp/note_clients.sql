@@ -5,9 +5,11 @@
 -- Returns  whether the row to close is an endpoint; the id of the endpoint or connection.
 WITH noted AS (
     UPDATE broker_clientendpoint AS endpoint
-    SET credit = now.credit, unsettled = now.unsettled, messages = now.messages
+    SET credit = now.credit, unsettled = now.unsettled, messages = now.messages,
+        busy_percent = now.busy, uncommitted = now.uncommitted
     FROM unnest(%(ids)b::bigint[], %(credits)b::bigint[], %(unsettled)b::integer[],
-        %(messages)b::bigint[]) AS now (id, credit, unsettled, messages)
+        %(messages)b::bigint[], %(busy)b::smallint[], %(uncommitted)b::integer[])
+        AS now (id, credit, unsettled, messages, busy, uncommitted)
     WHERE endpoint.id = now.id
 )
 SELECT false, id FROM broker_clientconnection

@@ -3,9 +3,9 @@
 -- Locks    none.
 -- Index    broker_owner_pkey
 -- Returns  the id of the unit of work; no row if the owner no longer exists.
-INSERT INTO broker_unit_of_work (id, owner_id, started_at, deadline)
+INSERT INTO broker_unit_of_work (id, owner_id, started_at, deadline, puts)
 SELECT nextval('broker_unit_of_work_id_seq'), %(owner)s::integer, began.at,
-    began.at + %(timeout)s::interval
+    began.at + %(timeout)s::interval, %(puts)s::integer
 FROM (
     SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) - %(age)s::interval AS at
 ) AS began

@@ -32,7 +32,7 @@ SELECT found.id, found.xid, found.started_at, found.deadline, found.owner_id,
           AND event.ids @> ARRAY[found.first] AND event.uow = found.id
         ORDER BY event.seq DESC LIMIT 1), ''),
     (SELECT count(*) FROM broker_prepared_put AS part
-     WHERE part.uow = found.id AND part.fields ? 'address'),
+     WHERE part.uow = found.id AND part.fields ? 'address'), found.puts,
     coalesce(%(now)s::timestamptz, statement_timestamp())
 FROM found LEFT JOIN broker_owner AS owner ON owner.id = found.owner_id
 ORDER BY found.id;

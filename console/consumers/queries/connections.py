@@ -39,7 +39,9 @@ class EndpointState:
         "node",
         "credit",
         "unsettled",
+        "busy_percent",
         "messages",
+        "uncommitted",
     )
 
     id: int
@@ -51,7 +53,10 @@ class EndpointState:
     is_exclusive: bool
     credit: int
     unsettled: int
+    # Share of the last minute in which it had an unsettled message; null: not known.
+    busy_percent: int | None
     messages: int
+    uncommitted: int  # messages that its open transactions send when they commit
     opened_at: datetime
     close_requested_at: datetime | None
 

@@ -62,7 +62,8 @@ class RunningConsumer:
     """A ConnectionConsumer and its process."""
 
     columns: ClassVar[Sequence[str]] = (
-        *("queue", "handler", "selector", "server_sessions", "process", "started_at"),
+        *("queue", "handler", "selector", "server_sessions", "busy_percent"),
+        *("process", "started_at"),
     )
 
     queue: str
@@ -70,6 +71,8 @@ class RunningConsumer:
     selector: str
     process: str
     server_sessions: int
+    # Share of the last minute in which its sessions had messages; null: not known.
+    busy_percent: int | None
     max_running: int | None  # the limit over all processes; null: none
     rate: str  # the limit over all processes; empty: none
     retains_unwanted: bool

@@ -36,8 +36,8 @@ class UnitOfWorkState:
     """An open unit of work."""
 
     columns: ClassVar[Sequence[str]] = (
-        *("id", "nature", "messages", "queues", "held_since", "deadline", "actor"),
-        *("process", "is_alive", "xid"),
+        *("id", "nature", "messages", "puts", "queues", "held_since", "deadline"),
+        *("actor", "process", "is_alive", "xid"),
     )
 
     id: int
@@ -52,7 +52,10 @@ class UnitOfWorkState:
     kind: str  # the kind of its process; empty: unknown
     is_alive: bool  # whether its process is alive
     messages: int
-    prepared_puts: int  # messages that it sends when it is committed
+    # Messages that it sends when it is committed; before it is prepared, of some two
+    # seconds ago. Null: its client keeps them (``uncommitted`` of a connection).
+    puts: int | None
+    prepared_puts: int  # the same, once it is prepared
     queues: list[str]  # the queues of its messages that the caller may inquire
     hidden_queues: int  # the number of other queues
 

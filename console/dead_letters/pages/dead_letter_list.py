@@ -22,6 +22,7 @@ from broker.monitoring.numbers import public_numbers
 from broker.security import authorities
 from broker.security.users import NAME, USERS
 from broker.sql import database_now
+from console.bodies import own_values
 from console.layout import pagination
 from console.messages.dead_letter_groups import (
     STANDINGS,
@@ -131,6 +132,10 @@ def render_group(
         "fields": fields_of(form.selection),
         "lie_on": names.get(form.selection.queue_id or 0, ""),
         "letters": [(one, numbers[one.message_id]) for one in letters[:PAGE]],
+        "own": own_values.of_list(
+            request,
+            [(one.message_id, names.get(one.queue_id, "")) for one in letters[:PAGE]],
+        ),
         "page": page,
         "next": page.then(str(letters[PAGE - 1].message_id))
         if len(letters) > PAGE

@@ -16,6 +16,7 @@ from broker.formats.quantities import write_duration
 from broker.security.users import User
 from console import second_factors
 from console.accounts import sessions, time_zones
+from console.bodies.own_columns import COOKIE, LONGEST_QUEUE, Choice
 from console.layout.navigation import DENSITIES, THEMES, TIMES, url_of
 from console.queues import queue_list
 from console.runtime.prefix import root
@@ -86,6 +87,22 @@ def queue_columns(request: HttpRequest) -> HttpResponse:
     """Remember the columns that the list of queues shows."""
     chosen = queue_list.Columns.of(request.POST.getlist("column"))
     return remember(request, queue_list.COOKIE, chosen.hidden)
+
+
+@require_POST
+def own_columns(request: HttpRequest) -> HttpResponse:
+    """Add an own column to lists of messages, or remove one."""
+    before = Choice.of(request.COOKIES.get(COOKIE, ""))
+    queue = request.POST.get("queue", "")[:LONGEST_QUEUE]
+    try:
+        if removed := request.POST.get("remove"):
+            chosen = before.minus(queue, removed)
+        else:
+            chosen = before.plus(queue, request.POST.get("add", ""))
+    except ValueError as error:
+        messages.error(request, str(error))
+        chosen = before
+    return remember(request, COOKIE, chosen.cookie)
 
 
 @require_POST

@@ -21,6 +21,7 @@ from broker.formats.filters import Filter
 from broker.monitoring import search as finding
 from broker.monitoring import visible_search
 from broker.monitoring.visible_search import Search
+from console.bodies import own_values
 from console.edges import permissions
 from console.edges.web.error_responses import status_of
 from console.layout import search_links
@@ -112,6 +113,9 @@ def found_in(
         "wanted": search.filter,
         "chips": search_results.chips_of(search.filter),
         "rows": rows,
+        "own": own_values.of_list(
+            request, [(row.found.message_id, row.queue) for row in rows]
+        ),
         "found": page,
         "so_far": so_far,
         "milliseconds": so_far.milliseconds,

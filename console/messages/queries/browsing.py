@@ -16,6 +16,7 @@ from broker.monitoring.numbers import public_numbers
 from broker.queueing import browse
 from broker.security import audit, authorities
 from broker.security.authorities import Principal
+from console.bodies import own_values
 from console.edges import masking, permissions
 from console.edges.numbers import numbered
 from console.edges.queries import Limit, build_answer, declared_query, page_of
@@ -73,6 +74,7 @@ class BrowsedMessage:
     subject: str | None
     producer: str
     size_bytes: int
+    own: dict[str, str | None]  # values by column, of the ``columns`` of the request
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ class BrowseQueue:
     limit: Limit = 50
     whole: Annotated[bool, Holds("Whether to return properties and bodies.")] = False
     unmask: Unmask = ""
+    columns: own_values.Texts = ()
 
 
 @declared_query(VIEW)
@@ -121,9 +124,16 @@ def browse_queue(actor: Principal, request: BrowseQueue) -> Entries:
         raise InvalidRequest((("after", f"no cursor: {error}"),)) from error
     part, following = page_of(found, request.limit, lambda one: one.cursor)
     numbers = public_numbers(one.message_id for one in part)
+    places = [(one.message_id, queue.name) for one in part]
+    own = own_values.values(actor, places, request.columns)
     return Entries(
         [
-            build_answer(BrowsedMessage, one, number=numbers[one.message_id])
+            build_answer(
+                BrowsedMessage,
+                one,
+                number=numbers[one.message_id],
+                own=own[one.message_id],
+            )
             for one in part
         ],
         full_messages(actor, queue, part, request.unmask) if request.whole else None,

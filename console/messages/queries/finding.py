@@ -12,6 +12,7 @@ from broker.errors.acts import InvalidRequest
 from broker.monitoring import search as finding
 from broker.monitoring import visible_search
 from broker.security.authorities import Principal
+from console.bodies import own_values
 from console.edges.queries import Limit, build_answer, declared_query
 
 VIEW = "broker.view_queue"
@@ -32,7 +33,7 @@ class FoundMessage:
 
     columns: ClassVar[Sequence[str]] = (
         *("queue", "message_id", "number", "state", "priority", "tries", "put_at"),
-        *("subject", "size_bytes", "error"),
+        *("subject", "size_bytes", "error", "own"),
     )
 
     message_id: int
@@ -58,6 +59,7 @@ class FoundMessage:
     origin_queue: str | None
     resubmit_count: int | None
     died_at: datetime | None
+    own: dict[str, str | None]  # values by column, of the ``columns`` of the request
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class FindMessages:
     f: Filters = ()
     after: Annotated[str, Holds("The next of the page before.", most=30)] = ""
     limit: Limit = 50
+    columns: own_values.Texts = ()
 
 
 @declared_query(VIEW)
@@ -105,10 +108,15 @@ def find_messages(actor: Principal, request: FindMessages) -> FoundMessages:
         )
     except ValueError as error:
         raise InvalidRequest((("after", f"no cursor: {error}"),)) from error
+    queues = search.within
+    rows = [(one.message_id, queues[one.queue_id]) for one in page.rows]
+    own = own_values.values(actor, rows, request.columns)
     return FoundMessages(
         str(search.filter),
         [
-            build_answer(FoundMessage, one, queue=search.within[one.queue_id])
+            build_answer(
+                FoundMessage, one, queue=queues[one.queue_id], own=own[one.message_id]
+            )
             for one in page.rows
         ],
         page.after or None,

@@ -17,6 +17,7 @@ from broker.operations.commands import SELECTABLE
 from broker.queueing.browse import Browsed, browse
 from broker.security import authorities
 from console.audit import history
+from console.bodies import own_values
 from console.edges import masking, permissions
 from console.layout import pagination, settings_problems
 from console.queues import over_time, queue_consumers, queue_list
@@ -108,6 +109,9 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
             for one in masking.without_heads(request.user, listed, is_read=may_browse)
         ],
         "has_letters": bool(letters),
+        "own": own_values.of_list(
+            request, [(one.message_id, name) for one in listed], name
+        ),
         "page": page,
         "fresh": fresh(found[0], place),
         "advice": [

@@ -1,16 +1,20 @@
-"""Units of work that only put: listed when they last, and ended at their deadline."""
+"""Units of work with puts: listed when they last, and ended at their deadline."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.db import connection, transaction
 
 from broker.errors import LockLost
 from broker.models import Kind, Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.monitoring import fsck
 from broker.queueing import journal
+from broker.queueing.put import put_many
 from broker.settlement.settle import back_out_overdue
 from broker.transactions import put_only
 from broker.transactions.administration import Nature, force, open_units
@@ -18,7 +22,7 @@ from broker.transactions.prepared import commit_prepared, prepare
 from broker.transactions.scope import UnitOfWork
 from tests.broker.promising import ready
 from tests.broker.receiving import TRANSACTED, client, received
-from tests.make import NOON, make_queue, minutes, seconds
+from tests.make import NOON, make_messages, make_queue, minutes, seconds
 
 LONG_AFTER = NOON + minutes(6)
 
@@ -115,13 +119,58 @@ def test_a_thread_lists_it_while_its_program_does_nothing_and_then_ends(
     assert work.get("orders") == []
     thread = put_only.here().thread
     assert thread is not None
-    thread.join(30)
 
-    (unit,) = open_units()
-    assert unit.id == work.id
+    until_noted(1)
+    assert [unit.id for unit in open_units()] == [work.id]
+    work.put("orders", b"2")
+    until_noted(2)
     work.commit()
-    assert ready(orders) == 1
+    thread.join(30)
+    assert ready(orders) == 2
     assert put_only.here().thread is None
+
+
+def until_noted(puts: int) -> None:
+    limit_s = time.monotonic() + 30
+    while [unit.puts for unit in open_units()] != [puts]:
+        assert time.monotonic() < limit_s
+
+
+def test_the_puts_of_one_that_holds_messages_are_noted_once_it_has_lasted(
+    orders: Queue,
+) -> None:
+    put_many(make_messages(1))
+    work = UnitOfWork(coordinated=True)
+    work.put("orders", b"1")
+    work.get("orders")
+    assert work.id is not None
+    watch = put_only.here()
+    watch.make_rows()
+    watch.note_puts()
+    assert [one.puts for one in open_units()] == [0]
+
+    watch.note_puts()
+    assert [one.puts for one in open_units()] == [1]
+
+    work.put("orders", b"2")
+    with transaction.atomic(), ThreadPoolExecutor(1) as other:
+        UnitRow.objects.select_for_update().get(pk=work.id)
+        other.submit(in_own_session, watch.note_puts).result(30)  # it does not wait
+    watch.note_puts()
+    work.put("orders", b"3")
+    assert [one.puts for one in open_units()] == [2]
+
+    prepare(work, "branch 1")
+    assert [one.puts for one in open_units()] == [3]
+    commit_prepared("branch 1")
+    assert ready(orders) == 3
+
+
+def in_own_session(call: Callable[[], None]) -> None:
+    try:
+        call()
+    finally:
+        connection.close()
 
 
 @pytest.mark.spec("UOW-7", "UOW-8")
@@ -132,8 +181,8 @@ def test_who_took_too_long_is_told_before_the_system_looks(
     call: str, is_listed: bool
 ) -> None:
     queue = make_queue()
-    connection = client()
-    session = connection.session(TRANSACTED)
+    line = client()
+    session = line.session(TRANSACTED)
     producer, consumer = session.producer("orders"), session.consumer("orders")
     producer.send(b"too late")
     calls: dict[str, Callable[[], object]] = {
@@ -145,7 +194,7 @@ def test_who_took_too_long_is_told_before_the_system_looks(
         session.holding.work.now = NOON + seconds(2)
         put_only.here().make_rows()
     assert UnitRow.objects.count() == is_listed
-    connection.now = LONG_AFTER
+    line.now = LONG_AFTER
 
     with pytest.raises(LockLost) as caught:
         calls[call]()

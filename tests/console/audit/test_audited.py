@@ -28,7 +28,15 @@ pytestmark = pytest.mark.django_db
 COOKIE = "it changes a cookie, and nothing here"
 EXCUSED = {
     f"console:{name}": COOKIE
-    for name in ("theme", "density", "refresh", "zone", "times", "queue_columns")
+    for name in (
+        "theme",
+        "density",
+        "refresh",
+        "zone",
+        "times",
+        "queue_columns",
+        "own_columns",
+    )
 }
 EXCUSED["single_sign_on"] = "it leads to the provider; the sign-in is recorded"
 EXCUSED["account_reauthenticate"] = "the act that it is asked for leaves a record"

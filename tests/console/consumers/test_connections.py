@@ -41,9 +41,18 @@ def test_a_client_is_shown_with_all_that_it_has_open(sign_in: SignIn) -> None:
     make_queue("orders")
     credential = make_credential("shop")
     one = make_client(user=credential.user, credential=credential)
-    make_endpoint(one, "orders", name="rcv-1", credit=90, unsettled=10, messages=1234)
+    make_endpoint(
+        one,
+        "orders",
+        name="rcv-1",
+        credit=90,
+        unsettled=10,
+        messages=1234,
+        busy_percent=97,
+    )
     make_endpoint(one, "invoices", session=2, name="snd-1")
-    make_endpoint(one, "", name="tx", kind=ClientEndpoint.Kind.TRANSACTIONS)
+    transactions = ClientEndpoint.Kind.TRANSACTIONS
+    make_endpoint(one, "", name="tx", kind=transactions, uncommitted=3)
 
     shown = page(sign_in("viewer"))
 
@@ -52,8 +61,9 @@ def test_a_client_is_shown_with_all_that_it_has_open(sign_in: SignIn) -> None:
         *("shop-7", "User shop-user", "Credential shop", "SCRAM-SHA-256"),
         *("10.0.0.7:50123", "yes, by TLS", "QpidJMS 2.6.0", "listener 77 on gate"),
         "3 endpoints in 2 sessions, 1,234 messages, 10 unsettled",
-        *("orders gets rcv-1 1 90 10 1,234", "invoices puts snd-1 2 0 0 0"),
-        "none transactions tx",
+        "orders gets rcv-1 1 90 10 97 % it could use more consumers 1,234",
+        "invoices puts snd-1 2 0 0 – 0",
+        "none transactions; 3 messages to send at commit tx",
         *("1 shown", "Users with the role operator may close"),
     ):
         assert fact in words

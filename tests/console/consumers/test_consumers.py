@@ -65,6 +65,23 @@ def test_every_connection_consumer_is_shown_with_its_process(sign_in: SignIn) ->
     assert "Start delivery again" not in shown
 
 
+def test_one_that_is_always_busy_could_take_more_sessions(sign_in: SignIn) -> None:
+    make_queue("orders")
+    ConnectionConsumer.open(handler(Seen()))
+    client, expected = sign_in("viewer"), "it could take more sessions"
+    for percent in (None, 94, 95, 100):
+        Row.objects.update(busy_percent=percent)
+
+        shown = text(page(client))
+        (row,) = client.get("/api/v1/consumers").json()["running"]
+
+        assert row["busy_percent"] == percent
+        assert ("–" if percent is None else f"{percent} %") in shown
+        assert (expected in shown) is (percent is not None and percent >= 95)
+    queue = text(page(client, reverse("console:queue", args=["orders"])))
+    assert "1 at once, 100 % busy" in queue
+
+
 def test_an_empty_page_says_what_would_be_there(sign_in: SignIn) -> None:
     assert "No ConnectionConsumer runs." in text(page(sign_in("viewer")))
 

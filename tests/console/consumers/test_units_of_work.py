@@ -58,6 +58,25 @@ def test_the_list_says_who_holds_what(sign_in: SignIn) -> None:
     assert "&lt;script&gt;alert(1)" in html
 
 
+def test_the_number_of_its_puts_is_told_where_it_is_known(sign_in: SignIn) -> None:
+    queue = make_queue()
+    put_many(make_messages(2))
+    uow = held()
+    UnitRow.objects.filter(pk=uow).update(puts=12)
+    ahead = Prefetched(queue, actor="client")
+    ahead.get(1)
+    client = sign_in("viewer")
+
+    assert f"{uow} in progress" in shown(client, "units")
+    assert "12 messages if it is committed, none if" in shown(client, "unit", uow)
+    assert "belongs to the client’s transactions" in shown(client, "unit", ahead.uow)
+    listed = client.get("/api/v1/units-of-work").json()["units"]
+    assert [one["puts"] for one in listed] == [12, None]
+
+    UnitRow.objects.filter(pk=uow).update(owner_id=2**31 - 1)
+    assert "12 messages that its process had put went" in shown(client, "unit", uow)
+
+
 def test_one_page_after_the_other(
     sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
