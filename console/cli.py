@@ -40,6 +40,7 @@ from broker.acts.operations.control import (
     continue_operation,
     pace_operation,
     pause_operation,
+    schedule_operation,
     start_operation,
     undo_operation,
 )
@@ -215,6 +216,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, Run]]] = {  # by name: help, subcom
             "plan": plan_operation,
             "resubmit": plan_resubmit,
             "start": start_operation,
+            "schedule": schedule_operation,
             "approve": approve_operation,
             "explain": explain_operation,
             "cancel": cancel_operation,

@@ -44,6 +44,17 @@ class InvalidPriority(BrokerError):
     )
 
 
+class InvalidDueTime(BrokerError):
+    """A new due time is missing, past or too far away; nothing was planned."""
+
+    code = "invalid-due-time"
+
+    sentence = (
+        "Messages cannot be due then. Give a time to come, at most a year from now;"
+        " “Deliver now” makes them ready at once."
+    )
+
+
 class NotUndoable(BrokerError):
     """An operation cannot be undone; no undo was planned."""
 
@@ -95,6 +106,20 @@ class InvalidCanary(BrokerError):
     sentence = (
         "A canary cannot have {canaries:,} messages. Enter a number from 0, for no"
         " canary, to {most}."
+    )
+
+
+class InvalidStart(BrokerError):
+    """An operation cannot start by itself at a time; it did not."""
+
+    code = "invalid-start"
+
+    operation_id: int
+    why: str  # the reason, as the end of a sentence
+
+    sentence = (
+        "Operation {operation_id} cannot start by itself: {why}. Choose another time,"
+        " or start it at once."
     )
 
 

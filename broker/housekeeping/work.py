@@ -18,6 +18,7 @@ from django.conf import settings
 from broker import operations
 from broker.alerts import evaluation
 from broker.config import auto_create
+from broker.housekeeping.starting import start_due
 from broker.monitoring.history import sampling
 from broker.operations import idempotency, queue_pause, recurring, rules
 from broker.queueing import delayed, journal, subscriptions
@@ -144,8 +145,10 @@ def until_short(batch: Callable[..., int]) -> None:
 
 
 def step_operations() -> None:
-    """Make steps of all running operations in turn, and look up outcomes of their
-    copies. Runs for one second if an operation has a rate limit."""
+    """Start plans whose time has come, make steps of all running operations in turn,
+    and look up outcomes of their copies. Runs for one second if an operation has a rate
+    limit."""
+    until_short(start_due)
     ends = time.monotonic() + BEAT_S
     left = operations.running()
     while left:

@@ -45,6 +45,7 @@ class Kind(models.IntegerChoices):
     REPRIORITIZE = 17, "given another priority"
     REMOVE = 18, "removed"
     TRANSFER = 19, "carried by a link"
+    RESCHEDULE = 20, "given another due time"
 
 
 class Event(models.Model):

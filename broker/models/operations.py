@@ -28,6 +28,7 @@ class Operation(models.Model):
         DEAD_LETTER = "dead_letter", "send to dead letters"
         PRIORITY = "priority", "change the priority"
         DELIVER = "deliver", "deliver now"
+        RESCHEDULE = "reschedule", "deliver at another time"
 
     class State(models.TextChoices):
         PLANNED = "planned"
@@ -41,7 +42,7 @@ class Operation(models.Model):
     scope = models.TextField()
     argument = models.TextField(
         blank=True, default="", db_default=""
-    )  # the target queue of a move or a copy, or the new priority
+    )  # the target queue of a move or a copy, the new priority, or the new due time
     drops_header = models.BooleanField(
         default=False, db_default=False
     )  # whether a move removes the MQDLH before the body

@@ -7,9 +7,11 @@ change.
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from broker.models.clients import Credential
 from broker.models.moment_field import MomentField
 from broker.models.operations import Operation
 
@@ -35,6 +37,21 @@ class OperationSchedule(models.Model):
     operation = models.OneToOneField(
         Operation, models.CASCADE, primary_key=True, related_name="schedule"
     )
+    # The plan starts by itself at this time, on behalf of the user, and of the
+    # credential by which the user set it; null: when somebody starts it.
+    start_at = MomentField(null=True)
+    start_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        null=True,
+        related_name="+",
+        db_index=False,
+    )
+    start_through = models.ForeignKey(
+        Credential, models.PROTECT, null=True, related_name="+", db_index=False
+    )
+    # Why it did not start at that time, as a sentence; it does not try again.
+    start_problem = models.TextField(blank=True, default="", db_default="")
     pace = models.PositiveIntegerField(null=True)  # messages per second; null: no limit
     # The pace allows the next message at this time.
     free_at = MomentField(null=True)

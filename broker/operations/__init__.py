@@ -64,6 +64,7 @@ from broker.operations.scheduling import (
     carry_on,
     pause,
     set_pace,
+    set_start,
     usual_canary,
 )
 from broker.operations.single_edit import Edit, plan_edit, start_edit
@@ -108,6 +109,7 @@ __all__ = [
     "running",
     "set_pace",
     "set_patch",
+    "set_start",
     "settle",
     "start",
     "start_edit",

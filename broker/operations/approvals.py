@@ -35,6 +35,7 @@ from broker.models import (
     Operation,
     OperationItem,
     OperationPatch,
+    OperationSchedule,
     Queue,
 )
 from broker.operations.auditing import note
@@ -56,6 +57,7 @@ LACKING = f"the permission {MAY} is missing"
 WAITS = "Somebody else has to approve it first"
 LATER = "That was set after it was planned; plan it again"
 LOST = "Whoever approved it may no longer do so; plan it again"
+ALTERED = "The plan was changed after its time was set. Set the time again."
 CHANGED = "It is not the plan that was approved; plan it again"
 
 
@@ -127,7 +129,10 @@ def ask(operation: Operation, now: datetime | None) -> Approval | None:
 
 
 def reseal(operation: Operation) -> None:
-    """Seal a changed plan again; this cancels the approval of the old plan."""
+    """Seal a changed plan again; this cancels the approval of the old plan, and the
+    time that was set for it to start."""
+    waiting = OperationSchedule.objects.filter(pk=operation.pk, start_at__isnull=False)
+    waiting.update(start_problem=ALTERED)
     asked = Approval.objects.filter(pk=operation.pk)
     if asked.exists():
         asked.update(seal=seal_of(operation), approved_by=None, approved_at=None)

@@ -22,6 +22,7 @@ from broker.queueing.transfer import Copy, Record
 
 TO_A_QUEUE = {Operation.Kind.RESUBMIT, Operation.Kind.MOVE, Operation.Kind.COPY}
 BY_ADDRESS = {Operation.Kind.EXPIRE, Operation.Kind.DEAD_LETTER}
+OF_DELAYED = {Operation.Kind.DELIVER, Operation.Kind.RESCHEDULE}
 EXPIRED_TOO = BY_ADDRESS | {Operation.Kind.REMOVE}
 
 
@@ -175,8 +176,8 @@ class ItemBatch:
             return Outcome.HELD
         if found.expired and not self.reach.expired_too:
             return Outcome.EXPIRED
-        delivers = self.operation.kind == Operation.Kind.DELIVER
-        if delivers and found.place == Place.READY:
+        of_delayed = self.operation.kind in OF_DELAYED
+        if of_delayed and found.place == Place.READY:
             return Outcome.NOT_DELAYED
         return Outcome.WILL_GO
 

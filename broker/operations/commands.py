@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Self
 
+from broker.errors.operations import InvalidDueTime, InvalidPriority
+from broker.formats import moments
 from broker.formats.filters import COPY, Filter, Term
 from broker.formats.filters.values import Is
 from broker.models import Operation, Place
@@ -14,6 +17,8 @@ from broker.monitoring.dead_letters import Selection
 Entry = tuple[int, int]  # message id and queue id
 # The argument of a resubmit that reaches the other queues of the address, too.
 EVERY_QUEUE = "every queue"
+PRIORITIES = frozenset("0123456789")
+LATEST = timedelta(days=366)  # no time that a person sets is further away
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +35,25 @@ class Order:
     """What to do with the selected entries."""
 
     kind: Operation.Kind
-    # The queue of a move or a copy; the new priority, "0" to "9"; of a resubmit, empty
-    # or EVERY_QUEUE.
+    # The queue of a move or a copy; the new priority, "0" to "9"; the new due time, in
+    # ISO 8601 with its offset; of a resubmit, empty or EVERY_QUEUE.
     argument: str = ""
     only: Only | None = None  # None: all selected entries
+
+    def check_argument(self, now: datetime) -> None:
+        """Refuse a priority or a due time that no message can be given.
+
+        Raises:
+            InvalidPriority: the priority is not from 0 to 9.
+            InvalidDueTime: the due time is missing, past or too far away.
+        """
+        match self.kind:
+            case Operation.Kind.PRIORITY if self.argument not in PRIORITIES:
+                raise InvalidPriority(self.argument)
+            case Operation.Kind.RESCHEDULE:
+                at = moments.parse(self.argument) if self.argument else now
+                if not now < at <= now + LATEST:
+                    raise InvalidDueTime
 
 
 # Places whose entries can be selected; claimed entries are never selected.

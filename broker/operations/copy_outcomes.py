@@ -185,7 +185,8 @@ def unsettled(now: datetime | None = None) -> list[int]:
 class Left(NamedTuple):
     """What is left to do for any operation."""
 
-    to_step: bool  # an operation is ``running`` or ``unsettled``
+    # An operation is ``running`` or ``unsettled``, or a plan whose time has come.
+    to_step: bool
     to_test: bool  # the patch of an operation is ``waiting``
 
 

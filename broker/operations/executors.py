@@ -10,6 +10,7 @@ from typing import Any
 
 from broker import sql
 from broker.errors.messages import MalformedDeadLetterHeader
+from broker.formats import moments
 from broker.formats.mq import mqdlh
 from broker.formats.mq.chain import without_dead_letter_header
 from broker.models import DeadLetter, Kind, Operation, Place
@@ -215,6 +216,16 @@ def deliver(batch: ItemBatch) -> None:
     batch.became(entries)
 
 
+def reschedule(batch: ItemBatch) -> None:
+    """Change the time at which delayed entries are due. If it has passed meanwhile,
+    they are due at once."""
+    due_at = moments.parse(batch.operation.argument)
+    entries = batch.reach.delayed(batch.ids)
+    record = batch.record(Kind.RESCHEDULE, Place.DELAYED)
+    reinstate([replace(entry, due_at=due_at) for entry in entries], record)
+    batch.became(entries)
+
+
 DEEDS: dict[Operation.Kind, Callable[[ItemBatch], None]] = {
     Operation.Kind.RESUBMIT: resubmit,
     Operation.Kind.MOVE: move,
@@ -224,6 +235,7 @@ DEEDS: dict[Operation.Kind, Callable[[ItemBatch], None]] = {
     Operation.Kind.DEAD_LETTER: dead_letter,
     Operation.Kind.PRIORITY: reprioritize,
     Operation.Kind.DELIVER: deliver,
+    Operation.Kind.RESCHEDULE: reschedule,
 }
 
 

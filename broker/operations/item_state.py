@@ -86,8 +86,8 @@ def died_again(parts: Iterable[ItemEntry]) -> list[ItemEntry]:
 
 
 def left_in_place(operation: Operation, items: Iterable[Item]) -> list[ItemEntry]:
-    """The entries of items that stayed on their queue, with another priority or
-    without their delay."""
+    """The entries of items that stayed on their queue, with another priority, another
+    due time, or without their delay."""
     given = operation.argument if operation.kind == Operation.Kind.PRIORITY else None
     return [
         ItemEntry(
@@ -120,7 +120,7 @@ def obstacles(
     """Reasons why items cannot be undone, whatever the state of their copies; by item
     id."""
     items, now = list(items), now or database_now()
-    if operation.kind == Operation.Kind.DELIVER:
+    if operation.kind in (Operation.Kind.DELIVER, Operation.Kind.RESCHEDULE):
         due = [item for item in items if not (item.due_at and item.due_at > now)]
         return dict.fromkeys((item.pk for item in due), Outcome.DUE)
     if operation.kind in (Operation.Kind.PRIORITY, Operation.Kind.COPY):

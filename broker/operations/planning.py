@@ -11,7 +11,7 @@ from django.db import transaction
 
 from broker import sql
 from broker.errors import NoSuchQueue, NotResubmittable
-from broker.errors.operations import InvalidPriority, NothingChosen, ReasonMissing
+from broker.errors.operations import NothingChosen, ReasonMissing
 from broker.formats import filters
 from broker.formats.filters import Filter
 from broker.formats.selectors import Selector, parse
@@ -31,10 +31,10 @@ from broker.operations.commands import (
 )
 from broker.operations.scheduling import hold
 from broker.security import redaction
+from broker.sql import database_now
 
 Kind, Status = Operation.Kind, OperationItem.Status
 
-PRIORITIES = frozenset("0123456789")
 # States of entries that an operation can take.
 CHOOSABLE = filters.parse("state:ready,delayed,dead")
 SCAN = 2000  # most items that one statement reads
@@ -67,6 +67,7 @@ def plan(
         NotResubmittable: for a resubmit, no selected entry has an origin queue.
         NoSuchQueue: there is no such queue to select from, or to move or copy to.
         InvalidPriority: the new priority is not from 0 to 9.
+        InvalidDueTime: the new due time is missing, past or too far away.
         InvalidSelector: the selector cannot be parsed.
         MaskedSearch: the selector names values that are masked for this user.
         SearchTooLong: the database took too long for one step of a filter.
@@ -75,7 +76,7 @@ def plan(
         ActiveMQ Artemis, QueueControl: a move to an unknown queue leaves the source as
         it is; without a filter, all messages are selected.
     """
-    check(order)
+    check(order, now)
     check_some(order.only, scope)
     check_selector(user, chosen)
     about = {"kind": order.kind, "argument": order.argument, "scope": scope}
@@ -287,10 +288,9 @@ def choosable(sought: Sought) -> Filter:
     return Filter((*sought.filter.terms, *CHOOSABLE.terms))
 
 
-def check(order: Order) -> None:
+def check(order: Order, now: datetime | None) -> None:
     """Refuse an order that is invalid for every entry."""
-    if order.kind == Kind.PRIORITY and order.argument not in PRIORITIES:
-        raise InvalidPriority(order.argument)
+    order.check_argument(now or database_now())
     if order.kind == Kind.RESUBMIT:
         assert order.argument in ("", EVERY_QUEUE)
     if order.kind in (Kind.MOVE, Kind.COPY):

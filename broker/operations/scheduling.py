@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Max, QuerySet
 from django.db.models.functions import Now
 
 from broker.errors import OperationNotPlanned
+from broker.errors.operations import InvalidStart
 from broker.models import (
     Act,
+    Approval,
     Kind,
     Operation,
     OperationItem,
@@ -22,12 +25,14 @@ from broker.models import (
     OperationSchedule,
     Queue,
 )
+from broker.operations import approvals, copy_outcomes, error_history, rate_limit
 from broker.operations import canary as canaries
-from broker.operations import copy_outcomes, error_history, rate_limit
 from broker.operations.auditing import note
 from broker.operations.canary import StopReason
+from broker.operations.commands import LATEST
 from broker.operations.items import Item, named, planned
 from broker.queueing import journal
+from broker.security import authorities
 from broker.sql import database_now
 
 Stage, State, Status = OperationSchedule.Stage, Operation.State, OperationItem.Status
@@ -88,6 +93,50 @@ def arrange(operation_id: int, *, pace: int | None, canary: int) -> OperationSch
     schedule.canaries = canary if copy_outcomes.follows(operation) else 0
     schedule.save(update_fields=["pace", "canaries"])
     return schedule
+
+
+@transaction.atomic
+def set_start(
+    operation_id: int, at: datetime | None, user: Any, now: datetime | None = None
+) -> None:
+    """Set when a plan starts by itself, or that it does not.
+
+    Args:
+        operation_id: id of the plan.
+        at: the time; None: when somebody starts it.
+        user: on whose behalf it starts.
+        now: the current time; the database's clock when not given.
+
+    Raises:
+        InvalidStart: it cannot start then.
+        OperationNotPlanned: the operation was started or cancelled before.
+        ReasonMissing, ReasonNeeded: it needs a reason to start.
+    """
+    operation = hold(operation_id, State.PLANNED)
+    schedule = locked_schedule(operation_id)
+    schedule.start_at, schedule.start_problem = at, ""
+    schedule.start_by = schedule.start_through = None
+    if at is not None:
+        require_startable(operation, at, now or database_now())
+        schedule.start_by = user
+        schedule.start_through = authorities.credential_of(user)
+    schedule.save(
+        update_fields=["start_at", "start_problem", "start_by", "start_through"]
+    )
+    note(Act.ALTER, operation, start_at=at and at.isoformat(timespec="seconds"))
+
+
+def require_startable(operation: Operation, at: datetime, now: datetime) -> None:
+    """Refuse a time at which a plan could not start."""
+    approvals.require_reason(operation)
+    found = Approval.objects.filter(pk=operation.pk, expires_at__lte=at).first()
+    for applies, why in (
+        (at <= now, "that time has passed"),
+        (at > now + LATEST, "that is more than a year away"),
+        (found, "its approval expires before that time"),
+    ):
+        if applies:
+            raise InvalidStart(operation.pk, why)
 
 
 @transaction.atomic

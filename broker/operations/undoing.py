@@ -15,12 +15,13 @@ from datetime import datetime
 from broker import sql
 from broker.models import Kind, Operation, Place
 from broker.operations import item_state
+from broker.operations.batches import OF_DELAYED
 from broker.operations.item_state import ItemEntry, Spot
 from broker.operations.items import Done, Item, Taken, note, reinstate
 from broker.operations.outcomes import Outcome
 from broker.queueing.transfer import Record, end
 
-IN_PLACE = (Operation.Kind.PRIORITY, Operation.Kind.DELIVER)
+IN_PLACE = (*OF_DELAYED, Operation.Kind.PRIORITY)
 
 
 @dataclass
@@ -104,9 +105,10 @@ def take_from_bin(batch: UndoBatch, items: Sequence[Item]) -> list[Item]:
 
 def change_back(batch: UndoBatch, items: Sequence[Item]) -> None:
     """Restore the former priority or the delay of entries."""
-    delays = batch.operation.kind == Operation.Kind.DELIVER
+    delays = batch.operation.kind in OF_DELAYED
     parts = item_state.left_in_place(batch.operation, items)
-    taken = take_untouched(batch, parts, delayed_too=not delays)
+    was_made_ready = batch.operation.kind == Operation.Kind.DELIVER
+    taken = take_untouched(batch, parts, delayed_too=not was_made_ready)
     by_place: dict[Place, list[Taken]] = defaultdict(list)
     for item in items:
         entry = taken.get((item.queue_id, item.message_id))

@@ -35,8 +35,9 @@ class HistoryEntry:
 def altered(detail: dict[str, Any]) -> str:
     """Changes of the operation's schedule in this record."""
     if "pace" in detail:
-        pace = detail["pace"]
-        return f"set its pace to {pace:,} a second" if pace else "removed its pace"
+        return pace_set(detail["pace"])
+    if "start_at" in detail:
+        return start_set(detail["start_at"])
     if "patch" in detail:
         return "gave it a patch" if detail["patch"] else "removed its patch"
     if "kept" in detail:
@@ -46,6 +47,16 @@ def altered(detail: dict[str, Any]) -> str:
     return (
         f"included {detail['above_the_ceiling']:,} that were left out: {detail['why']}"
     )
+
+
+def pace_set(pace: int | None) -> str:
+    return f"set its pace to {pace:,} a second" if pace else "removed its pace"
+
+
+def start_set(at: str | None) -> str:
+    if at is None:
+        return "took away its time to start"
+    return f"set its start to {moments.in_utc(moments.parse(at), moments.MINUTE)}"
 
 
 def carried_on(detail: dict[str, Any]) -> str:

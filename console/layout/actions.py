@@ -65,6 +65,10 @@ ON_QUEUES = (
         "Send a message to {}…", "messages", "console:send", (VIEW,), "put",
     ),
     Action(
+        ("import", "load", "upload"),
+        "Import messages to {}…", "messages", "console:import_messages", (VIEW,), "put",
+    ),
+    Action(
         ("connect", "subscribe", "consume"),
         "Connect a program to {}", "connections", "console:connect", (VIEW,),
     ),

@@ -69,6 +69,7 @@ DESTINATIONS = (
             "console:resume",
             "console:reset_counters",
             "console:send",
+            "console:import_messages",
             "console:connect",
         ),
     ),

@@ -14,6 +14,7 @@ from broker.acts.operations.control import (
     continue_operation,
     pace_operation,
     pause_operation,
+    schedule_operation,
     start_operation,
     undo_operation,
 )
@@ -47,6 +48,7 @@ serve_query(operations, f"{ONE}/items", read_items, operation_id="operation")
 serve(operations, "POST", "/operations", plan_operation)
 for word, one in {
     "start": start_operation,
+    "schedule": schedule_operation,
     "cancel": cancel_operation,
     "undo": undo_operation,
     "pause": pause_operation,

@@ -84,6 +84,7 @@ def turn_of(
 ) -> str:
     """The version of the page's structure."""
     parts: list[object] = [found.state, schedule.stage, schedule.pace]
+    parts += [schedule.start_at, bool(schedule.start_problem)]
     parts += [schedule.paused_at is None, ledger.planned > 0, len(ledger.why_skipped)]
     return "-".join(str(one) for one in [*parts, *more.values()])
 

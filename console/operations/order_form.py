@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -12,6 +13,7 @@ from django.http import QueryDict
 from broker.acts.operations.planning import MOST, PLACES, PlanOperation
 from broker.models import Operation
 from broker.monitoring.dead_letters import NEWEST
+from console.edges.web.forms import ReadField
 from console.messages.dead_letter_query import LARGEST
 from console.operations.wording import WORDS
 
@@ -159,6 +161,7 @@ class OrderForm(forms.Form):
     priority = forms.IntegerField(
         min_value=0, max_value=9, required=False, error_messages={"invalid": "0 to 9."}
     )
+    due_at = ReadField(datetime, required=False)
     every_queue = forms.BooleanField(required=False)
     selector = forms.CharField(max_length=4000, required=False)
 
@@ -177,6 +180,8 @@ class OrderForm(forms.Form):
         missing = said.get("priority") is None and "priority" not in self.errors
         if asks == "priority" and missing:
             self.add_error("priority", "Choose a priority, from 0 to 9.")
+        if asks == "time" and not said.get("due_at") and "due_at" not in self.errors:
+            self.add_error("due_at", "Enter the time at which they are due.")
         return said
 
     @property
@@ -192,6 +197,7 @@ class OrderForm(forms.Form):
             kind=Operation.Kind(said["kind"]),
             queue=said["to"],
             priority=said["priority"],
+            due_at=said["due_at"],
             every_queue=said["every_queue"],
             selector=said["selector"] if what.source else "",
         )

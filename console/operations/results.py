@@ -14,13 +14,16 @@ from django.utils import timezone
 
 from broker import operations as orders
 from broker.acts.operations.ledgers import Ledger, counts_of
+from broker.formats import moments
 from broker.models import Operation, OperationItem
 from broker.operations import OperationPreview
 from broker.operations.previews import FINAL
+from console.edges.times import in_zone
 from console.operations.wording import OperationSentences, Words, places, words_of
 
 State, Status = Operation.State, OperationItem.Status
 
+MINUTES = len("2026-11-30 02:00")
 ASKS_NAME = 100  # for more messages, a user must type the name of the queue
 
 
@@ -64,7 +67,6 @@ def describe_operation(
         ledger: its counts.
         seen: of a plan, what would become of it now, if that is known.
     """
-    is_priority = operation.kind == Operation.Kind.PRIORITY
     # The total of a plan leaves out the messages that its patch skips.
     is_plan = operation.state == State.PLANNED
     return OperationSentences(
@@ -73,9 +75,20 @@ def describe_operation(
         seen.will_go if seen else ledger.planned,
         ledger.done,
         places({way.on for way in ledger.ways}),
-        operation.argument if is_priority else places({w.to for w in ledger.ways}),
+        in_place(operation) or places({way.to for way in ledger.ways}),
         operation.undoes_id is not None,
     )
+
+
+def in_place(operation: Operation) -> str:
+    """What messages get that stay on their queue: a priority, or a due time in the
+    user's time zone."""
+    match operation.kind:
+        case Operation.Kind.PRIORITY:
+            return operation.argument
+        case Operation.Kind.RESCHEDULE:
+            return in_zone(moments.parse(operation.argument))[:MINUTES]
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

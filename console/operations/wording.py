@@ -2,7 +2,7 @@
 
 One table serves the form, plan, button, progress and result; pages add numbers and
 names. Placeholders: ``{n}`` the number of messages with its noun; ``{on}`` the source
-queues; ``{to}`` the target queue or the new priority.
+queues; ``{to}`` the target queue, the new priority or the new due time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Words:
     goes: str = "To"  # heading of the target column; empty without targets
     hint: str = ""  # help text
     icon: str = "operations"
-    asks: str = ""  # which argument the form asks for: a queue or a priority
+    asks: str = ""  # which argument the form asks for: queue, priority, time
     is_followed: bool = False  # consumers get the messages; their outcomes are followed
 
 
@@ -100,6 +100,20 @@ WORDS: dict[str, Words] = {
         goes="",
         hint="ready at once, before the time for which it is due",
         icon="ready",
+    ),
+    Kind.RESCHEDULE: Words(
+        name="Change the time",
+        heading="Make {n} due at {to}",
+        doing="Changing",
+        done="due at {to}",
+        tab="Changed",
+        plan="{n} on {on} will be due at {to}, instead of the time until which they"
+        " wait now.",
+        nothing="changed",
+        goes="",
+        hint="it waits until another time than that for which it is due",
+        icon="delayed",
+        asks="time",
     ),
     Kind.DEAD_LETTER: Words(
         name="Send to dead letters",
@@ -194,6 +208,17 @@ UNDO: dict[str, Words] = {
         goes="",
         icon="backout",
     ),
+    Kind.RESCHEDULE: Words(
+        name="Undo",
+        heading="Give {n} the old time",
+        doing="Changing back",
+        done="given the old time",
+        tab="Changed back",
+        plan="{n} on {on} will wait again for the time for which they were due.",
+        nothing="changed",
+        goes="",
+        icon="backout",
+    ),
     Kind.DEAD_LETTER: BACK_ON,
     Kind.EXPIRE: BACK_ON,
     Kind.REMOVE: BACK_ON,
@@ -234,6 +259,7 @@ DEEDS: dict[Done, str] = {
     Done.DISCARD: "Sent to the dead letters: discarded, no dead letter address is set",
     Done.REPRIORITIZE: "Given another priority",
     Done.WAKE: "Made ready before its time",
+    Done.RESCHEDULE: "Given another time at which it is due",
     Done.UNDO: "Taken back from {on}",
     Done.REINSTATE: "Put back on {on}",
     Done.RELEASE: "Left on {on}: the target queue did not accept it",

@@ -12,7 +12,9 @@ from django.utils.safestring import SafeString
 
 from broker.acts.operations.siblings import Sibling, reached
 from broker.formats.quantities import write_duration
+from broker.models import Operation
 from console.messages.timeline import TimelineStep
+from console.operations.results import in_place
 from console.operations.wording import DEEDS
 
 register = template.Library()
@@ -30,6 +32,12 @@ def countdown(until: datetime, now: datetime | None = None) -> SafeString:
         f"{at:%Y-%m-%d %H:%M:%S}",
         write_duration(timedelta(seconds=seconds)),
     )
+
+
+@register.filter
+def argument(operation: Operation) -> str:
+    """The target of an operation, or what its messages get."""
+    return in_place(operation) or operation.argument
 
 
 @register.filter

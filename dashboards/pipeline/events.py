@@ -47,7 +47,7 @@ KINDS = {
     "dead-lettered": 7, "expired": 8, "discarded": 9, "resubmitted": 10, "restored": 11,
     "skipped a backout": 12, "counted anew": 13, "taken back": 14, "reinstated": 15,
     "moved": 16, "given another priority": 17, "removed": 18,
-    "carried by a link": 19,
+    "carried by a link": 19, "given another due time": 20,
 }  # fmt: skip
 PLACES = {"ready": 1, "claimed": 2, "delayed": 3}
 READY, CLAIMED, DELAYED = PLACES.values()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils import timezone
+
 from broker import operations
 from broker.models import Delayed, Discarded, Operation, Queue
 from broker.operations import Chosen, Order
@@ -83,4 +85,5 @@ ORDERS: list[tuple[Operation.Kind, str]] = [
     (Kind.DEAD_LETTER, ""),
     (Kind.PRIORITY, "9"),
     (Kind.DELIVER, ""),
+    (Kind.RESCHEDULE, (timezone.now() + minutes(180)).isoformat()),
 ]

@@ -23,6 +23,7 @@ from tests.console.bridges.bridge_acts import BRIDGES
 from tests.console.dead_letters.test_discards import item, throw_away
 from tests.console.edges.wire import make_client, make_credential, make_endpoint
 from tests.console.letters import die, make_places
+from tests.console.messages.sending_acts import SENDING
 from tests.console.operations.again_acts import AGAIN
 from tests.console.own_acts import OWN, Case, at, planner
 from tests.make import (
@@ -79,11 +80,6 @@ def reset_counters(_: Client) -> Case:
 def new_queue(_: Client) -> Case:
     said = {"name": "orders", "routing_type": 1, "backout_threshold": 0}
     return at("console:new_queue"), said, Act.CREATE
-
-
-def send(_: Client) -> Case:
-    make_queue()
-    return at("console:send", "orders"), {"body": "hello", "priority": 4}, Act.SEND
 
 
 def order(_: Client) -> Case:
@@ -242,6 +238,11 @@ def pace(_: Client) -> Case:
     return at("console:pace", running().pk), {"pace": 7}, Act.ALTER
 
 
+def schedule_operation(_: Client) -> Case:
+    said = {"start_at": "2 h", "reason": "quiet hours"}
+    return at("console:schedule_operation", plan().pk), said, Act.ALTER
+
+
 def narrow(_: Client) -> Case:
     return at("console:narrow", plan().pk), {"messages": 1}, Act.ALTER
 
@@ -300,12 +301,12 @@ PAGES: dict[str, Callable[[Client], Case]] = {
     **OWN,
     **BRIDGES,
     **ALERTS,
+    **SENDING,
     "console:pause": pause,
     "console:resume": resume,
     "console:put_recurring": put_recurring,
     "console:reset_counters": reset_counters,
     "console:new_queue": new_queue,
-    "console:send": send,
     "console:order": order,
     "console:order_letters": order_letters,
     "console:plan_resubmit": plan_letters,
@@ -329,6 +330,7 @@ PAGES: dict[str, Callable[[Client], Case]] = {
     "console:pause_operation": pause_operation,
     "console:carry_on": carry_on,
     "console:pace": pace,
+    "console:schedule_operation": schedule_operation,
     "console:narrow": narrow,
     "console:take_in": take_in,
     "console:back_out_unit": back_out_unit,

@@ -89,6 +89,11 @@ def api_pace(_: Client) -> Case:
     return f"{API}/operations/{running().pk}/pace", {"pace": 7}, Act.ALTER
 
 
+def api_schedule(_: Client) -> Case:
+    said = WHY | {"start_at": "2 h"}
+    return f"{API}/operations/{plan().pk}/schedule", said, Act.ALTER
+
+
 def api_plan_resubmit(_: Client) -> Case:
     letter()
     return f"{API}/resubmits", WHY | {"f": ["queue:DLQ"]}, Act.PLAN
@@ -200,6 +205,7 @@ OPERATIONS: dict[str, Callable[[Client], Case]] = {  # of the API, by id
     "import_settings": api_import_settings,
     "plan_operation": api_plan,
     "start_operation": api_start,
+    "schedule_operation": api_schedule,
     "cancel_operation": api_cancel,
     "undo_operation": api_undo,
     "take_in_messages": api_take_in,

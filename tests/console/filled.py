@@ -281,6 +281,7 @@ def of_queues(user: User, now: datetime) -> Paths:
         ],
         "console:new_queue": ["/new-queue/"],
         "console:send": [at("console:send", LONG), at("console:send", "bills")],
+        "console:import_messages": [at("console:import_messages", LONG)],
         "console:connect": [at("console:connect", LONG)],
         "console:pause": [at("console:pause", "bills")],
         "console:resume": [at("console:resume", LONG)],

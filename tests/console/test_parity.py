@@ -69,6 +69,7 @@ OTHERS: Mapping[str, Ways] = {
         "bridge create, connection-factory create, destination create, link create",
     ),
     "console:send": Ways("put_message", "put"),
+    "console:import_messages": Ways("put_messages", "messages import"),
     **dict.fromkeys(
         ("console:order", "console:order_found", "console:order_letters"),
         Ways(PLAN, "operation plan, move, purge"),
@@ -207,7 +208,7 @@ def test_no_operation_that_changes_something_is_on_no_page() -> None:
 
 SETTINGS = {"define", "change", "delete", "import"}
 PROGRAMS = {
-    *("put_messages", "get_messages", "settle_messages", "renew_lease"),
+    *("get_messages", "settle_messages", "renew_lease"),
     *("get_in_branch", "give_back_branches", "put_batch", "prepare_puts"),
     *("prepare_branch", "accept_branch", "release_branch"),
     *("commit_branch", "back_out_branch"),

@@ -1,8 +1,9 @@
-"""Acts on operations that are planned or run: start, pause, continue, cancel, undo."""
+"""Acts on operations: start, start later, pause, continue, cancel, undo."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Annotated
 
@@ -53,13 +54,18 @@ def start_operation(actor: Principal, request: StartOperation) -> OperationState
     operation, and one that cannot be undone, needs a reason, unless its plan has one.
     If its queues require approval, a second person must approve it first.
     """
+    prepare(request)
+    operations.start(request.operation)
+    return read_state(actor, request.operation)
+
+
+def prepare(request: StartOperation) -> None:
+    """Store how a plan begins, and its reason."""
     if request.pace is not None or request.canary is not None:
         arrange(request)
     if reason := request.reason.strip():
         plans = Operation.objects.filter(state=Operation.State.PLANNED)
         plans.filter(pk=request.operation).update(reason=reason)
-    operations.start(request.operation)
-    return read_state(actor, request.operation)
 
 
 def arrange(request: StartOperation) -> None:
@@ -71,6 +77,30 @@ def arrange(request: StartOperation) -> None:
         trial = planned.canaries or operations.usual_canary(plan)
     pace = planned.pace if pace is None else pace
     operations.arrange(plan.pk, pace=pace or None, canary=trial)
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleOperation(StartOperation):
+    """The time, the reason, and how it begins."""
+
+    start_at: Annotated[
+        datetime | None,
+        Holds("When it starts by itself; without it, when somebody starts it."),
+    ] = None
+
+
+@ordered(recorded_as=Act.ALTER, rules=OPERATE, is_confirmed=True)
+def schedule_operation(actor: Principal, request: ScheduleOperation) -> OperationState:
+    """Start a planned operation later.
+
+    Sets the time at which it starts by itself, another time, or none. It then starts on
+    behalf of who set the time, whose permissions and authorities are checked again. It
+    does not start if they are missing, if it is not approved, or if the plan was
+    changed; the operation then says why.
+    """
+    prepare(request)
+    operations.set_start(request.operation, request.start_at, actor)
+    return read_state(actor, request.operation)
 
 
 @dataclass(frozen=True, slots=True)

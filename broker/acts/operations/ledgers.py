@@ -14,12 +14,13 @@ from django.db.models import Count
 from django.utils import timezone
 
 from broker.models import Operation, OperationItem, Queue
+from broker.operations.batches import OF_DELAYED
 
 State, Status = Operation.State, OperationItem.Status
 
 SHORTEST = timedelta(seconds=1)  # shorter remaining times are not shown
 # Kinds of operations that leave a message on its queue.
-STAYS = {Operation.Kind.PRIORITY, Operation.Kind.DELIVER}
+STAYS = {*OF_DELAYED, Operation.Kind.PRIORITY}
 
 
 @dataclass(frozen=True, slots=True)

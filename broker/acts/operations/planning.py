@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from broker import operations
@@ -43,6 +44,9 @@ class PlanOperation:
     queue: Annotated[str, Holds("The target of a move or copy.", most=255)] = ""
     priority: Annotated[
         int | None, Holds("The new priority, from 0 to 9.", least=0, most=9)
+    ] = None
+    due_at: Annotated[
+        datetime | None, Holds("The new time at which delayed messages are due.")
     ] = None
     filter: Annotated[
         tuple[str, ...] | None,
@@ -131,6 +135,8 @@ def order_of(request: PlanOperation) -> Order:
         argument = request.queue
     elif kind == Kind.PRIORITY and request.priority is not None:
         argument = str(request.priority)
+    elif kind == Kind.RESCHEDULE and request.due_at is not None:
+        argument = request.due_at.astimezone(UTC).isoformat(timespec="seconds")
     elif kind == Kind.RESUBMIT and request.every_queue:
         argument = EVERY_QUEUE
     if some := request.first or request.sample:

@@ -38,6 +38,7 @@ NEEDS: dict[str, Needs] = {
     Kind.COPY: Needs("browse", "put"),
     Kind.PRIORITY: Needs("get", "put"),
     Kind.DELIVER: Needs("get"),
+    Kind.RESCHEDULE: Needs("get"),
     Kind.DEAD_LETTER: Needs("get"),
     Kind.EXPIRE: Needs("get"),
     Kind.REMOVE: Needs("get"),
@@ -47,6 +48,7 @@ NEEDS_OF_UNDO: dict[str, Needs] = {
     **dict.fromkeys(Kind.values, Needs("get", "put")),
     Kind.COPY: Needs("get"),
     Kind.DELIVER: Needs("get"),
+    Kind.RESCHEDULE: Needs("get"),
 }
 # An actor who has one of these authorities on a queue may name it as a target.
 KNOWING: tuple[Authority, ...] = ("inquire", "put")

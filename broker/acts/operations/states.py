@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from broker.acts.operations.ledgers import Ledger, MessageRoute, ledger_of
 from broker.acts.operations.siblings import Sibling, siblings_in
+from broker.formats import moments
 from broker.formats.quantities import write_count
 from broker.models import Operation, OperationItem, OperationSchedule
 from broker.operations import canary, copy_outcomes
@@ -18,7 +19,7 @@ from broker.security.authorities import Principal
 
 Outcome = OperationItem.Outcome
 # Relations that are read together with an operation, by ``select_related``.
-ABOUT = ("created_by", "schedule", "approval__approved_by")
+ABOUT = ("created_by", "schedule__start_by", "approval__approved_by")
 
 ABOVE = "resubmitted as often as the queue allows, and dead-lettered again each time."
 NOTICES = (
@@ -47,6 +48,9 @@ class ScheduleState:
     canary: int  # messages of the trial; 0: no trial
     paused_at: datetime | None
     stop: Stop | None
+    start_at: datetime | None  # when the plan starts by itself; null: it does not
+    start_by: str | None  # on whose behalf it starts
+    start_problem: str  # why it did not start at that time; empty: nothing is wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,12 @@ class OperationState:
             lines.append(self.left_out_because)
         if self.approval is not None and self.approval.approved_at is None:
             lines.append(f"It waits for approval; its seal is {self.approval.seal}.")
+        if self.state == Operation.State.PLANNED and self.schedule.start_at:
+            at = moments.in_utc(self.schedule.start_at)
+            why = self.schedule.start_problem
+            lines.append(
+                f"It did not start at {at}: {why}" if why else f"Starts at {at}."
+            )
         return "\n".join(lines)
 
 
@@ -190,6 +200,9 @@ def brief_state(found: Operation, counts: Counter[str]) -> OperationState:
             schedule.canaries,
             schedule.paused_at,
             None if halt is None else Stop(**halt.stored()),
+            schedule.start_at,
+            schedule.start_by.get_username() if schedule.start_by else None,
+            schedule.start_problem,
         ),
     )
 

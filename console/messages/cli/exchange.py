@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from django.conf import settings
 from django.core.management.base import CommandError
 
 from broker.acts.declaring import name_in_journal
-from broker.errors import InvalidMessage
 from broker.models import Message
 from broker.monitoring import search as finding
 from broker.monitoring import visible_search
 from broker.queueing import message_files
-from broker.queueing.put import NewMessage, put_as_given
-from broker.queueing.store import check
 from broker.security import audit, authorities
 from broker.security.redaction import Sight
 from broker.security.users import User
@@ -26,19 +21,10 @@ from console.edges import masking
 from console.edges.commands import actors
 from console.edges.commands.options import unreadable
 from console.edges.commands.printing import progress
-
-ALL_ELSE = 16 * 2**20  # the most bytes of a line, without the body
+from console.messages import importing
 
 BATCH = 200  # messages in memory at once
 Keys = Sequence[tuple[int, int]]  # the message and the queue of each entry
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """The contents of a file, counted."""
-
-    messages: int
-    addresses: Sequence[str]
 
 
 def take_out(
@@ -71,13 +57,26 @@ def take_out(
 def take_in(
     user: User | None, file: Path, to: str | None, errors: TextIO, *, does: bool
 ) -> dict[str, Any]:
-    """Read the whole file; then put its messages, if so ordered."""
+    """Read the whole file; then put its messages, if so ordered.
+
+    Raises:
+        InvalidMessage, MessageTooLarge: a line is not a valid message.
+        NotAuthorized: ``put`` is missing on one of the addresses.
+    """
     try:
-        found = look(file, to, user)
-        done = 0
-        if does and found.messages:
-            actor = name_in_journal(user)
-            done = put(read(file, to), found.messages, actor, errors)
+        with file.open("rb") as lines:
+            found = importing.check_file(lines, to, user)
+            for line in found.first_bad:
+                raise line.error
+            done = 0
+            if does and found.messages:
+                lines.seek(0)
+                with progress(errors, "Putting", found.messages) as bar:
+                    done = importing.put(
+                        importing.read(lines, to, user),
+                        name_in_journal(user),
+                        lambda more: bar.advance(bar.task_ids[0], more),
+                    )
     except OSError as error:
         raise unreadable(file, error) from None
     return {"messages": found.messages, "to": found.addresses, "put": done}
@@ -131,55 +130,3 @@ def write(
 def parts_of(keys: Keys) -> Iterator[Keys]:
     for start in range(0, len(keys), BATCH):
         yield keys[start : start + BATCH]
-
-
-def read(path: Path, to: str | None) -> Iterator[NewMessage]:
-    """The messages of a file, optionally for another address.
-
-    Raises:
-        InvalidMessage: a line is not a valid message.
-    """
-    most = longest_line()
-    with path.open("rb") as lines:
-        for number, line in enumerate(iter(lambda: lines.readline(most + 1), b""), 1):
-            if len(line) > most:
-                raise InvalidMessage(f"line {number} is longer than {most:,} bytes")
-            if line.strip():
-                one = message_files.read(line, where=f"line {number}")
-                one = replace(one, address=to) if to else one
-                check([one])
-                yield one
-
-
-def longest_line() -> int:
-    """The most bytes that one message may have in a file: six for each byte of its
-    body, as JSON writes control characters, and some for all else."""
-    return 6 * int(settings.BROKER_MAX_MESSAGE_BYTES) + ALL_ELSE
-
-
-def look(path: Path, to: str | None, user: User | None) -> Looked:
-    """Check a whole file before any message is put.
-
-    Raises:
-        InvalidMessage: as ``read``.
-        NotAuthorized: ``put`` is missing on one of the addresses.
-    """
-    addresses: set[str] = set()
-    messages = 0
-    for one in read(path, to):
-        addresses.add(one.address)
-        messages += 1
-    authorities.require(user, "put", *sorted(addresses))
-    return Looked(messages, sorted(addresses))
-
-
-def put(messages: Iterable[NewMessage], total: int, actor: str, errors: TextIO) -> int:
-    """Put messages in batches, in order; return how many."""
-    left = iter(messages)
-    done = 0
-    with progress(errors, "Putting", total) as bar:
-        while part := list(islice(left, BATCH)):
-            put_as_given(part, actor=actor)
-            done += len(part)
-            bar.advance(bar.task_ids[0], len(part))
-    return done

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -18,16 +19,22 @@ from django_htmx.middleware import HtmxDetails
 
 from broker import acts
 from broker import operations as orders
-from broker.acts.operations.control import CancelOperation, StartOperation
+from broker.acts.operations.control import (
+    CancelOperation,
+    ScheduleOperation,
+    StartOperation,
+)
 from broker.acts.operations.ledgers import Ledger, ledger_of, way_of
 from broker.acts.operations.rights import require_sight, visible_operations
 from broker.acts.operations.states import left_out, schedule_of
+from broker.errors.operations import InvalidStart
 from broker.models import Operation, OperationItem, OperationPatch, OperationSchedule
 from broker.monitoring.numbers import public_numbers
 from broker.operations import canary as canaries
 from broker.operations import copy_outcomes, rate_limit
 from broker.operations.approvals import is_hard
 from console.audit import history
+from console.edges.web.forms import ReadField
 from console.layout import pagination
 from console.messages.dead_letter_query import PageForm
 from console.operations import (
@@ -52,7 +59,10 @@ class HtmxRequest(HttpRequest):
 
 
 class StartForm(forms.Form):
-    """The reason, the pace and the trial; empty: no limit of the pace, and no trial."""
+    """The time, the reason, the pace and the trial; empty: at once, no limit of the
+    pace, and no trial."""
+
+    start_at = ReadField(datetime, required=False)
 
     pace = forms.IntegerField(
         min_value=1,
@@ -135,26 +145,34 @@ def operation(request: HtmxRequest, operation_id: int) -> HttpResponse:
 
 @require_POST
 def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
-    """Start a planned operation; a large one, or one that may drop messages, needs a
-    reason."""
+    """Start a planned operation, at once or later; a large one, or one that may drop
+    messages, needs a reason."""
     acts.require(request.user, StartOperation(operation_id))
     planned, ledger = visible_operation(request, operation_id)
     form = StartForm(request.POST, results.to_type(planned, ledger))
     asks_why = approvals.asks_why(planned, ledger) and not planned.reason
     form.fields["reason"].required = asks_why
-    if not form.is_valid():
+    if not (form.is_valid() and order(request, operation_id, form)):
         return render_operation(request, operation_id, form, status=422)
-    said = form.cleaned_data
-    acts.act(
-        request.user,
-        StartOperation(
-            operation_id,
-            reason=said["reason"],
-            pace=said["pace"] or 0,
-            canary=said["canary"] or 0,
-        ),
-    )
     return redirect("console:operation", operation_id)
+
+
+def order(request: HttpRequest, operation_id: int, form: StartForm) -> bool:
+    """Start the plan, or set its time; return False if that time is refused, which the
+    form then says."""
+    said = form.cleaned_data
+    how: dict[str, Any] = {name: said[name] or 0 for name in ("pace", "canary")}
+    how["reason"] = said["reason"]
+    if not said["start_at"]:
+        acts.act(request.user, StartOperation(operation_id, **how))
+        return True
+    asked = ScheduleOperation(operation_id, start_at=said["start_at"], **how)
+    try:
+        acts.act(request.user, asked)
+    except InvalidStart as error:
+        form.add_error("start_at", str(error))
+        return False
+    return True
 
 
 @require_POST
@@ -203,7 +221,8 @@ def render_operation(
     patch_form: PatchForm | None = None,
 ) -> HttpResponse:
     """An operation as a page, or only the part that changes while it runs."""
-    about = ("created_by", "undoes", "undone_by", "approval__approved_by", "schedule")
+    people = ("created_by", "approval__approved_by", "schedule__start_by")
+    about = (*people, "undoes", "undone_by")
     found, ledger = visible_operation(request, operation_id, *about)
     schedule = schedule_of(found)
     given = patch_form or given_patch(request)
@@ -252,7 +271,10 @@ def given_patch(request: HtmxRequest) -> PatchForm | None:
 
 def goes_on(context: dict[str, Any]) -> bool:
     """Whether the state of an operation changes without an action of a user."""
-    if context["operation"].state == State.RUNNING:
+    found, schedule = context["operation"], context["schedule"]
+    if found.state == State.RUNNING or (
+        found.state == State.PLANNED and schedule.start_at
+    ):
         return True
     copies, repair = context.get("copies"), context["repair"]
     is_open = copies is not None and copies.waiting > 0

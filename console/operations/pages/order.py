@@ -20,7 +20,7 @@ from broker.acts.operations.planning import PlanOperation, find_messages
 from broker.acts.operations.resubmits import PlanResubmit
 from broker.acts.operations.rights import NEEDS
 from broker.errors.messages import InvalidSelector, SearchTooLong
-from broker.errors.operations import InvalidPriority, NothingChosen
+from broker.errors.operations import InvalidDueTime, InvalidPriority, NothingChosen
 from broker.models import DeadLetter, Operation, Queue
 from broker.monitoring import visible_search
 from broker.operations import Sought
@@ -46,12 +46,14 @@ NO_QUOTES = str.maketrans("", "", "“”")
 AMONG = {  # states that messages must have, for some kinds
     Kind.RESUBMIT: {"dead"},
     Kind.DELIVER: {"delayed"},
+    Kind.RESCHEDULE: {"delayed"},
     Kind.DEAD_LETTER: {"ready", "delayed"},
 }
 # the form field at which an error is shown; None: above the form
 WRONG: dict[type[errors.BrokerError], str | None] = {
     errors.NoSuchQueue: "to",
     errors.NotResubmittable: None,
+    InvalidDueTime: "due_at",
     InvalidPriority: "priority",
     InvalidSelector: "selector",
     SearchTooLong: None,

@@ -45,6 +45,7 @@ def ordering(
     return view
 
 
+schedule = ordering(control.schedule_operation)
 undo = ordering(control.undo_operation)
 pause = ordering(control.pause_operation)
 carry_on = ordering(control.continue_operation)

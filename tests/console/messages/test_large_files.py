@@ -13,7 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from broker.models import Message
-from console.messages.cli import exchange
+from console.messages import importing
 from tests.console.commanding import refused, run
 from tests.make import make_queue
 
@@ -95,7 +95,7 @@ def test_a_line_of_a_gigabyte_is_refused(
     large: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.BROKER_MAX_MESSAGE_BYTES = 1000
-    monkeypatch.setattr(exchange, "ALL_ELSE", 1000)
+    monkeypatch.setattr(importing, "ALL_ELSE", 1000)
     make_queue("orders")
 
     code, why = refused("messages", "import", large, "--yes")

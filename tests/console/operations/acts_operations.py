@@ -11,6 +11,7 @@ from broker.acts.operations.control import (
     ContinueOperation,
     PaceOperation,
     PauseOperation,
+    ScheduleOperation,
     StartOperation,
     UndoOperation,
 )
@@ -99,6 +100,9 @@ PLANS = {
 }
 STEERING = {
     "start_operation": example(StartOperation, "start", reason="mended"),
+    "schedule_operation": example(
+        ScheduleOperation, "schedule_operation", reason="mended"
+    ),
     "cancel_operation": example(CancelOperation, "cancel"),
     "undo_operation": example(UndoOperation, "undo"),
     "pause_operation": example(PauseOperation, "pause_operation"),

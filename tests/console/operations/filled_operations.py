@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 
 from django.contrib.auth.models import User
 
@@ -11,8 +12,9 @@ from broker import operations
 from broker.formats.patches import HeaderOperation
 from broker.models import Operation, Queue
 from broker.monitoring import dead_letters
-from broker.operations import Chosen, Edit, Order
+from broker.operations import Chosen, Edit, Only, Order
 from broker.queueing.put import put_many
+from broker.sql import database_now
 from tests.make import make_messages, make_queue, make_user, plan_resubmit
 
 
@@ -34,6 +36,10 @@ def make_operations(user: User, body: bytes) -> list[Operation]:
     copied = plan(Operation.Kind.COPY, "DLQ")
     operations.start(copied.pk)
     back = undone_patch(user, plan(Operation.Kind.MOVE, "bills"))
+    later, late = (plan(Operation.Kind.COPY, "DLQ") for _ in range(2))
+    for one in (later, late):
+        operations.set_start(one.pk, database_now() + timedelta(hours=2), user)
+    operations.narrow(late.pk, Only(1))  # a change takes the time away
     tried, half, paused = (plan(Operation.Kind.MOVE, "bills") for _ in range(3))
     operations.arrange(tried.pk, pace=5, canary=1)
     operations.start(tried.pk)
@@ -41,7 +47,12 @@ def make_operations(user: User, body: bytes) -> list[Operation]:
     operations.start(paused.pk, limit=1)
     operations.pause(paused.pk)
     every = [planned, dropped, undone, undo, copied, tried, half, paused, *back]
-    every += [operations.plan_undo(user, copied.pk), *of_letters(user, body)]
+    every += [
+        later,
+        late,
+        operations.plan_undo(user, copied.pk),
+        *of_letters(user, body),
+    ]
     return every
 
 

@@ -57,7 +57,7 @@ def test_a_plan_over_the_limit_waits_and_says_for_whom(plan: Operation) -> None:
     assert "waits for approval" in text
     assert plan.approval.seal[:12] in text
     assert url("approve", plan) not in html
-    assert url("start", plan) not in html
+    assert "It must be approved by then." in text, "only a time can be set"
     assert url("cancel", plan) in html
     assert "waits for approval" in said(client, reverse("console:operations"))
 

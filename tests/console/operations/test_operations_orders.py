@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from broker.models import Operation, Place, Queue
+from broker.models import Delayed, Operation, Place, Queue
 from broker.monitoring import dead_letters
 from broker.queueing.browse import browse
 from broker.queueing.put import put
@@ -151,6 +151,32 @@ def test_what_waits_is_listed_with_its_time_and_delivered_now(
     assert "1 made ready" in started(client, planned)
     assert here("orders") == [waiting]
     assert here("orders", Place.DELAYED) == [other]
+
+
+@pytest.mark.spec("ADMIN-4")
+def test_what_waits_is_given_another_time(sign_in: SignIn, orders: Queue) -> None:
+    waiting, other = later(), later()
+    before = Delayed.objects.get(id=other).due_at
+    client = sign_in("operator")
+    sent = {"which": "ticked", "message": waiting, "place": "delayed"}
+    asked = reverse("console:order", args=["orders"])
+    for text, why in (("", "Enter the time"), ("soon", "is no time")):
+        fields = sent | {"kind": "reschedule", "due_at": text}
+        answer = client.post(asked, fields)
+        assert (answer.status_code, why in answer.content.decode()) == (422, True)
+    at = f"{timezone.localtime() + timedelta(days=2):%Y-%m-%d} 06:00"
+
+    planned = order(client, Kind.RESCHEDULE, waiting, place="delayed", due_at=at)
+
+    assert f"Make 1 message due at {at}" in said(client, url("operation", planned))
+    assert f"1 due at {at}" in started(client, planned)
+    found = timezone.localtime(Delayed.objects.get(id=waiting).due_at)
+    assert f"{found:%Y-%m-%d %H:%M}" == at
+    assert Delayed.objects.get(id=other).due_at == before
+    story = said(client, reverse("console:message", args=[waiting]))
+    assert "Given another time at which it is due" in story
+    assert "Change the time…" in story
+    assert at in said(client, reverse("console:operations"))
 
 
 @pytest.mark.spec("ADMIN-3")

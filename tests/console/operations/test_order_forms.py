@@ -138,7 +138,7 @@ def test_what_a_person_may_not_is_said_beside_it(client: Client, orders: Queue) 
     seen = words(html)
     assert "Copy to another queue; the original stays here" in seen
     assert "Move You lack the authority “get” on orders." in seen
-    assert html.count("disabled>") == 6
+    assert html.count("disabled>") == 7
 
 
 def test_viewers_are_told_who_may_act(sign_in: SignIn, orders: Queue) -> None:
