@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.utils import timezone
-
 from broker import operations
 from broker.models import Delayed, Discarded, Operation, Queue
 from broker.operations import Chosen, Order
@@ -28,10 +26,11 @@ def make_orders(count: int = 2, *, delayed: int = 0, **fields: Any) -> list[int]
 def plan_of(
     kind: Operation.Kind, argument: str = "", chosen: Chosen | None = None
 ) -> Operation:
-    """Of all that is on "orders", if nothing else is chosen."""
+    """Planned at noon, of all that is on "orders", if nothing else is chosen."""
     wanted = chosen or Chosen(queue="orders")
     order = Order(kind, argument)
-    return operations.plan(operator(), order, wanted, scope="them", reason="a test")
+    fields = {"scope": "them", "reason": "a test"}
+    return operations.plan(operator(), order, wanted, **fields, now=NOON)
 
 
 def order(
@@ -85,5 +84,5 @@ ORDERS: list[tuple[Operation.Kind, str]] = [
     (Kind.DEAD_LETTER, ""),
     (Kind.PRIORITY, "9"),
     (Kind.DELIVER, ""),
-    (Kind.RESCHEDULE, (timezone.now() + minutes(180)).isoformat()),
+    (Kind.RESCHEDULE, (NOON + minutes(180)).isoformat()),
 ]

@@ -10,7 +10,6 @@ from broker.errors.operations import InvalidDueTime
 from broker.models import Delayed, Event, Kind, Operation, OperationItem, Place
 from broker.monitoring import fsck
 from broker.operations import Outcome
-from broker.sql import database_now
 from broker.transactions.scope import UnitOfWork
 from tests.broker.ordering import delayed_on, make_orders, notes, order, undo
 from tests.make import NOON, minutes
@@ -23,7 +22,7 @@ Do, Status = Operation.Kind, OperationItem.Status
 @pytest.mark.spec("ADMIN-4", "REDEL-6")
 def test_what_is_delayed_is_given_another_time() -> None:
     first, waits = make_orders(1, delayed=1)
-    later = database_now() + minutes(180)
+    later = NOON + minutes(180)
 
     operation = order(Do.RESCHEDULE, later.isoformat(timespec="microseconds"))
 
@@ -42,14 +41,14 @@ def test_what_is_delayed_is_given_another_time() -> None:
 def test_a_time_that_cannot_be_due_is_refused(wait: timedelta | None) -> None:
     make_orders(0, delayed=1)
     with pytest.raises(InvalidDueTime):
-        order(Do.RESCHEDULE, (database_now() + wait).isoformat() if wait else "")
+        order(Do.RESCHEDULE, (NOON + wait).isoformat() if wait else "")
     assert not Operation.objects.exists()
 
 
 def test_another_due_time_is_taken_back() -> None:
     (waits,) = make_orders(0, delayed=1)
     before = Delayed.objects.get().due_at
-    operation = order(Do.RESCHEDULE, (database_now() + minutes(180)).isoformat())
+    operation = order(Do.RESCHEDULE, (NOON + minutes(180)).isoformat())
 
     undone = undo(operation)
 
