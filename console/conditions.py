@@ -20,7 +20,7 @@ def missing_groups(seen: Readings, bound: Bound) -> Iterator[Problem]:
 
 CONDITIONS = [
     Condition(Name.GROUP, "no such group", missing_groups, "health",
-        "a group of the second factor does not exist",
+        "a user group that must use a second factor does not exist",
         "Correct the name in the environment and start the processes again, or create"
         " the group under Settings and put its people into it.",
         "group{s}", permission="auth.view_group")

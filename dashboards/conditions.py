@@ -76,6 +76,6 @@ CONDITIONS = [
         "See on their pages whether their runs failed, and run them again.",
         "report{s}"),
     Condition(Name.UNATTENDED, "reports wait", untaken, "health",
-        "no process takes reports that wait",
+        "no worker runs the reports that wait",
         "Start a process that runs reports.", "report{s}"),
 ]  # fmt: skip

@@ -119,7 +119,9 @@ class AcknowledgeAlerts:
 
     alerts: Annotated[
         tuple[int, ...],
-        Holds("Their numbers; none: all.", most=sight.MOST, is_argument=True),
+        Holds(
+            "The numbers of the alerts; none: all.", most=sight.MOST, is_argument=True
+        ),
     ] = ()
     reason: Reason = ""
 
@@ -142,7 +144,7 @@ class AcknowledgedAlerts:
 def acknowledge_alerts(
     actor: Principal, request: AcknowledgeAlerts
 ) -> AcknowledgedAlerts:
-    """Acknowledge several alerts, or all that fire: you see to them.
+    """Acknowledge several alerts, or all that fire: you take care of them.
 
     Each is acknowledged with all others of its cause. Without numbers, these are all
     that fire and that you may see, the worst 500. Those that are over or acknowledged

@@ -250,7 +250,7 @@ def roll_back_link_branch(
 ) -> LinkBranchEnded:
     """Roll back a transaction in doubt in place of its link.
 
-    As a commit, it is for a provider that is gone for good.
+    Like the commit, it is only for a provider that is gone for good.
     """
     deciding.decide(request.xid, commit=False, reason=request.reason.strip())
     return LinkBranchEnded(request.xid, committed=False)

@@ -30,7 +30,11 @@ class RestoreMessages:
     ] = ()
     fingerprint: Annotated[
         str | None,
-        Holds("In their place, a group of dead letters: its newest 500.", most=12),
+        Holds(
+            "Instead of messages: a group of dead letters, of which the newest"
+            " 500 are taken.",
+            most=12,
+        ),
     ] = None
     queue: Annotated[
         str | None, Holds("Only those that were discarded from this queue.", most=255)

@@ -133,14 +133,16 @@ class EditMessage:
     body: Annotated[
         Any,
         Holds(
-            "The new body; without it, as it is, or as the patch says.", is_file=True
+            "The new body. If it is left out, the body stays as it is, or as the"
+            " patch changes it.",
+            is_file=True,
         ),
     ] = None
     encoding: Annotated[
         Literal["text", "base64", "json"], Holds("How the body is written.")
     ] = "text"
     patch: Annotated[
-        str | None, Holds("The same as of a plan.", is_file=True, is_json=True)
+        str | None, Holds("The same as for a plan.", is_file=True, is_json=True)
     ] = None
     reason: Reason = ""
 

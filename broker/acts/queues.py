@@ -118,7 +118,7 @@ class CountersReset:
 def reset_counters(actor: Principal, request: ResetCounters) -> CountersReset:
     """Reset counters of a queue to 0.
 
-    Depths stay. The answer has the values before.
+    Depths are not reset. The answer has the values before the reset.
     """
     queue: Queue = find_queue(EVERYTHING, request.queue)
     had = counters.reset(queue, request.counters, reason=request.reason)
@@ -151,7 +151,7 @@ class DeliveryStarted:
 def start_delivery(actor: Principal, request: StartDelivery) -> DeliveryStarted:
     """Start stopped delivery to ConnectionConsumers again.
 
-    It is refused while the message that stopped it can still be put nowhere.
+    It is refused as long as no queue accepts the message that stopped it.
     """
     queue: Queue = find_queue(EVERYTHING, request.queue)
     changed = stoppages.clear(queue.name, user=actor)

@@ -42,7 +42,8 @@ def put_recurring_message(
 ) -> RecurringMessagePut:
     """Put a recurring message now.
 
-    It is put also if it is switched off; its next time stays.
+    The message is put even if the schedule is disabled; the next time of the schedule
+    does not change.
     """
     why = request.reason.strip()
     receipt = recurring.put_now(request.recurring, user=actor, reason=why)

@@ -83,7 +83,7 @@ class SaveRules:
     revision: Annotated[
         int | None,
         Holds(
-            "Only if this is the revision that is stored; 0: none is.",
+            "Only if this revision is stored; 0: only if none is stored yet.",
             least=0,
             most=2**31 - 1,
         ),

@@ -36,7 +36,9 @@ class ListCredentials:
     """Which credentials, by name, and the size of the page."""
 
     after: Annotated[str, Holds("The name after which the page begins.", most=100)] = ""
-    limit: Annotated[int, Holds("Credentials at most.", least=1, most=500)] = 50
+    limit: Annotated[
+        int, Holds("The most credentials to return.", least=1, most=500)
+    ] = 50
 
 
 @declared_query(VIEW)
@@ -101,7 +103,7 @@ class ReadRights:
 
     text: Annotated[str, Holds("Part of the queues' names.", most=255)] = ""
     after: Annotated[str, Holds("The name after which the page begins.", most=255)] = ""
-    limit: Annotated[int, Holds("Queues at most.", least=1, most=1000)] = 100
+    limit: Annotated[int, Holds("The most queues to return.", least=1, most=1000)] = 100
 
 
 @declared_query()

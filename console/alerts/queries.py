@@ -44,7 +44,7 @@ class ListAlerts:
         int | None,
         Holds("The number after which the page begins.", least=1, most=LARGEST),
     ] = None
-    limit: Annotated[int, Holds("Alerts at most.", least=1, most=500)] = 100
+    limit: Annotated[int, Holds("The most alerts to return.", least=1, most=500)] = 100
 
 
 @declared_query(sight.VIEW)

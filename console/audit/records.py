@@ -61,7 +61,12 @@ class ListRecords:
         str, Holds("Only this action, or the part before its dot.", most=100)
     ] = ""
     object: Annotated[
-        str, Holds("Only of this: a name, or as queue:orders.", most=500)
+        str,
+        Holds(
+            "Only records about this object: its name, or its kind and name,"
+            " such as queue:orders.",
+            most=500,
+        ),
     ] = ""
     outcome: Annotated[
         Literal["", "done", "refused"], Holds("Only what was done, or refused.")
@@ -75,7 +80,7 @@ class ListRecords:
         int | None,
         Holds("The record after which the page begins.", least=0, most=LARGEST),
     ] = None
-    limit: Annotated[int, Holds("Records at most.", least=1, most=500)] = 50
+    limit: Annotated[int, Holds("The most records to return.", least=1, most=500)] = 50
 
 
 @declared_query(AUDIT)

@@ -33,7 +33,7 @@ Number = Annotated[int, Holds("Its number.", least=0)]
 After = Annotated[
     int, Holds("The number after which the page begins.", least=0, most=LARGEST - 1)
 ]
-Limit = Annotated[int, Holds("Rows at most.", least=1, most=200)]
+Limit = Annotated[int, Holds("The most rows to return.", least=1, most=200)]
 
 
 @dataclass(frozen=True, slots=True)

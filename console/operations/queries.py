@@ -128,7 +128,7 @@ class ReadItems:
         Holds("Those with this result."),
     ] = None
     after: After = 0
-    limit: Annotated[int, Holds("Items at most.", least=1, most=500)] = 50
+    limit: Annotated[int, Holds("The most items to return.", least=1, most=500)] = 50
 
 
 @declared_query(VIEW)

@@ -145,10 +145,10 @@ def columns_of(network: Network) -> dict[NodeKey, DrawnColumn]:
             places[one.source] = (
                 DrawnColumn.ENDS if one.source in arriving else DrawnColumn.FIRST
             )
-        elif one.source in lost or one.kind in ENDINGS:
-            places[one.target] = DrawnColumn.ENDS
         elif one.kind in MOVES and one.target.kind is NodeKind.ADDRESS:
             places[one.target] = DrawnColumn.OUT
+        elif one.kind in (*MOVES, *ENDINGS) or one.source in lost:
+            places[one.target] = DrawnColumn.ENDS
     fed = [one for one in routes if one.kind is RouteKind.FEEDS]
     near = {one.source for one in fed if places[one.target] is DrawnColumn.QUEUES}
     places |= {one.source: DrawnColumn.OUT for one in fed if one.source not in near}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -130,3 +131,28 @@ class Network:
     def drawn(self) -> int:
         """The number of queues among the nodes."""
         return sum(one.depth is not None for one in self.nodes)
+
+
+def simplified(network: Network) -> Network:
+    """The network in which an address and its only queue, if that has the same name,
+    are one node: the queue. Routes to the address lead to it."""
+    fed: dict[NodeKey, list[NodeKey]] = defaultdict(list)
+    for one in network.routes:
+        if one.kind is RouteKind.FEEDS and not one.detail:
+            fed[one.source].append(one.target)
+    instead = {
+        node.key: fed[node.key][0]
+        for node in network.nodes
+        if not node.note and [one.name for one in fed[node.key]] == [node.name]
+    }
+    routes = [
+        replace(
+            one,
+            source=instead.get(one.source, one.source),
+            target=instead.get(one.target, one.target),
+        )
+        for one in network.routes
+        if one.kind is not RouteKind.FEEDS or one.source not in instead
+    ]
+    nodes = [one for one in network.nodes if one.key not in instead]
+    return replace(network, nodes=nodes, routes=routes)

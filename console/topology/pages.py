@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from broker.security import authorities
 from console.bridges import live
 from console.topology.drawing import draw
+from console.topology.network import simplified
 from console.topology.reading import read_network
 
 LONGEST = 255  # characters of the filter
@@ -21,7 +22,7 @@ def topology(request: HttpRequest) -> HttpResponse:
     """Queues, addresses and links, and where messages go from each. Numbers are live
     as in their lists."""
     text = request.GET.get("q", "").strip()[:LONGEST]
-    network = read_network(request.user, text)
+    network = simplified(read_network(request.user, text))
     has_links = any(one.link for one in network.nodes)
     is_every = authorities.held_by(request.user).everywhere("inquire")
     context = {

@@ -68,7 +68,9 @@ class ReadTopology:
     text: Annotated[
         str, Holds("Part of the names of queues, addresses or links.", most=255)
     ] = ""
-    limit: Annotated[int, Holds("Queues at most.", least=1, most=LARGEST)] = MOST
+    limit: Annotated[
+        int, Holds("The most queues to return.", least=1, most=LARGEST)
+    ] = MOST
 
 
 @declared_query("broker.view_queue")

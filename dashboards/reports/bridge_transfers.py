@@ -53,7 +53,8 @@ COLUMNS = (
         "transformed",
         "Transformed",
         "count",
-        note="By a transformer; each is counted in another column, too.",
+        note="Messages that a transformer changed; each is also counted in another"
+        " column.",
     ),
     Column(
         "not_transferred",
@@ -62,37 +63,40 @@ COLUMNS = (
         note="Taken from the source and not sent, as a transformer decided.",
     ),
     Column("expired", "Expired", "count", note="At the source, before they were sent."),
-    Column("failed", "Failed", "count", note="The four columns after this."),
+    Column(
+        "failed", "Failed", "count", note="The four columns after it are of this field."
+    ),
     Column("failed_transformer", "Transformer failed", "count"),
     Column("failed_send", "Send failed", "count"),
     Column(
         "failed_acknowledge",
         "Acknowledge failed",
         "count",
-        note="The target has them, and may get them again.",
+        note="The target has them, and may get them a second time.",
     ),
     Column(
         "failed_commit",
         "Commit failed",
         "count",
-        note="The target has them, or the source still does.",
+        note="In doubt: the target has them, or the source still has them.",
     ),
     Column(
         "duplicates",
         "Duplicates",
         "count",
-        note="Given by the source a second time, recognised, and not sent again.",
+        note="Duplicates: delivered by the source again, recognised, and not sent"
+        " again.",
     ),
     Column("looped", "Looped", "count", note="Had come over the bridge before."),
     Column(
         "p50_ms",
-        "Half within",
+        "Median",
         "number",
         unit="ms",
         note="From the put at the source to the transfer, of messages that were"
         " transferred or branched and whose put is known.",
     ),
-    Column("p99_ms", "99 of 100 within", "number", unit="ms"),
+    Column("p99_ms", "99th percentile", "number", unit="ms"),
 )
 
 

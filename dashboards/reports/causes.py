@@ -51,7 +51,7 @@ COLUMNS = (
         "fingerprints",
         "Fingerprints",
         "count",
-        note="In the cluster, on this queue.",
+        note="In the group, on this queue.",
         adds_up=False,
     ),
     Column("causes", "Causes", "text"),
@@ -59,15 +59,20 @@ COLUMNS = (
         "queues",
         "Queues",
         "count",
-        note="With errors of the cluster.",
+        note="With errors of the group.",
         adds_up=False,
     ),
     Column("dead_letters", "Dead letters", "count", note="On this queue."),
     Column("first_at", "First", "moment", note="In the period."),
     Column("last_at", "Last", "moment"),
-    Column("former", "Former half", "count", note="Of the period."),
-    Column("latter", "Latter half", "count"),
-    Column("change", "Change", "count", note="The latter half minus the former half."),
+    Column("former", "First half", "count", note="Of the period."),
+    Column("latter", "Second half", "count"),
+    Column(
+        "change",
+        "Change",
+        "count",
+        note="The second half of the period minus the first.",
+    ),
 )
 
 
@@ -95,7 +100,13 @@ def middle(values: Values) -> datetime:
     parameters=(Parameter(DAYS, "count", 30, "Days", "Up to now.", least=1, most=400),),
     columns=COLUMNS,
     charts=(
-        Chart("Dead letters by cluster", "bars", "cluster", "dead_letters", "queue"),
+        Chart(
+            "Dead letters by group of similar errors",
+            "bars",
+            "cluster",
+            "dead_letters",
+            "queue",
+        ),
     ),
     check=check,
 )

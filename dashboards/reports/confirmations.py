@@ -41,20 +41,20 @@ COLUMNS = (
     Column("queue", "Queue", "queue"),
     Column(
         "coa_asked",
-        "Arrival: asked",
+        "Arrival (COA): requested",
         "count",
         note="Messages that were put here and ask for a confirmation of arrival.",
     ),
     Column(
         "coa_sent",
-        "Arrival: confirmed to here",
+        "Arrival (COA): received here",
         "count",
         note="Confirmations of arrival that were put on this queue: it is the reply-to"
         " queue, or the dead letter queue if that refused them.",
     ),
     Column(
         "cod_asked",
-        "Delivery: asked",
+        "Delivery (COD): requested",
         "count",
         note="Messages that were put here and ask for a confirmation of delivery.",
     ),
@@ -67,7 +67,7 @@ COLUMNS = (
     ),
     Column(
         "cod_sent",
-        "Delivery: confirmed to here",
+        "Delivery (COD): received here",
         "count",
         note="Confirmations of delivery that were put on this queue.",
     ),

@@ -52,7 +52,7 @@ COLUMNS = (
 
 @report(
     "debt",
-    title="Dead letter debt",
+    title="Dead letter backlog",
     question="How many dead letters are open, and is it getting better?",
     inputs=("lifelines", "open"),
     columns=COLUMNS,

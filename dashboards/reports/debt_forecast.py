@@ -51,7 +51,7 @@ COLUMNS = (
         "cleared_on",
         "Cleared on",
         "day",
-        note="Empty where the debt does not fall, or would take ten years.",
+        note="Empty if the backlog does not fall, or would take more than ten years.",
     ),
 )
 
@@ -78,7 +78,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
 
 @report(
     "debt-forecast",
-    title="Forecast of the dead letter debt",
+    title="Forecast of the dead letter backlog",
     question="When will the dead letters be cleared, at the present rate?",
     inputs=("lifelines", "open"),
     parameters=(

@@ -101,26 +101,30 @@ COLUMNS = (
     ),
     Column(
         "failed",
-        "Failed with it",
+        "Failed with this value",
         "count",
         link=alike,
-        note="The link leads to dead letters of this queue with it, of any cluster.",
+        note="The link opens the dead letters of this queue with this value, of all"
+        " groups.",
         adds_up=False,
     ),
     Column("failed_all", "Failed", "count", note="In total.", adds_up=False),
     Column("failed_share", "Of the failed", "share"),
-    Column("succeeded", "Accepted with it", "count", adds_up=False),
+    Column("succeeded", "Accepted with this value", "count", adds_up=False),
     Column("succeeded_all", "Accepted", "count", note="In total.", adds_up=False),
     Column("succeeded_share", "Of the accepted", "share"),
     Column(
-        "lift", "Times as common", "number", note="A dash if none was accepted with it."
+        "lift",
+        "How many times as common",
+        "number",
+        note="A dash if no message with this value was accepted.",
     ),
     Column(
         "odds",
-        "Against chance",
+        "Odds against chance",
         "number",
         "to 1",
-        note="At least; corrected for the number of comparisons.",
+        note="At least, to 1; corrected for the number of comparisons.",
     ),
     Column(
         "unknown",
@@ -147,7 +151,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
 @report(
     "differences",
     title="What sets failures apart",
-    question="What do messages that died have in common, and accepted ones not?",
+    question="What do dead-lettered messages have in common that accepted ones do not?",
     inputs=("lifelines", "messages"),
     parameters=(
         Parameter(DAYS, "count", 30, "Days", "Up to now.", least=1, most=400),
@@ -156,7 +160,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
             "count",
             20,
             "Dead letters, at least",
-            "Clusters of fewer are left out.",
+            "Groups of similar errors with fewer are left out.",
             least=5,
         ),
     ),

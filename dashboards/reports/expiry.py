@@ -31,7 +31,7 @@ EXPIRED = "ended = 'expired'"
             "tried",
             "Had been delivered",
             "count",
-            note="At least once, and were not accepted.",
+            note="Messages that failed at least once, and were not accepted.",
         ),
         Column(
             "moved",
@@ -39,8 +39,8 @@ EXPIRED = "ended = 'expired'"
             "count",
             note="Copied to the expiry address of the queue; the others are gone.",
         ),
-        Column("p50", "Half expired after", "seconds", note="From the put."),
-        Column("p95", "95 of 100 after", "seconds"),
+        Column("p50", "Expired after (median)", "seconds", note="From the put."),
+        Column("p95", "95th percentile", "seconds"),
     ),
     charts=(
         Chart("Expired", "lines", "hour", "expired", "queue"),

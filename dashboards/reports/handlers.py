@@ -29,8 +29,8 @@ NOBODY = "(no name)"  # shown for a program that gave no name
             "handler",
             "Handler",
             "text",
-            note="The name that whoever got the messages has in the journal: a handler,"
-            " a user or a link.",
+            note="The name of the consumer in the journal: a handler, a user or a"
+            " link.",
         ),
         Column("deliveries", "Deliveries", "count", note="Those that ended."),
         Column("accepted", "Accepted", "count"),
@@ -44,11 +44,11 @@ NOBODY = "(no name)"  # shown for a program that gave no name
         Column("share", "Share failed", "share"),
         Column(
             "p50",
-            "Half within",
+            "Median",
             "seconds",
             note="From the get to the end, of accepted deliveries.",
         ),
-        Column("p95", "95 of 100 within", "seconds"),
+        Column("p95", "95th percentile", "seconds"),
     ),
     charts=(
         Chart("Deliveries by day", "bars", "day", "deliveries", "handler"),

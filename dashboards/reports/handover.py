@@ -113,11 +113,15 @@ COLUMNS = (
         "before",
         "Before",
         "count",
-        note="In as many hours before; for waiting work: at the beginning.",
+        note="In the period of the same length before; for what still waits: at its"
+        " beginning.",
         adds_up=False,
     ),
     Column(
-        "first_at", "First", "moment", note="In the period; for waiting work: its put."
+        "first_at",
+        "First",
+        "moment",
+        note="When it happened in the period; for what still waits: when it was put.",
     ),
     Column("last_at", "Last", "moment"),
 )

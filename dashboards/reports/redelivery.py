@@ -28,7 +28,7 @@ COLUMNS = (
         "held_s",
         "Held in failed deliveries",
         "seconds",
-        note="How long consumers had the entries in failed deliveries.",
+        note="How long consumers held the messages in failed deliveries.",
     ),
     Column(
         "delayed_s",
@@ -39,9 +39,9 @@ COLUMNS = (
     ),
     Column(
         "failed_entries",
-        "Entries that failed",
+        "Messages that failed",
         "count",
-        note="At least once, and left the queue on the day.",
+        note="Messages that failed at least once, and left the queue on that day.",
     ),
     Column("rescued", "Rescued", "count", note="Accepted in the end."),
     Column("rescued_1", "After 1 failure", "count"),

@@ -26,7 +26,7 @@ MOST = 10  # entries with this many failures or more are in one row
     question="After how many failures does one more delivery still help?",
     inputs=("lifelines",),
     columns=(
-        Column("day", "Day", "day", note="On which the stay on the queue ended."),
+        Column("day", "Day", "day", note="On which the message left the queue."),
         Column("queue", "Queue", "queue"),
         Column(
             "failures",

@@ -33,7 +33,8 @@ COLUMNS = (
         "accepted",
         "Accepted",
         "count",
-        note="On the day, whenever they were sent back; so the next two.",
+        note="On this day, whenever they were resubmitted; the same for the next two"
+        " columns.",
     ),
     Column("died_again", "Dead-lettered again", "count"),
     Column(
@@ -46,7 +47,7 @@ COLUMNS = (
         "open",
         "Open",
         "count",
-        note="Sent back, and not ended at the end of the day.",
+        note="Resubmitted, and without an outcome at the end of the day.",
         adds_up=False,
     ),
     Column("share", "Share of success", "share", note="Of what ended on the day."),

@@ -94,18 +94,21 @@ def check(_: Inputs, rows: Rows) -> None:
 @report(
     "rule-backtest",
     title="Rules for dead letters, compared with what people did",
-    question="What would a queue's rules have done with the letters of the past?",
+    question="What would a queue's rules have done with past dead letters?",
     inputs=("lifelines", "open"),
     columns=(
         Column("number", "Rule", "count", adds_up=False),
         Column("rule", "As it is written", "text"),
         Column("action", "Does", "text"),
         Column(
-            "matched", "Letters", "count", note="Those that it is the first to match."
+            "matched",
+            "Letters",
+            "count",
+            note="Dead letters for which this is the first rule that matches.",
         ),
         Column(
             "unjudged",
-            "Not judged",
+            "Not evaluated",
             "count",
             note="The rule needs fields that the archive does not keep: all but the"
             " queue, the broker's name, the fingerprint, and a reason of 0.",
@@ -117,24 +120,26 @@ def check(_: Inputs, rows: Rows) -> None:
         Column("removed", "Removed or expired", "count"),
         Column("still_there", "Still there", "count"),
         Column("otherwise", "Anything else", "count"),
-        Column("agreed", "Rule and people agree", "count"),
+        Column("agreed", "Rule and operators agree", "count"),
         Column("differed", "They differ", "count"),
         Column(
             "prevented",
-            "Successes prevented",
+            "Successes lost",
             "count",
-            note="It removes messages that people resubmitted with success.",
+            note="The rule would remove messages that operators resubmitted"
+            " successfully.",
         ),
         Column(
             "brought_most",
-            "Successes brought at most",
+            "Successes gained, at most",
             "count",
-            note="It resubmits messages that people did not; the result is not known.",
+            note="The rule would resubmit messages that nobody resubmitted; the"
+            " result is not known.",
         ),
     ),
     charts=(
-        Chart("Agreed, by rule", "bars", "rule", "agreed"),
-        Chart("Differed, by rule", "bars", "rule", "differed"),
+        Chart("Rule and operators agree, by rule", "bars", "rule", "agreed"),
+        Chart("Rule and operators differ, by rule", "bars", "rule", "differed"),
     ),
     parameters=(
         Parameter(
@@ -146,7 +151,7 @@ def check(_: Inputs, rows: Rows) -> None:
             "text",
             "",
             "Rules",
-            note="In the language of runmqdlq; empty: the rules of the queue.",
+            note="Rules as runmqdlq reads them; empty: the rules of the queue.",
             lines=6,
         ),
     ),

@@ -44,7 +44,7 @@ def check_deaths(_: Inputs, rows: Rows) -> None:
 
 @report(
     "time-to-dead-letter",
-    title="Time to dead letter",
+    title="Time until dead-lettered",
     question="How long after its put is a message dead-lettered?",
     inputs=("lifelines",),
     columns=(
@@ -52,9 +52,9 @@ def check_deaths(_: Inputs, rows: Rows) -> None:
         Column("queue", "Queue", "queue"),
         Column("cause", "Cause", "cause"),
         Column("deaths", "Dead letters", "count", link=LINK),
-        Column("p50", "Half within", "seconds"),
-        Column("p90", "9 of 10 within", "seconds"),
-        Column("p99", "99 of 100 within", "seconds"),
+        Column("p50", "Median", "seconds"),
+        Column("p90", "90th percentile", "seconds"),
+        Column("p99", "99th percentile", "seconds"),
         Column("longest", "Longest", "seconds"),
         Column("attempts", "Deliveries", "number", note="Of each, on average."),
     ),
@@ -88,8 +88,8 @@ def build_deaths(inputs: Inputs, _: Values) -> DataFrame:
         Column("queue", "Origin queue", "queue"),
         Column("how", "How", "text", note="Accepted: a program took it and was done."),
         Column("cleared", "Cleared", "count"),
-        Column("p50", "Half within", "seconds"),
-        Column("p90", "9 of 10 within", "seconds"),
+        Column("p50", "Median", "seconds"),
+        Column("p90", "90th percentile", "seconds"),
         Column("longest", "Longest", "seconds"),
         Column(
             "hour",

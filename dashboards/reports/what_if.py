@@ -249,7 +249,7 @@ def settings_of(name: str, title: str, attempts: int) -> tuple[Parameter, ...]:
             "count",
             -1,
             f"{title}: its cap, in milliseconds",
-            note="-1 is ten times the delay.",
+            note="-1: ten times the redelivery delay.",
             least=-1,
             most=10**12,
         ),
@@ -305,13 +305,14 @@ def check(_: Inputs, rows: Rows) -> None:
             "left",
             "Neither",
             "count",
-            note="Ended otherwise, or was still tried at the end of the record.",
+            note="Ended in another way, or was still being redelivered at the end of"
+            " the journal.",
             adds_up=False,
         ),
-        Column("p50", "Later by, half of them", "seconds", note="Of those rescued for"
+        Column("p50", "Later by (median)", "seconds", note="Of those rescued for"
                " certain, from the first get to the one that went well."),
-        Column("p90", "90 of 100", "seconds"),
-        Column("p99", "99 of 100", "seconds"),
+        Column("p90", "90th percentile", "seconds"),
+        Column("p99", "99th percentile", "seconds"),
         Column("extra_least", "Extra attempts at least", "count", adds_up=False),
         Column("extra_most", "Extra attempts at most", "count", adds_up=False),
         Column("failing_least", "Held in failed deliveries at least", "seconds"),

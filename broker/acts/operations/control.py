@@ -39,7 +39,7 @@ class StartOperation:
     canary: Annotated[
         int | None,
         Holds(
-            "Messages of the trial; 0: no trial; without it, as planned.",
+            "Messages of the canary; 0: no canary; if it is left out, as planned.",
             least=0,
             most=canary.WATCHED,
         ),
@@ -160,7 +160,9 @@ class ContinueOperation:
     """How the operation continues."""
 
     operation: OperationNumber
-    at_once: Annotated[bool, Holds("The whole rest, without a further trial.")] = False
+    at_once: Annotated[bool, Holds("All the rest at once, without further parts.")] = (
+        False
+    )
 
 
 @ordered(recorded_as=Act.CARRY_ON, rules=OPERATE)

@@ -44,8 +44,8 @@ Letters = Annotated[
 EveryQueue = Annotated[
     bool,
     Holds(
-        "Of a resubmit, also the other queues of the address, where a queue is named"
-        " as its address."
+        "For a resubmit: also the other queues of the address, if a queue has the name"
+        " of its address."
     ),
 ]
 

@@ -103,7 +103,7 @@ class SetPatch:
 
 @repaired(rules={"operation": REPAIR}, recorded_as=Act.ALTER)
 def set_patch(actor: Principal, request: SetPatch) -> PatchPreview:
-    """Give a plan a patch.
+    """Set the patch of a plan.
 
     Replaces the plan's patch, and previews it on the messages. The worker previews a
     large set: read the preview until it is complete.
@@ -126,7 +126,7 @@ class DropPatch:
 def drop_patch(actor: Principal, request: DropPatch) -> ResubmitPlan:
     """Remove the patch of a plan.
 
-    The plan again contains all its messages unchanged.
+    Without its patch, the plan sends its messages unchanged.
     """
     operations.drop_patch(request.operation)
     return read_plan(actor, Operation.objects.get(pk=request.operation))

@@ -56,8 +56,8 @@ class PlanOperation:
     messages: Annotated[
         tuple[int, ...] | None,
         Holds(
-            "Messages, each by its number or the id of a copy; a copy that is on no"
-            " queue any more means those copies of its message that are.",
+            "Messages, each by its number or by the id of one of its copies. A copy"
+            " that is no longer on a queue stands for those of its message that are.",
             least=1,
             most=MOST,
         ),
@@ -75,19 +75,24 @@ class PlanOperation:
         Holds("All messages on this queue, or those that are named.", names="queue"),
     ] = None
     place: Annotated[
-        Literal["ready", "delayed"] | None, Holds("Of a source, only these.")
+        Literal["ready", "delayed"] | None,
+        Holds("Of the source queue, only these messages."),
     ] = None
     selector: Annotated[
-        str, Holds("Of a source, only what a JMS selector matches.", most=4000)
+        str, Holds("Of the source queue, only what a JMS selector matches.", most=4000)
     ] = ""
     every_queue: EveryQueue = False
     first: Annotated[
         int | None,
-        Holds("Only the first messages, at most so many.", least=1, most=2**31 - 1),
+        Holds("Only the first messages, at most this many.", least=1, most=2**31 - 1),
     ] = None
     sample: Annotated[
         int | None,
-        Holds("Only a random sample, of at most so many.", least=1, most=2**31 - 1),
+        Holds(
+            "Only a random sample, of at most this many messages.",
+            least=1,
+            most=2**31 - 1,
+        ),
     ] = None
     pace: Annotated[
         int | None,
@@ -98,7 +103,7 @@ class PlanOperation:
     canary: Annotated[
         int | None,
         Holds(
-            "Messages of the trial; 0: no trial; without it, the usual number.",
+            "Messages of the canary; 0: no canary; if it is left out, the default.",
             least=0,
             most=canary.WATCHED,
         ),

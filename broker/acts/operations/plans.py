@@ -73,7 +73,14 @@ class ApproveOperation:
     """The seal of the plan, and the reason."""
 
     operation: OperationNumber
-    seal: Annotated[str, Holds("The seal of the plan that was seen.", most=64)]
+    seal: Annotated[
+        str,
+        Holds(
+            "The seal of the plan that was read, which is a digest of it; if the"
+            " plan has changed since, nothing is done.",
+            most=64,
+        ),
+    ]
     reason: Reason = ""
 
 
@@ -107,7 +114,8 @@ class ExplainOperation:
 def explain_operation(actor: Principal, request: ExplainOperation) -> OperationState:
     """Explain a plan to its approver.
 
-    Stores the reason of a plan that waits for approval; only its planner may.
+    Stores the reason of a plan that waits for approval; only who planned it may do
+    that.
     """
     reason = request.reason.strip()
     if not reason:
@@ -121,7 +129,9 @@ class NarrowOperation:
     """How many messages a plan keeps."""
 
     operation: OperationNumber
-    messages: Annotated[int, Holds("How many it keeps.", least=1, most=2**31 - 1)]
+    messages: Annotated[
+        int, Holds("How many messages the plan keeps.", least=1, most=2**31 - 1)
+    ]
     sample: Annotated[bool, Holds("A random sample, not the first messages.")] = False
 
 
@@ -167,7 +177,8 @@ class PlanRest:
 def plan_rest(actor: Principal, request: PlanRest) -> OperationState:
     """Plan the rest of a stopped operation.
 
-    Cancels a repair that stopped itself, and plans what it left, to be patched anew.
+    Cancels a repair that stopped itself, and plans the messages that are left, for a
+    new patch.
     Returns that plan.
     """
     plan = operations.plan_rest(actor, request.operation)
@@ -183,7 +194,7 @@ class PlanAgain:
 
 @repaired(rules={"operation": REPAIR_OF_UNDONE})
 def plan_again(actor: Principal, request: PlanAgain) -> OperationState:
-    """Plan an undone operation again.
+    """Plan an operation again that was undone.
 
     Plans those of its messages that are where they were, to be patched anew. Returns
     that plan, which has the old reason and no patch.

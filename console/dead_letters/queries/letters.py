@@ -22,7 +22,7 @@ VIEW = "broker.view_queue"
 Fingerprint = Annotated[
     str | None, Holds("Those of the group with this fingerprint.", least=12, most=12)
 ]
-ManyRows = Annotated[int, Holds("Rows at most.", least=1, most=500)]
+ManyRows = Annotated[int, Holds("The most rows to return.", least=1, most=500)]
 
 
 @dataclass(frozen=True, slots=True)

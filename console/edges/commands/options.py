@@ -22,7 +22,9 @@ Json = Annotated[bool, Option("--json", help="One JSON document, for programs.")
 Yes = Annotated[
     bool, Option("--yes", help="Do it; otherwise only say what it would do.")
 ]
-Limit = Annotated[int, Option("--limit", min=1, max=1000, help="Messages at most.")]
+Limit = Annotated[
+    int, Option("--limit", min=1, max=1000, help="The most messages to return.")
+]
 Filters = Annotated[
     list[str],
     Option(

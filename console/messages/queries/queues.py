@@ -53,7 +53,7 @@ class ListQueues:
 
     text: Annotated[str, Holds("Part of the queues' names.", most=255)] = ""
     after: Annotated[str, Holds("The name that the page begins after.", most=255)] = ""
-    limit: Annotated[int, Holds("Queues at most.", least=1, most=1000)] = 100
+    limit: Annotated[int, Holds("The most queues to return.", least=1, most=1000)] = 100
 
 
 @declared_query(VIEW)

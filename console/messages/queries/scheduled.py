@@ -63,7 +63,7 @@ class ListScheduled:
 
     queue: Annotated[str, Holds("Only those of this queue.", most=255)] = ""
     after: Annotated[str, Holds("The next of the page before.", most=100)] = ""
-    limit: Annotated[int, Holds("Messages at most.", least=1, most=500)] = 50
+    limit: Annotated[int, Holds("The most messages to return.", least=1, most=500)] = 50
 
 
 @declared_query(VIEW)

@@ -282,7 +282,7 @@ def test_credentials_come_in_pages(sign_in: SignIn) -> None:
     assert "b099" not in first
     assert "b098" not in second
     assert "b100" in second
-    assert "Nothing comes after this." in text(page(client, f"{LIST}?after=z"))
+    assert "End of the list." in text(page(client, f"{LIST}?after=z"))
 
 
 def test_the_page_asks_as_much_for_many_as_for_one(sign_in: SignIn) -> None:

@@ -102,7 +102,7 @@ def test_an_alert_is_acknowledged_with_the_others_of_its_queue() -> None:
     may = ("broker.view_queue",)
     vera = signed_in("vera", may, ("inquire",), pattern="#").client()
     said = read(vera, f"/alerts/{one.pk}/")
-    assert "Also rings for this cause: old, warning alert" in said
+    assert "Other rules that fire for this cause: old, warning alert" in said
 
     act(None, AcknowledgeAlert(one.pk))
 

@@ -231,7 +231,7 @@ def test_one_decides_who_may_set_all_of_its_queues(
     client.force_login(omar)
     may(omar, orders=authorities.ALL, answers=("inquire", "put"))
     assert url("commit", uow) not in client.get(HEALTH).content.decode()
-    assert "You may not set all of its queues." in text(client)
+    assert "You lack the authority “set” on some of its queues." in text(client)
     answer = client.post(url("commit", uow), WHY)
     assert answer.status_code == 403
     assert "lacks the authority 'set' on queue 'answers'" in words(

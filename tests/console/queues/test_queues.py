@@ -216,7 +216,7 @@ def snapshot() -> list[tuple[object, ...]]:
         ("?place=in-flight", "Nothing is in flight."),
         ("?place=delayed", "Nothing is delayed."),
         ("?place=elsewhere", "Nothing is ready."),
-        ("?after=4.5", "Nothing comes after this."),
+        ("?after=4.5", "End of the list."),
     ],
 )
 def test_an_empty_place_says_so(

@@ -16,7 +16,7 @@ from broker.models import Binding, Queue, QueueAlias
 from broker.operations import queue_pause, rules
 from broker.queueing.put import put_many
 from console.topology.drawing import HEIGHT, WIDTH, draw
-from console.topology.network import NodeKind
+from console.topology.network import NodeKind, simplified
 from console.topology.queries import ReadTopology, Topology, read_topology
 from console.topology.reading import read_network
 from dashboards.live import problems
@@ -104,7 +104,25 @@ def test_the_page_draws_them_with_depths_that_are_live(sign_in: SignIn) -> None:
     assert "?links=0" in html
     for kind in ("feeds", "dead-letters", "expired", "poison", "read", "sent"):
         assert f'<path class="route route-{kind}"' in html
-    assert re.search(r"dead letters go to address\s*<[^>]*><bdi>dead<", html)
+    assert re.search(r"dead letters go to queue\s*<[^>]*><bdi>dead<", html)
+
+
+@pytest.mark.usefixtures("shop")
+def test_an_address_and_its_only_queue_of_that_name_are_one_node() -> (
+    None
+):
+    make_queue("other", address="late")
+
+    found = simplified(read_network(None))
+
+    addresses = {one.name for one in found.nodes if one.kind is NodeKind.ADDRESS}
+    assert addresses == {"orders", "late"}
+    ways = {(one.kind, one.source.name, one.target.kind) for one in found.routes}
+    assert ("dead-letters", "orders.eu", "queue") in ways
+    assert ("expired", "orders.eu", "address") in ways
+    drawing = draw(found)
+    left = {(one.node.kind, one.node.name): one.x for one in drawing.boxes}
+    assert left[NodeKind.QUEUE, "payments"] < left[NodeKind.QUEUE, "dead"]
 
 
 @pytest.mark.usefixtures("shop")
