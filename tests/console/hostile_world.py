@@ -257,6 +257,7 @@ def make_schedule(made: Operation) -> None:
         stage=stages.HALTED if is_halted else stages.REST,
         halt=halt | {"pattern": filled(WHOLE, "halt")} if is_halted else None,
         causes=[filled(EVIL, "cause")],
+        start_problem=filled(WHOLE, "start_problem"),
     )
     document = {"body": {"merge": {filled(EVIL, "key"): filled(EVIL, "new")}}}
     changes = [[filled(EVIL, "where"), filled(WHOLE, "before"), filled(WHOLE, "after")]]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files import File
 from django.db import connection, transaction
 
 from tests.console.consumers.endpoints import (
@@ -120,6 +121,9 @@ def asked(
 ) -> tuple[str, set[str]]:
     """What somebody is answered, and the tables that it wrote to; it is undone."""
     before = written() if who.name in READERS else {}
+    for file in said.values() if isinstance(said, dict) else ():
+        if isinstance(file, File):
+            file.seek(0)  # somebody else has sent it already
     with transaction.atomic():
         found = cell(ask(who.client(), endpoint, url, said, **more))
         after = written() if who.name in READERS else {}

@@ -55,7 +55,9 @@ def test_each_value_leads_to_the_messages_that_have_it(
     found = links(page(client, first))
 
     of_headers = ["correlation id", "subject", "group", "producer"]
-    assert [what for _, what in found] == [*["property"] * 3, *of_headers]
+    of_properties = ["property"] * 3
+    related = of_headers[:1]
+    assert [what for _, what in found] == [*related, *of_properties, *of_headers]
     for url, _ in found:
         listed = client.get(url).content.decode()
         rows = re.findall(r'name="item" value="(\d+)\.', listed)

@@ -88,7 +88,7 @@ def test_the_stages_are_gone_through_one_by_one(operator: Client) -> None:
     assert stages(operator, operation) == "Done"
     seen = said(operator, url("operation", operation))
     assert "150 sent 150 processed" in seen
-    assert "Nothing of this can be undone now." in seen
+    assert "This can no longer be undone:" in seen
     operations.settle(operation.pk)
     seen = said(operator, url("operation", operation))
     assert "Larger parts 140 140 140 0 0 0" in seen

@@ -108,7 +108,7 @@ def test_where_nothing_can_be_put_back_the_pages_say_so_without_a_button(
     assert f'action="{url("start", planned)}"' not in page
     client.post(url("cancel", planned))
     page = client.get(url("operation", done)).content.decode()
-    assert "Nothing of this can be undone now." in words(page)
+    assert "This can no longer be undone:" in words(page)
     assert BANNER not in words(page)
     assert "Undo until" not in words(page)
     assert f'action="{url("undo", done)}"' not in page

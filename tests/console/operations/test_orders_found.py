@@ -23,6 +23,7 @@ from tests.console.operations.ordering import started, url
 from tests.make import make_messages, make_queue, make_user, minutes
 
 Kind = Operation.Kind
+OF_DELAYED = (Kind.DELIVER, Kind.RESCHEDULE)
 Keys = set[tuple[int, int]]
 
 
@@ -146,9 +147,9 @@ def test_the_form_chooses_the_same_again(sign_in: SignIn) -> None:
     ("filters", "kinds"),
     [
         (["state:dead"], {Kind.RESUBMIT}),
-        (["state:delayed"], {Kind.DELIVER, Kind.DEAD_LETTER}),
+        (["state:delayed"], {*OF_DELAYED, Kind.DEAD_LETTER}),
         (["state:ready"], {Kind.DEAD_LETTER}),
-        (["queue:*"], {Kind.RESUBMIT, Kind.DELIVER, Kind.DEAD_LETTER}),
+        (["queue:*"], {Kind.RESUBMIT, *OF_DELAYED, Kind.DEAD_LETTER}),
     ],
 )
 def test_what_makes_no_sense_is_not_offered(

@@ -108,9 +108,7 @@ def test_the_page_draws_them_with_depths_that_are_live(sign_in: SignIn) -> None:
 
 
 @pytest.mark.usefixtures("shop")
-def test_an_address_and_its_only_queue_of_that_name_are_one_node() -> (
-    None
-):
+def test_an_address_and_its_only_queue_of_that_name_are_one_node() -> None:
     make_queue("other", address="late")
 
     found = simplified(read_network(None))
