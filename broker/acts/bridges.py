@@ -229,7 +229,7 @@ class LinkBranchEnded:
     is_confirmed=True,
 )
 def commit_link_branch(actor: Principal, request: CommitLinkBranch) -> LinkBranchEnded:
-    """Commit a transaction in doubt in place of its link.
+    """Commit a transaction of a bridge's link that is in doubt.
 
     The link ends it itself as soon as it runs and both providers answer: this is for a
     provider that is gone for good.
@@ -248,7 +248,7 @@ def commit_link_branch(actor: Principal, request: CommitLinkBranch) -> LinkBranc
 def roll_back_link_branch(
     actor: Principal, request: RollBackLinkBranch
 ) -> LinkBranchEnded:
-    """Roll back a transaction in doubt in place of its link.
+    """Roll back a transaction of a bridge's link that is in doubt.
 
     Like the commit, it is only for a provider that is gone for good.
     """

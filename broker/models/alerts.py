@@ -118,7 +118,7 @@ class AlertRule(models.Model):
         SILENT = "process_silent", "a process does not answer"
         PASSWORD = "password_lost", "the key of a password is lost"
         SETTINGS = "settings", "settings that lose or block messages"
-        UNATTENDED = "reports_unattended", "no worker runs the reports that wait"
+        UNATTENDED = "reports_unattended", "no process takes reports that wait"
         GROUP = "group_missing", "a group of the second factor is missing"
 
     class Severity(models.TextChoices):

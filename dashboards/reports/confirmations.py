@@ -103,7 +103,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
 
 @report(
     "confirmations",
-    title="Confirmations by queue and day",
+    title="Confirmations of arrival and delivery by queue and day",
     question="Which confirmations that senders asked for were sent, and which not yet?",
     inputs=("lifelines", "open", "messages"),
     columns=COLUMNS,

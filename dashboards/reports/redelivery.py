@@ -26,7 +26,7 @@ COLUMNS = (
     Column("failed_deliveries", "Failed", "count", note="Of these deliveries."),
     Column(
         "held_s",
-        "Held in failed deliveries",
+        "Time in failed deliveries",
         "seconds",
         note="How long consumers held the messages in failed deliveries.",
     ),
@@ -43,7 +43,7 @@ COLUMNS = (
         "count",
         note="Messages that failed at least once, and left the queue on that day.",
     ),
-    Column("rescued", "Rescued", "count", note="Accepted in the end."),
+    Column("rescued", "Accepted after a failure", "count"),
     Column("rescued_1", "After 1 failure", "count"),
     Column("rescued_2", "After 2", "count"),
     Column("rescued_3", "After 3", "count"),
@@ -57,9 +57,9 @@ COLUMNS = (
     ),
     Column(
         "share",
-        "Share rescued",
+        "Share accepted after a failure",
         "share",
-        note="Of the entries that failed and left the queue on the day.",
+        note="Of the messages that failed and left the queue on that day.",
     ),
 )
 
@@ -72,9 +72,9 @@ COLUMNS = (
     columns=COLUMNS,
     charts=(
         Chart("Failed deliveries by day", "bars", "day", "failed_deliveries", "queue"),
-        Chart("Rescued by day", "bars", "day", "rescued", "queue"),
+        Chart("Accepted after a failure, by day", "bars", "day", "rescued", "queue"),
         Chart(
-            "Held in failed deliveries by day",
+            "Time in failed deliveries by day",
             "lines",
             "day",
             "held_s",

@@ -22,7 +22,7 @@ MOST = 10  # entries with this many failures or more are in one row
 
 @report(
     "rescues",
-    title="Rescues by number of failures",
+    title="Accepted after failures, by number of failures",
     question="After how many failures does one more delivery still help?",
     inputs=("lifelines",),
     columns=(
@@ -36,12 +36,14 @@ MOST = 10  # entries with this many failures or more are in one row
             adds_up=False,
         ),
         Column("entries", "Entries", "count"),
-        Column("rescued", "Rescued", "count", note="Accepted in the end."),
+        Column("rescued", "Accepted after a failure", "count"),
         Column("died", "Became dead letters", "count"),
-        Column("share", "Share rescued", "share"),
+        Column("share", "Share accepted after a failure", "share"),
     ),
     charts=(
-        Chart("Rescued by number of failures", "bars", "failures", "rescued", "queue"),
+        Chart(
+            "Accepted, by number of failures", "bars", "failures", "rescued", "queue"
+        ),
         Chart(
             "Dead letters by number of failures", "bars", "failures", "died", "queue"
         ),

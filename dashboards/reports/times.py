@@ -56,7 +56,7 @@ def check_deaths(_: Inputs, rows: Rows) -> None:
         Column("p90", "90th percentile", "seconds"),
         Column("p99", "99th percentile", "seconds"),
         Column("longest", "Longest", "seconds"),
-        Column("attempts", "Deliveries", "number", note="Of each, on average."),
+        Column("attempts", "Deliveries", "number", note="Of each message, on average."),
     ),
     charts=(Chart("Dead letters by day", "bars", "day", "deaths", "queue"),),
     totals=(

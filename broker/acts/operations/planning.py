@@ -65,7 +65,7 @@ class PlanOperation:
     entries: Annotated[
         tuple[str, ...] | None,
         Holds(
-            "Messages, each on one queue alone: ID@QUEUE, with the id of the copy.",
+            "Messages, each as ID@QUEUE: the id of a copy, and the queue it is on.",
             least=1,
             most=MOST,
         ),
