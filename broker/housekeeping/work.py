@@ -145,10 +145,9 @@ def until_short(batch: Callable[..., int]) -> None:
 
 
 def step_operations() -> None:
-    """Start plans whose time has come, make steps of all running operations in turn,
-    and look up outcomes of their copies. Runs for one second if an operation has a rate
+    """Make steps of all running operations in turn, look up outcomes of their copies,
+    and start plans whose time has come. Runs for one second if an operation has a rate
     limit."""
-    until_short(start_due)
     ends = time.monotonic() + BEAT_S
     left = operations.running()
     while left:
@@ -159,6 +158,7 @@ def step_operations() -> None:
             operations.step(operation_id)
     for operation_id in operations.unsettled():
         until_short(partial(operations.settle, operation_id))
+    until_short(start_due)  # last, so that an error there stops no running operation
 
 
 def verify_audit() -> None:
