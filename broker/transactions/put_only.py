@@ -93,6 +93,8 @@ class Watch:
                 except DatabaseError as error:
                     logger.info("A unit of work is not listed yet: %s", error)
                     connection.close()
+                except Exception:  # the units of work that come later are to be listed
+                    logger.exception("Units of work could not be listed.")
         finally:
             connection.close()
 

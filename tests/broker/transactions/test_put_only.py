@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -128,6 +129,31 @@ def test_a_thread_lists_it_while_its_program_does_nothing_and_then_ends(
     thread.join(30)
     assert ready(orders) == 2
     assert put_only.here().thread is None
+
+
+def test_the_thread_goes_on_after_an_error(
+    orders: Queue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    errors = iter([RuntimeError("no thread may connect")])
+    ask = put_only.begun
+
+    def begun(*args: Any, **values: Any) -> int:
+        for error in errors:
+            raise error
+        return ask(*args, **values)
+
+    monkeypatch.setattr(put_only, "begun", begun)
+    monkeypatch.setattr(put_only, "LISTED_AFTER_S", 0.01)
+    monkeypatch.setattr(put_only, "_watch", put_only.Watch())
+    work = UnitOfWork()
+    work.put("orders", b"1")
+
+    until_noted(1)
+    assert "Units of work could not be listed" in caplog.text
+    thread = put_only.here().thread
+    assert thread is not None
+    work.commit()
+    thread.join(30)
 
 
 def until_noted(puts: int) -> None:
