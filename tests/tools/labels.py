@@ -32,10 +32,18 @@ INLINE = {
 SKIPPED = {"script", "style"}
 TAG = re.compile(r"\{%-?\s*(\w+)(.*?)%\}|\{\{.*?\}\}|\{#.*?#\}", re.S)
 COMMENT = re.compile(r"\{% comment.*?endcomment %\}", re.S)
+# The two forms of a text that depends on a number.
+PLURAL = re.compile(
+    r"\{% blocktranslate[^%]* count [^%]*%\}(.*?)\{% plural %\}(.*?)"
+    r"\{% endblocktranslate %\}",
+    re.S,
+)
+GIVEN = re.compile(r"""\s*(["'])(.*?)\1""", re.S)
 QUOTED = re.compile(r'"([^"<>{}=/]*[A-Za-z][^"<>{}=/]*)"')
 OPENING = {"if": "[", "ifchanged": "[", "for": "[", "with": "", "block": "\n"}
 CASES = {"else": "|", "elif": "|", "empty": "|"}
-SILENT = {"load", "extends", "csrf_token", "include", "icon"}
+SILENT = {"load", "extends", "csrf_token", "include", "icon", "blocktranslate"}
+LEAVES = OPENING | CASES | dict.fromkeys(SILENT, "")
 # Tags whose quoted arguments are shown.
 SHOWING = {"chip", "figure", "include", "adding"}
 
@@ -55,7 +63,7 @@ def clean(text: str) -> str:
 
 def of_templates() -> Iterator[str]:
     for path in sorted((ROOT / "templates").rglob("*.html")):
-        source = COMMENT.sub("", path.read_text())
+        source = PLURAL.sub(r"[\1|\2]", COMMENT.sub("", path.read_text()))
         shown = []
         for name, given in TAG.findall(source):
             if name in SHOWING:
@@ -72,13 +80,11 @@ def written(tag: re.Match[str]) -> str:
     name = tag[1]
     if name is None:
         return "" if tag[0].startswith("{#") else "…"
-    if name in OPENING:
-        return OPENING[name]
-    if name in CASES:
-        return CASES[name]
+    if name == "translate" and (given := GIVEN.match(tag[2])):
+        return given[2]
     if name.startswith("end"):
         return "]" if OPENING.get(name[3:]) == "[" else ""
-    return "" if name in SILENT else "…"
+    return LEAVES.get(name, "…")
 
 
 class Reader(HTMLParser):
