@@ -153,6 +153,8 @@ vars().update(mail_settings.of(env.email_url("EMAIL_URL", default=mail_settings.
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", default="backout@localhost")
 
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LOCALE_PATHS = [BASE_DIR / "console" / "locale"]
 FORMAT_MODULE_PATH = ["console.configuration.formats"]
 TIME_ZONE = "UTC"
 USE_TZ = True

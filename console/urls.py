@@ -211,6 +211,7 @@ pages: list[URLPattern | URLResolver] = [
     path("preferences/theme/", preferences.theme, name="theme"),
     path("preferences/density/", preferences.density, name="density"),
     path("preferences/refresh/", preferences.refresh, name="refresh"),
+    path("preferences/language/", preferences.language, name="language"),
     path("preferences/times/", preferences.times, name="times"),
     path("preferences/queue-columns/", preferences.queue_columns, name="queue_columns"),
     path("preferences/own-columns/", preferences.own_columns, name="own_columns"),

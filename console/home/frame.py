@@ -14,6 +14,7 @@ from django.apps import apps
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import get_language
 
 from broker.monitoring import dead_letter_queues
 from broker.problems import conditions
@@ -26,7 +27,7 @@ from console.layout.destinations import DESTINATIONS, Destination
 from console.layout.navigation import COUNTS_AS, DENSITIES, THEMES, TIMES, url_of
 from console.runtime.prefix import root
 from console.second_factors import gate
-from dashboards.live import attention, link_status, rates
+from dashboards.live import attention, languages, link_status, rates
 
 ENVIRONMENTS = ("dev", "stage", "prod")  # environments with a colour of their own
 
@@ -38,6 +39,7 @@ class Frame:
     densities = DENSITIES
     times_choices = TIMES
     rates = tuple(rates.SECONDS)
+    languages = languages.LANGUAGES
 
     def __init__(self, request: HttpRequest) -> None:
         self.request = request
@@ -106,6 +108,20 @@ class Frame:
         """How times are told: absolute, relative to now, or both."""
         chosen = self.request.COOKIES.get("times", "")
         return chosen if chosen in TIMES else TIMES[0]
+
+    @property
+    def language(self) -> str:
+        return get_language()
+
+    @property
+    def language_choice(self) -> str:
+        """The language in the cookie; empty for that of the browser."""
+        chosen = self.request.COOKIES.get(languages.COOKIE, "")
+        return chosen if chosen in languages.LANGUAGES else ""
+
+    @property
+    def texts_of_scripts(self) -> dict[str, str]:
+        return languages.texts_of_scripts(self.language)
 
     @property
     def rate(self) -> str:

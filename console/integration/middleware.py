@@ -17,6 +17,7 @@ from console.runtime.prefix import is_ours
 
 PARTS = (
     "console.layout.request_ids.RequestIdMiddleware",
+    "console.accounts.languages.LanguageMiddleware",
     "console.layout.permissions_policy.PermissionsPolicyMiddleware",
     "console.accounts.private_answers.PolicyMiddleware",
     "console.accounts.private_answers.PrivateMiddleware",

@@ -13,11 +13,11 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.db import Error
-from django.utils import timezone
+from django.utils import timezone, translation
 from redis import RedisError
 
 from broker.security import authorities
-from dashboards.live import depths, publisher, rates, topics
+from dashboards.live import depths, languages, publisher, rates, topics
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -44,6 +44,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
     checked_at = 0.0  # no check yet
     watching: asyncio.Task[None] | None = None
     rate = rates.FASTEST
+    language = languages.ENGLISH
     # the task that sends numbers at a slower rate
     resting: asyncio.Task[None] | None = None
     is_owed = False  # whether numbers changed that the page did not get yet
@@ -53,8 +54,11 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         self, scope: dict[str, Any], receive: Receive, send: Send
     ) -> None:
         """Without Redis there are no updates; the page then polls over HTTP."""
+        accepted = dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1")
+        self.language = languages.chosen(scope["cookies"], accepted)
         try:
-            await super().__call__(scope, receive, send)
+            with translation.override(self.language):
+                await super().__call__(scope, receive, send)
         except (RedisError, TimeoutError):
             await send({"type": "websocket.close", "code": TRY_AGAIN_LATER})
 
@@ -127,7 +131,8 @@ class DepthsConsumer(AsyncWebsocketConsumer):
     async def depths_changed(self, event: dict[str, Any]) -> None:
         """Forward published numbers to users who may still see them.
 
-        A user who may see only some queues gets the numbers of those, without a query.
+        They are published in English, of all queues. A user of another language, or who
+        may see only some queues, gets the numbers rendered anew, without a query.
         """
         if rates.is_slower(self.rate):
             self.is_owed = True
@@ -135,7 +140,8 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         if not await self.is_welcome():
             return
         changed = [one for one in event["parts"] if int(one) in self.shown]
-        if self.held.everywhere("inquire"):
+        is_english = self.language == languages.ENGLISH
+        if is_english and self.held.everywhere("inquire"):
             parts = [event["parts"][one] for one in changed]
             await self.send("".join([*parts, event["sums"]]))
         else:

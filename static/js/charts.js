@@ -4,6 +4,8 @@
    the cursor; dragging, or Shift with the same keys, selects a time. Enter, or a link,
    shows the selected time alone, or the messages of it. A press of Escape ends it. */
 
+import { gettext } from "./texts.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 const announcer = document.getElementById("announcer");
 const hint = document.getElementById("chart-cursor")?.textContent;
@@ -154,8 +156,8 @@ function draw() {
   const words = cursor === null ? hint : inWords();
   place.replaceChildren(words);
   if (selected()) {
-    place.append(" ", link("Show this time", zoomed()));
-    place.append(" · ", link("Messages put in this time", messages()));
+    place.append(" ", link(gettext("Show this time"), zoomed()));
+    place.append(" · ", link(gettext("Messages put in this time"), messages()));
   }
   return words;
 }
@@ -164,7 +166,7 @@ function inWords() {
   const row = rows()[cursor];
   const heads = section().querySelectorAll("thead th");
   const values = [...row.cells].map((cell, n) =>
-    n ? `${heads[n].textContent} ${cell.textContent}` : `Until ${cell.textContent}`,
+    n ? `${heads[n].textContent} ${cell.textContent}` : gettext("Until %(time)s", { time: cell.textContent }),
   );
   const at = Number(row.dataset.at);
   const marks = [...section().querySelectorAll(".marks li")].filter((one) => {

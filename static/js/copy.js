@@ -1,6 +1,8 @@
 /* A button that copies a text of the page, or a list of names and values; where the browser
    does not let it, it selects the text, so that a key copies it. */
 
+import { gettext } from "./texts.js";
+
 reveal();
 document.body.addEventListener("htmx:afterSettle", reveal);
 document.addEventListener("click", async (event) => {
@@ -12,10 +14,10 @@ document.addEventListener("click", async (event) => {
   const status = button.parentElement.querySelector("[data-copied]");
   try {
     await navigator.clipboard.writeText(words(source));
-    status.textContent = "Copied.";
+    status.textContent = gettext("Copied.");
   } catch {
     getSelection().selectAllChildren(source);
-    status.textContent = "It is selected: press Ctrl+C or ⌘C.";
+    status.textContent = gettext("It is selected: press Ctrl+C or ⌘C.");
   }
 });
 

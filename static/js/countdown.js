@@ -1,6 +1,8 @@
 /* How long until a moment, counted down every second, in words as the server's. */
 
-const OVER = "no longer";
+import { gettext } from "./texts.js";
+
+const OVER = gettext("no longer");
 const UNITS = [
   ["d", 86_400],
   ["h", 3600],

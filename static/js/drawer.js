@@ -2,6 +2,8 @@
    room, and the list stays as it is. The URL says which (m), so that it can be sent to
    somebody; Back closes it. With Ctrl, or on a small screen, links are links. */
 
+import { gettext } from "./texts.js";
+
 const ROOM = matchMedia("(min-width: 75rem)");
 const LEFT_OUT = ".breadcrumb, .alarm, .toasts, #main > .visually-hidden";
 const MESSAGES = `${document.documentElement.dataset.root}messages/`;
@@ -66,7 +68,7 @@ function open(wanted, url, html) {
     LIVE.forEach((name) => one.removeAttribute(name));
   }
   const heading = main?.querySelector("h1");
-  const name = heading?.textContent.trim() ?? `Message ${wanted}`;
+  const name = heading?.textContent.trim() ?? gettext("Message %(number)s", { number: wanted });
   heading?.replaceWith(title(name)); // a page has one h1
   const parts = main ? main.childNodes : [sentence()];
   drawer.setAttribute("aria-label", name);
@@ -89,11 +91,11 @@ function bar(url) {
   const whole = document.createElement("a");
   whole.className = "button";
   whole.href = url;
-  whole.textContent = "Open its page";
+  whole.textContent = gettext("Open its page");
   const end = document.createElement("button");
   end.className = "button";
   end.type = "button";
-  end.textContent = "Close (Esc)";
+  end.textContent = gettext("Close (Esc)");
   end.addEventListener("click", leave);
   const row = document.createElement("div");
   row.className = "drawer-bar";
@@ -103,7 +105,9 @@ function bar(url) {
 
 function sentence() {
   const words = document.createElement("p");
-  words.textContent = "It could not be fetched. Open its page, or close this and try again.";
+  words.textContent = gettext(
+    "It could not be fetched. Open its page, or close this and try again.",
+  );
   return words;
 }
 

@@ -4,29 +4,31 @@
    switched off in this browser. Everything they do has a visible control as well. No
    single letter sends anything. */
 
+import { gettext } from "./texts.js";
+
 const KEYS = [
-  ["/", "filter this list", () => focus("[data-filter]")],
-  ["j", "next row", () => step(1)],
-  ["k", "previous row", () => step(-1)],
-  ["↓ ↑", "the same, within a list of rows", null],
-  ["o", "open the row, or the first one", open],
-  ["Enter", "open the row", null], // its link has the focus, so the browser does
-  ["x", "select the row", () => tick(false)],
-  ["X", "select the rows from the last one to here", () => tick(true)],
-  ["Shift click", "the same, with the mouse", null],
-  ["r", "take what is new (Refresh)", () => click(".fresh:not([hidden])")],
-  ["[", "previous page", () => click('[rel="prev"]')],
-  ["]", "next page", () => click('[rel="next"]')],
-  ["t", "next theme", () => click('[name="theme"][aria-pressed="true"] ~ [name="theme"]', '[name="theme"]')],
-  ["y", "copy the number of the row, or of this page", () => copy(numberHere())],
-  ["Y", "copy the address of this page", () => copy(location.href)],
-  ["R", "plan to resubmit what is here (it is not sent yet)", () => click('.drawer [data-plan="resubmit"]', '[data-plan="resubmit"]')],
-  ["P", "plan it with a patch (it is not sent yet)", () => click('[data-plan="repair"]')],
-  ["U", "plan to undo it (nothing is undone yet; what stopped itself ends)", () => click('[data-plan="undo"]')],
-  ["Ctrl Enter", "the button of the form in which one is; on a plan, start it", null],
-  ["?", "this help", () => sheet.showModal()],
-  ["Ctrl K", "go to a page, queue or number by its name", null],
-  ["Esc", "close what is open", null],
+  ["/", gettext("filter this list"), () => focus("[data-filter]")],
+  ["j", gettext("next row"), () => step(1)],
+  ["k", gettext("previous row"), () => step(-1)],
+  ["↓ ↑", gettext("the same, within a list of rows"), null],
+  ["o", gettext("open the row, or the first one"), open],
+  ["Enter", gettext("open the row"), null], // its link has the focus, so the browser does
+  ["x", gettext("select the row"), () => tick(false)],
+  ["X", gettext("select the rows from the last one to here"), () => tick(true)],
+  ["Shift click", gettext("the same, with the mouse"), null],
+  ["r", gettext("take what is new (Refresh)"), () => click(".fresh:not([hidden])")],
+  ["[", gettext("previous page"), () => click('[rel="prev"]')],
+  ["]", gettext("next page"), () => click('[rel="next"]')],
+  ["t", gettext("next theme"), () => click('[name="theme"][aria-pressed="true"] ~ [name="theme"]', '[name="theme"]')],
+  ["y", gettext("copy the number of the row, or of this page"), () => copy(numberHere())],
+  ["Y", gettext("copy the address of this page"), () => copy(location.href)],
+  ["R", gettext("plan to resubmit what is here (it is not sent yet)"), () => click('.drawer [data-plan="resubmit"]', '[data-plan="resubmit"]')],
+  ["P", gettext("plan it with a patch (it is not sent yet)"), () => click('[data-plan="repair"]')],
+  ["U", gettext("plan to undo it (nothing is undone yet; what stopped itself ends)"), () => click('[data-plan="undo"]')],
+  ["Ctrl Enter", gettext("the button of the form in which one is; on a plan, start it"), null],
+  ["?", gettext("this help"), () => sheet.showModal()],
+  ["Ctrl K", gettext("go to a page, queue or number by its name"), null],
+  ["Esc", gettext("close what is open"), null],
 ];
 const WITHIN_MS = 1500; // between g and the letter after it
 
@@ -39,7 +41,7 @@ let ticked = null; // the row that was selected last, by whatever means
 
 for (const link of document.querySelectorAll("[data-go]")) {
   const name = link.querySelector("span").textContent.trim();
-  KEYS.push([`g ${link.dataset.go}`, `go to ${name}`, () => link.click()]);
+  KEYS.push([`g ${link.dataset.go}`, gettext("go to %(page)s", { page: name }), () => link.click()]);
 }
 sheet.querySelector("tbody").append(...KEYS.map(([key, what]) => row(key, what)));
 onOff.checked = localStorage.getItem("keys") !== "off";
@@ -161,16 +163,17 @@ function tick(extends_) {
 
 function numberHere() {
   const row = document.activeElement?.closest("main [data-row]");
-  const text = (row?.querySelector("th a") ?? document.querySelector("h1")).textContent;
-  return text.trim().replace(/^(Message|Unit of work|Operation|Connection) /, "");
+  const own = location.pathname.match(/\/(\d+)\/$/)?.[1]; // of a page about one thing
+  const name = document.querySelector("h1").textContent.trim();
+  return row?.querySelector("th a").textContent.trim() ?? own ?? name;
 }
 
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
-    announcer.textContent = `Copied: ${text}`;
+    announcer.textContent = gettext("Copied: %(text)s", { text });
   } catch {
-    announcer.textContent = "This browser does not let pages copy.";
+    announcer.textContent = gettext("This browser does not let pages copy.");
   }
 }
 

@@ -6,7 +6,9 @@
    are paused, and while something is selected or open. Who follows a list has it renewed
    by itself, and its first row in view. */
 
-const GONE = "This is no longer in the list.";
+import { gettext } from "./texts.js";
+
+const GONE = gettext("This is no longer in the list.");
 
 const live = document.getElementById("live");
 const list = document.querySelector("[data-list]");

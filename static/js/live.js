@@ -7,6 +7,7 @@
    its part of the page is told that it has turned, and asks for itself. The same switch
    stops the parts that ask now and then: a report, a message on its way. */
 
+import { gettext } from "./texts.js";
 import { timeOf } from "./zone.js";
 
 const ANNOUNCE_MS = 10_000;
@@ -180,16 +181,16 @@ function tell() {
   const age = Math.round((Date.now() - confirmedAt) / 1000);
   const at = timeOf(confirmedAt);
   if (isRefused) {
-    say("lost", `signed out, as of ${at}`);
+    say("lost", gettext("signed out, as of %(at)s", { at }));
   } else if (isPaused) {
-    say("paused", `paused, as of ${at}`);
+    say("paused", gettext("paused, as of %(at)s", { at }));
   } else if (isCutOff) {
-    say("lost", `reconnecting, data as of ${at}`);
+    say("lost", gettext("reconnecting, data as of %(at)s", { at }));
   } else {
-    const old = age < 2 ? "" : `, ${age} s old`;
+    const old = age < 2 ? "" : gettext(", %(age)s s old", { age });
     const isSlow = !isOpen || everyS > 1;
     const pace = isOpen ? everyS : pollMs / 1000;
-    say("live", (isSlow ? `every ${pace} s` : "live") + old);
+    say("live", (isSlow ? gettext("every %(pace)s s", { pace }) : gettext("live")) + old);
   }
 }
 
@@ -205,8 +206,12 @@ function announce() {
     const difference = Number(place.value) - told.get(what);
     if (difference) {
       told.set(what, Number(place.value));
-      const more = `${Math.abs(difference)} ${difference > 0 ? "more" : "fewer"}`;
-      news.push(`${more} ${what}, ${place.value} in all.`);
+      const values = { by: Math.abs(difference), what, all: place.value };
+      news.push(
+        difference > 0
+          ? gettext("%(by)s more %(what)s, %(all)s in all.", values)
+          : gettext("%(by)s fewer %(what)s, %(all)s in all.", values),
+      );
     }
   }
   if (news.length && !isPaused) {

@@ -1,5 +1,7 @@
 /* A button that adds an empty row to a form; without it, the form has some already. */
 
+import { gettext } from "./texts.js";
+
 const rows = document.querySelector("[data-rows]");
 const button = document.querySelector("[data-adds-row]");
 
@@ -15,6 +17,6 @@ button.addEventListener("click", () => {
   }
   row.querySelector("select").selectedIndex = 0;
   rows.append(row);
-  row.setAttribute("aria-label", `Property ${rows.childElementCount}`);
+  row.setAttribute("aria-label", gettext("Property %(number)s", { number: rows.childElementCount }));
   row.querySelector("input").focus();
 });

@@ -3,9 +3,11 @@
    took. Stop ends it after the slice under way, and Go on continues there; the URL stays as
    it is. Screen readers are told of the first match, now and then, and at the end. */
 
+import { gettext } from "./texts.js";
+
 const LONGEST_MS = 15_000; // that a slice may take; a statement is stopped after ten
 const ANNOUNCE_MS = 10_000;
-const FAILED = "The search stopped: the server does not answer it.";
+const FAILED = gettext("The search stopped: the server does not answer it.");
 
 const bar = document.querySelector("[data-search]");
 const button = bar.querySelector("[data-stop]");
@@ -22,15 +24,15 @@ bar.querySelector("[data-goes-on]").hidden = true;
 button.hidden = false;
 button.addEventListener("click", () => {
   turn(!isStopped);
-  tell(isStopped ? "Search stopped." : "Search goes on.");
+  tell(isStopped ? gettext("Search stopped.") : gettext("Search goes on."));
 });
 turn(false);
 
 /* Stop, or go on. */
-function turn(stops, why = "Stopped.") {
+function turn(stops, why = gettext("Stopped.")) {
   isStopped = stops;
-  button.textContent = stops ? "Go on" : "Stop";
-  says.textContent = stops ? why : "Searching the older ones…";
+  button.textContent = stops ? gettext("Go on") : gettext("Stop");
+  says.textContent = stops ? why : gettext("Searching the older ones…");
   bar.classList.toggle("is-stopped", stops);
   if (!stops && !isUnderWay) {
     run();
@@ -90,7 +92,8 @@ function end(nothing) {
   if (hadFocus) {
     document.getElementById("main").focus({ preventScroll: true });
   }
-  tell(`Search ended. ${document.getElementById("as-of").textContent}`);
+  const found = document.getElementById("as-of").textContent;
+  tell(gettext("Search ended. %(found)s", { found }));
 }
 
 function tell(words) {

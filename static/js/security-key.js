@@ -1,9 +1,13 @@
 /* Forms that a security key answers: their button asks it, and sends what it says. */
 
+import { gettext } from "./texts.js";
+
 const WORDS = {
-  InvalidStateError: "This key is added already.",
-  NotAllowedError: "The key did not answer, or nobody allowed it to.",
-  SecurityError: "Browsers let keys answer at an https address only, or at localhost.",
+  InvalidStateError: gettext("This key is added already."),
+  NotAllowedError: gettext("The key did not answer, or nobody allowed it to."),
+  SecurityError: gettext(
+    "Browsers let keys answer at an https address only, or at localhost.",
+  ),
 };
 
 async function answer(kind, { publicKey }) {
@@ -28,6 +32,6 @@ form.addEventListener("submit", async (event) => {
     form.elements.credential.value = JSON.stringify(credential.toJSON());
     form.submit();
   } catch (error) {
-    said.textContent = WORDS[error.name] ?? "The key could not be used here.";
+    said.textContent = WORDS[error.name] ?? gettext("The key could not be used here.");
   }
 });

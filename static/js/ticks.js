@@ -2,6 +2,8 @@
    click give all from the last one to here the state of the one that is clicked. What acts on
    all that match is hidden while some are: one of the two is meant. */
 
+import { gettext } from "./texts.js";
+
 for (const head of document.querySelectorAll("[data-ticks]")) {
   const form = document.getElementById(head.dataset.ticks);
   const boxes = () =>
@@ -9,7 +11,7 @@ for (const head of document.querySelectorAll("[data-ticks]")) {
   let last = null; // the box that was changed last
   const all = document.createElement("input");
   all.type = "checkbox";
-  all.ariaLabel = "Select all on this page";
+  all.ariaLabel = gettext("Select all on this page");
   all.addEventListener("change", () => {
     boxes().forEach((box) => {
       box.checked = all.checked;

@@ -20,7 +20,7 @@ from console.bodies.own_columns import COOKIE, LONGEST_QUEUE, Choice
 from console.layout.navigation import DENSITIES, THEMES, TIMES, url_of
 from console.queues import queue_list
 from console.runtime.prefix import root
-from dashboards.live import rates
+from dashboards.live import languages, rates
 
 YEAR = timedelta(days=365)
 
@@ -109,6 +109,12 @@ def own_columns(request: HttpRequest) -> HttpResponse:
 def zone(request: HttpRequest) -> HttpResponse:
     """Remember the time zone of times on pages."""
     return remembering(request, time_zones.COOKIE, time_zones.names())
+
+
+@require_POST
+def language(request: HttpRequest) -> HttpResponse:
+    """Remember the language of pages; none is that of the browser."""
+    return remembering(request, languages.COOKIE, {"", *languages.LANGUAGES})
 
 
 @require_POST

@@ -1,0 +1,1 @@
+"""Formats for German; Django looks for them by language."""
