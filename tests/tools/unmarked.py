@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests.tools.labels import COMMENT, READ_OUT, ROOT
 
+FOLDERS = ("templates", "console/configuration/settings_templates")
 MARKED = re.compile(
     r"\{%\s*blocktrans(?:late)?\b.*?\{%\s*endblocktrans(?:late)?\s*%\}"
     r"|\{%\s*trans(?:late)?\s.*?%\}",
@@ -56,7 +57,7 @@ def unmarked(source: str) -> list[str]:
 def given(tag: re.Match[str]) -> Iterator[str]:
     """The texts that a tag is given without a mark."""
     text = tag["given"] or tag["value"]
-    patterns = [FILTER]
+    patterns = [] if tag["name"] == "extends" else [FILTER]
     if tag["name"] in ("include", "figure", "with"):
         patterns.append(ARGUMENT)
     if tag["name"] == "chip":
@@ -77,6 +78,9 @@ class Reader(HTMLParser):
         if tag in SKIPPED:
             self.within.append(tag)
         self.found += [value for name, value in attrs if name in READ_OUT and value]
+        given = dict(attrs)
+        if tag == "input" and given.get("type") in ("submit", "button"):
+            self.found.append(given.get("value") or "")
 
     def handle_endtag(self, tag: str) -> None:
         if self.within and self.within[-1] == tag:
@@ -89,10 +93,11 @@ class Reader(HTMLParser):
 
 def of_templates(*parts: str) -> Iterator[tuple[Path, str]]:
     """Each unmarked text of the templates whose path has one of the parts."""
-    for path in sorted((ROOT / "templates").rglob("*.html")):
-        relative = path.relative_to(ROOT)
-        if not parts or any(part in str(relative) for part in parts):
-            yield from ((relative, one) for one in unmarked(path.read_text()))
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.html")):
+            relative = path.relative_to(ROOT)
+            if not parts or any(part in str(relative) for part in parts):
+                yield from ((relative, one) for one in unmarked(path.read_text()))
 
 
 if __name__ == "__main__":
