@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.utils.translation import gettext_noop
+
 from broker.problems.problem import Bound, Condition, Name, Problem
 from broker.problems.readings import Readings
 from console import second_factors
@@ -19,9 +21,9 @@ def missing_groups(seen: Readings, bound: Bound) -> Iterator[Problem]:
 
 
 CONDITIONS = [
-    Condition(Name.GROUP, "no such group", missing_groups, "health",
-        "a user group that must use a second factor does not exist",
-        "Correct the name in the environment and start the processes again, or create"
-        " the group under Settings and put its people into it.",
-        "group{s}", permission="auth.view_group")
+    Condition(Name.GROUP, gettext_noop("no such group"), missing_groups, "health",
+        gettext_noop("a user group that must use a second factor does not exist"),
+        gettext_noop("Correct the name in the environment and start the processes"
+        " again, or create the group under Settings and put its people into it."),
+        gettext_noop("group{s}"), permission="auth.view_group")
 ]  # fmt: skip

@@ -6,6 +6,7 @@ from datetime import datetime, tzinfo
 
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext
 
 from broker.formats import moments
 from broker.formats.quantities import write_duration
@@ -37,5 +38,6 @@ def ago(at: datetime, now: datetime | None = None) -> str:
     """The time since or until a moment, in whole seconds."""
     span = int(((now or timezone.now()) - at).total_seconds())
     if not span:
-        return "now"
-    return f"{write_duration(span)} ago" if span > 0 else f"in {write_duration(-span)}"
+        return gettext("now")
+    words = gettext("%(time)s ago") if span > 0 else gettext("in %(time)s")
+    return words % {"time": write_duration(abs(span))}

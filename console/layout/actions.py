@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from django.contrib.auth.models import AnonymousUser, User
+from django.utils.translation import gettext_noop
 
 from broker.acts import ACTS, DeclaredAct
 from broker.acts.queues import pause_queue, resume_queue
@@ -54,34 +55,38 @@ def on_queue(one: DeclaredAct, label: str, icon: str, view: str, *verbs: str) ->
 ON_QUEUES = (
     on_queue(
         pause_queue,
-        "Pause {}…", "held", "console:pause", "stop", "halt", "disable",
+        gettext_noop("Pause {}…"), "held", "console:pause", "stop", "halt", "disable",
     ),
     on_queue(
         resume_queue,
-        "Resume {}…", "in-flight", "console:resume", "continue", "enable", "unpause",
+        gettext_noop("Resume {}…"), "in-flight", "console:resume",
+        "continue", "enable", "unpause",
     ),
     Action(
         ("send", "put", "publish", "produce"),
-        "Send a message to {}…", "messages", "console:send", (VIEW,), "put",
+        gettext_noop("Send a message to {}…"),
+        "messages", "console:send", (VIEW,), "put",
     ),
     Action(
         ("import", "load", "upload"),
-        "Import messages to {}…", "messages", "console:import_messages", (VIEW,), "put",
+        gettext_noop("Import messages to {}…"),
+        "messages", "console:import_messages", (VIEW,), "put",
     ),
     Action(
         ("connect", "subscribe", "consume"),
-        "Connect a program to {}", "connections", "console:connect", (VIEW,),
+        gettext_noop("Connect a program to {}"),
+        "connections", "console:connect", (VIEW,),
     ),
 )  # fmt: skip
 ELSEWHERE = (
     Action(
         ("new queue", "create queue", "add queue", "declare queue"),
-        "New queue…", "queues", "console:new_queue",
+        gettext_noop("New queue…"), "queues", "console:new_queue",
         ("broker.add_queue", "broker.add_address"),
     ),
     Action(
         ("new link", "create link", "add link", "new bridge", "add bridge"),
-        "New link…", "bridges", "console:new_link",
+        gettext_noop("New link…"), "bridges", "console:new_link",
         (
             *("broker.add_link", "broker.add_bridge"),
             *("broker.add_connectionfactory", "broker.add_bridgedestination"),
@@ -89,7 +94,7 @@ ELSEWHERE = (
     ),
     Action(
         ("new credential", "create credential", "add credential"),
-        "New credential…", "credentials", "console:create_credential",
+        gettext_noop("New credential…"), "credentials", "console:create_credential",
         ("broker.add_credential",),
     ),
 )  # fmt: skip

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext_noop
+
 
 @dataclass(frozen=True, slots=True)
 class Destination:
@@ -32,14 +34,14 @@ class Destination:
 
 DESTINATIONS = (
     Destination(
-        "Overview",
+        gettext_noop("Overview"),
         "overview",
         "console:overview",
         "broker.view_queue",
         key="o",
     ),
     Destination(
-        "Alerts",
+        gettext_noop("Alerts"),
         "alerts",
         "console:alerts",
         "broker.view_queue",
@@ -54,7 +56,7 @@ DESTINATIONS = (
         counts_alerts=True,
     ),
     Destination(
-        "Queues",
+        gettext_noop("Queues"),
         "queues",
         "console:queues",
         "broker.view_queue",
@@ -74,14 +76,14 @@ DESTINATIONS = (
         ),
     ),
     Destination(
-        "Topology",
+        gettext_noop("Topology"),
         "topology",
         "console:topology",
         "broker.view_queue",
         key="y",
     ),
     Destination(
-        "Messages",
+        gettext_noop("Messages"),
         "messages",
         "console:messages",
         "broker.view_queue",
@@ -90,7 +92,7 @@ DESTINATIONS = (
         subjects=("messages",),
     ),
     Destination(
-        "Dead letters",
+        gettext_noop("Dead letters"),
         "dead",
         "console:dead_letters",
         "broker.view_queue",
@@ -110,7 +112,7 @@ DESTINATIONS = (
         counts_groups=True,
     ),
     Destination(
-        "Discard bin",
+        gettext_noop("Discard bin"),
         "discards",
         "console:discards",
         "broker.view_queue",
@@ -119,7 +121,7 @@ DESTINATIONS = (
         views=("console:restore",),
     ),
     Destination(
-        "Scheduled",
+        gettext_noop("Scheduled"),
         "delayed",
         "console:scheduled",
         "broker.view_queue",
@@ -128,14 +130,14 @@ DESTINATIONS = (
         views=("console:recurring",),
     ),
     Destination(
-        "Tasks",
+        gettext_noop("Tasks"),
         "success",
         "console:tasks",
         "broker.view_queue",
         key="t",
     ),
     Destination(
-        "Units of work",
+        gettext_noop("Units of work"),
         "in-flight",
         "console:units",
         "broker.view_queue",
@@ -144,7 +146,7 @@ DESTINATIONS = (
         views=("console:unit", "console:back_out_unit"),
     ),
     Destination(
-        "Consumers",
+        gettext_noop("Consumers"),
         "consumers",
         "console:consumers",
         "broker.view_queue",
@@ -152,7 +154,7 @@ DESTINATIONS = (
         views=("console:start_delivery",),
     ),
     Destination(
-        "Connections",
+        gettext_noop("Connections"),
         "connections",
         "console:connections",
         "broker.view_queue",
@@ -165,7 +167,7 @@ DESTINATIONS = (
         ),
     ),
     Destination(
-        "Bridges",
+        gettext_noop("Bridges"),
         "bridges",
         "console:bridges",
         "broker.view_link",
@@ -181,7 +183,7 @@ DESTINATIONS = (
         counts_failed=True,
     ),
     Destination(
-        "Credentials",
+        gettext_noop("Credentials"),
         "credentials",
         "console:credentials",
         "broker.view_credential",
@@ -190,7 +192,7 @@ DESTINATIONS = (
         views=("console:create_credential", "console:revoke_credential"),
     ),
     Destination(
-        "Operations",
+        gettext_noop("Operations"),
         "operations",
         "console:operations",
         "broker.view_queue",
@@ -199,7 +201,7 @@ DESTINATIONS = (
         views=("console:operation",),
     ),
     Destination(
-        "Health",
+        gettext_noop("Health"),
         "health",
         "console:health",
         "broker.view_queue",
@@ -208,7 +210,7 @@ DESTINATIONS = (
         counts_findings=True,
     ),
     Destination(
-        "Reports",
+        gettext_noop("Reports"),
         "reports",
         "dashboards:reports",
         "dashboards.view_report",
@@ -217,7 +219,7 @@ DESTINATIONS = (
         subjects=("dashboards",),
     ),
     Destination(
-        "Audit",
+        gettext_noop("Audit"),
         "audit",
         "console:audit",
         "broker.view_auditrecord",
@@ -225,7 +227,7 @@ DESTINATIONS = (
         views=("console:audit_record",),
     ),
     Destination(
-        "Settings",
+        gettext_noop("Settings"),
         "settings",
         "console_settings:index",
         "",

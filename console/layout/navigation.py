@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
+from django.utils.translation import gettext_noop
 
-THEMES = ("light", "dark", "system")
-
-
-DENSITIES = ("normal", "compact")
+THEMES = (gettext_noop("light"), gettext_noop("dark"), gettext_noop("system"))
 
 
-TIMES = ("both", "absolute", "relative")
+DENSITIES = (gettext_noop("normal"), gettext_noop("compact"))
+
+
+TIMES = (gettext_noop("both"), gettext_noop("absolute"), gettext_noop("relative"))
 
 
 COUNTS_AS = "_counts_as"  # attribute of a request: the view it counts as

@@ -10,6 +10,7 @@ from django.contrib.auth.models import Group
 from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext, gettext_noop
 
 from broker.alerts import sight
 from broker.bridges import secrets
@@ -43,13 +44,16 @@ UNATTENDED = "reports-wait"  # the problem names nothing
 
 
 THINGS = {
-    UNATTENDED: "runs that wait",
-    NO_SUCH_GROUP: "group that does not exist",
-    LOST: "connection factory",
-    SILENT: "process",
-    FILLS: "directory",
+    UNATTENDED: gettext_noop("runs that wait"),
+    NO_SUCH_GROUP: gettext_noop("group that does not exist"),
+    LOST: gettext_noop("connection factory"),
+    SILENT: gettext_noop("process"),
+    FILLS: gettext_noop("directory"),
 }
-KINDS: dict[type, str] = {ModelQueue: "model queue", AddressSetting: "address setting"}
+KINDS: dict[type, str] = {
+    ModelQueue: gettext_noop("model queue"),
+    AddressSetting: gettext_noop("address setting"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +80,8 @@ class Finding:
     @property
     def thing(self) -> str:
         """What it is that has the problem."""
-        kind = KINDS.get(type(self.about), "does not exist")
-        return THINGS.get(self.advice.code, kind)
+        kind = KINDS.get(type(self.about), gettext_noop("does not exist"))
+        return gettext(THINGS.get(self.advice.code, kind))
 
     @property
     def has_settings(self) -> bool:
@@ -157,22 +161,26 @@ def places(
     """The settings pages of a problem, the most likely first."""
     if one.code == "dead-letter-queue-fills":
         there = reverse("console:queue", args=[one.queue])
-        yield SettingsLink("See its messages", there, leaves=False)
+        yield SettingsLink(gettext("See its messages"), there, leaves=False)
     if one.code == UNATTENDED and request.user.has_perm("dashboards.view_report"):
-        yield SettingsLink("Reports", reverse("dashboards:reports"), leaves=False)
+        yield SettingsLink(
+            gettext("Reports"), reverse("dashboards:reports"), leaves=False
+        )
     if one.code == NO_SUCH_GROUP and may(request, "view", Group):
-        yield SettingsLink("Groups", page(Group, "changelist"))
+        yield SettingsLink(gettext("Groups"), page(Group, "changelist"))
     if about is not None and may(request, "change", type(about)):
-        yield SettingsLink("Settings", page(type(about), "change", about.pk))
+        yield SettingsLink(gettext("Settings"), page(type(about), "change", about.pk))
     missing = {
         "no-dead-letter-queue": one.queue,
         "no-such-backout-queue": getattr(about, "backout_queue", ""),
     }.get(one.code)
     if missing and may(request, "add", Queue):
         query = urlencode({"name": missing})
-        yield SettingsLink("Create it", f"{page(Queue, 'add')}?{query}")
+        yield SettingsLink(gettext("Create it"), f"{page(Queue, 'add')}?{query}")
     if one.code == "threshold-never-reached" and may(request, "change", AddressSetting):
-        yield SettingsLink("Address settings", page(AddressSetting, "changelist"))
+        yield SettingsLink(
+            gettext("Address settings"), page(AddressSetting, "changelist")
+        )
 
 
 def may(request: HttpRequest, deed: str, model: type[Model]) -> bool:

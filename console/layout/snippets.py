@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_noop
 
 from broker.formats.wildcards import matches
 from broker.models import Credential, Queue
@@ -34,11 +35,13 @@ SNIPPETS = (
     Snippet("proton", "Python (AMQP)", "pip install python-qpid-proton"),
     Snippet("rhea", "JavaScript (AMQP)", "npm install rhea"),
     Snippet("jms", "Java (JMS)", "org.apache.qpid:qpid-jms-client:2"),
-    Snippet("curl", "curl (HTTP)", "a shell"),
+    Snippet("curl", "curl (HTTP)", gettext_noop("a shell")),
     Snippet(
         "django",
         "Python (Django)",
-        "a project with the application broker and this database; no credential",
+        gettext_noop(
+            "a project with the application broker and this database; no credential"
+        ),
     ),
 )
 
@@ -57,7 +60,7 @@ class Programs:
 
     @property
     def snippets(self) -> tuple[Snippet, ...]:
-        return SNIPPETS
+        return tuple(replace(one, needs=gettext(one.needs)) for one in SNIPPETS)
 
 
 def target_for(request: HttpRequest, queue: Queue) -> Programs:

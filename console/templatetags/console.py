@@ -6,14 +6,16 @@ Absolute times come first, relative ones second, so that they can be found in lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from html import escape
 
 from django import template
+from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext, gettext_noop
 
 from broker.formats.mq.coding import coding_of
 from broker.formats.quantities import write_count, write_duration, write_size
@@ -27,16 +29,16 @@ register = template.Library()
 register.filter(ago)
 
 WORDS = {  # labels of states
-    "ready": "ready",
-    "delayed": "delayed",
-    "in-flight": "in flight",
-    "redelivery": "waits for redelivery",
-    "dead": "dead letter",
-    "held": "paused",
-    "stopped": "delivery stopped",
-    "done": "done",
-    "gone": "expired",
-    "untaken": "not consumed",
+    "ready": gettext_noop("ready"),
+    "delayed": gettext_noop("delayed"),
+    "in-flight": gettext_noop("in flight"),
+    "redelivery": gettext_noop("waits for redelivery"),
+    "dead": gettext_noop("dead letter"),
+    "held": gettext_noop("paused"),
+    "stopped": gettext_noop("delivery stopped"),
+    "done": gettext_noop("done"),
+    "gone": gettext_noop("expired"),
+    "untaken": gettext_noop("not consumed"),
 }
 MINUTES = 16  # the characters of a moment up to its minutes
 
@@ -56,8 +58,25 @@ def chip(state: str, word: str = "") -> SafeString:
         '<span class="chip chip-{}">{}{}</span>',
         state,
         icon(state),
-        word or WORDS[state],
+        word or gettext(WORDS[state]),
     )
+
+
+@register.simple_tag
+def links_to_queues(names: Iterable[str], query: str = "") -> SafeString:
+    """The pages of queues, in one list; an empty name is of a deleted queue."""
+    return format_html_join(
+        ", ",
+        "{}",
+        ((link_to_queue(one, query),) for one in names),
+    )
+
+
+def link_to_queue(name: str, query: str) -> SafeString | str:
+    if not name:
+        return gettext("a queue that is gone")
+    url = f"{reverse('console:queue', args=[name])}{query}"
+    return format_html('<a href="{}">{}</a>', url, name)
 
 
 @register.filter

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django import template
+from django.utils.translation import gettext
 
 from broker.alerts import owed
 from broker.formats.quantities import write_count, write_duration
@@ -39,9 +40,12 @@ def condition(rule: AlertRule) -> str:
     """When a rule fires, in words."""
     # None: the application of the condition is not installed
     row = table().get(rule.condition)
-    said = (row.when if row else rule.condition).format(
+    said = (gettext(row.when) if row else rule.condition).format(
         count=write_count(rule.threshold),
         time=write_duration(rule.threshold),
         within=write_duration(rule.within_s),
     )
-    return f"{said}, for {write_duration(rule.for_s)}" if rule.for_s else said
+    if not rule.for_s:
+        return said
+    words = gettext("%(condition)s, for %(time)s")
+    return words % {"condition": said, "time": write_duration(rule.for_s)}

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from console.bodies.own_values import OwnColumns
 from console.bodies.viewers import BodyView, Syntax
@@ -28,11 +29,11 @@ JSON = re.compile(
 XML = re.compile(r"""<(?:"[^"]*"|'[^']*'|[^<>"'])*>""")
 IN_TAGS = re.compile(r"(?P<key></?[^\s<>/!?\"'=]+|[/?]?>)|(?P<text>\"[^\"]*\"|'[^']*')")
 NAMES = {
-    "form": "Form",
-    "hex": "Bytes",
+    "form": gettext_noop("Form"),
+    "hex": gettext_noop("Bytes"),
     "hl7": "HL7 v2",
     "json": "JSON",
-    "text": "Text",
+    "text": gettext_noop("Text"),
     "xml": "XML",
 }
 
@@ -40,7 +41,7 @@ NAMES = {
 @register.filter
 def viewer_name(choice: str) -> str:
     """The name of a viewer on pages."""
-    return NAMES.get(choice, choice)
+    return gettext(NAMES[choice]) if choice in NAMES else choice
 
 
 @register.simple_tag
@@ -63,10 +64,11 @@ def folded(every: Sequence[str], syntax: Syntax) -> Iterator[SafeString]:
             yield numbered(number, every[number], syntax)
             number += 1
             continue
+        inner = end - number - 1
         yield format_html(
-            "<details><summary>{}<small>{} lines</small></summary>{}</details>",
+            "<details><summary>{}<small>{}</small></summary>{}</details>",
             numbered(number, every[number], syntax),
-            end - number - 1,
+            ngettext("%(n)s line", "%(n)s lines", inner) % {"n": inner},
             joined(numbered(n, every[n], syntax) for n in range(number + 1, end)),
         )
         number = end

@@ -10,7 +10,7 @@ from broker.models import DeadLetter
 register = template.Library()
 
 NAMES = {int(code): code.name for code in (*Feedback, *Reason)}
-CAUSES: dict[str, str] = {cause.value: str(cause.label) for cause in DeadLetter.Cause}
+CAUSES = {cause.value: cause for cause in DeadLetter.Cause}
 
 
 @register.filter
@@ -24,4 +24,4 @@ def reason(code: int | None) -> str:
 @register.filter
 def cause(value: str) -> str:
     """Why a message is a dead letter."""
-    return CAUSES.get(value, value)
+    return str(CAUSES[value].label) if value in CAUSES else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_noop
 
 from broker.formats.filters import Filter, equal
 from broker.formats.filters.parsing import NOWHERE
@@ -21,7 +22,7 @@ register.simple_tag(search_results.keys_in_words, name="filter_keys")
 
 LONGEST = 120  # characters of a value
 OF_QUEUES = ("queue", "origin")  # keys whose values are names of queues
-CHIPS = {"discarded": ("gone", "discarded")}
+CHIPS = {"discarded": ("gone", gettext_noop("discarded"))}
 
 
 @register.simple_tag
@@ -48,11 +49,11 @@ def find_all(key: str, value: str, what: str, *, name: str = "") -> SafeString |
     wanted = Filter((equal(key, value, name=name),))
     if not search_results.fits(wanted):
         return ""
-    words = format_html('<span class="visually-hidden"> with this {}</span>', what)
     return format_html(
-        ' <a class="beside" href="{}">Find all{}</a>',
+        ' <a class="beside" href="{}">{}<span class="visually-hidden"> {}</span></a>',
         search_links.url_of(wanted),
-        words,
+        gettext("Find all"),
+        gettext("with this %(what)s") % {"what": what},
     )
 
 
@@ -77,9 +78,9 @@ def adding(
     if not query:
         return words
     return format_html(
-        '<a class="adds" href="{}" title="Only those with this {}">{}</a>',
+        '<a class="adds" href="{}" title="{}">{}</a>',
         query,
-        key,
+        gettext("Only those with this %(key)s") % {"key": key},
         words,
     )
 
@@ -89,13 +90,17 @@ def state_chip(one: Found) -> SafeString:
     """The state of a search result, as icon and label."""
     if one.state == "delayed" and one.tries:
         return chip("redelivery")
-    return chip(*CHIPS.get(one.state, (one.state,)))
+    if one.state not in CHIPS:
+        return chip(one.state)
+    state, word = CHIPS[one.state]
+    return chip(state, gettext(word))
 
 
 @register.filter
 def at_hand_in_words(count: Count) -> str:
     """How many of the counted messages an operation can include."""
-    return f"{count.at_hand:,}" if count.is_exact else f"{count.at_hand:,} or more"
+    number = f"{count.at_hand:,}"
+    return number if count.is_exact else gettext("%(n)s or more") % {"n": number}
 
 
 @register.filter

@@ -12,6 +12,7 @@ from itertools import groupby
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from broker.security.redaction import Veil
 from console.edges.glyphs import glyph, hidden
@@ -30,7 +31,10 @@ def printable(value: object, longest: int | None = None) -> SafeString:
     return format_html(
         "<bdi>{}</bdi>{}",
         marked(text[:longest]),
-        format_html(" <small>… and {} characters more</small>", f"{rest:,}")
+        format_html(
+            " <small>{}</small>",
+            gettext("… and %(n)s characters more") % {"n": f"{rest:,}"},
+        )
         if rest > 0
         else "",
     )

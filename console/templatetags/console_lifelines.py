@@ -8,6 +8,7 @@ from django import template
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from broker.formats.quantities import write_duration
 from console.edges.times import in_zone
@@ -43,7 +44,8 @@ def later(span: timedelta | None) -> str:
 @register.filter
 def called(message_id: int, story: Story) -> str:
     """What a copy of a message is called on the page of the message."""
-    return story.names.get(message_id) or f"message {message_id}"
+    name = story.names.get(message_id)
+    return name or gettext("message %(number)s") % {"number": message_id}
 
 
 @register.filter

@@ -9,6 +9,7 @@ from django import template
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_noop
 
 from broker.acts.operations.siblings import Sibling, reached
 from broker.formats.quantities import write_duration
@@ -27,9 +28,9 @@ def countdown(until: datetime, now: datetime | None = None) -> SafeString:
     seconds = max(int(left.total_seconds()), 0)
     at = until.astimezone(UTC)
     return format_html(
-        '<time data-countdown datetime="{}" title="until {} UTC">{}</time>',
+        '<time data-countdown datetime="{}" title="{}">{}</time>',
         at.isoformat(timespec="seconds"),
-        f"{at:%Y-%m-%d %H:%M:%S}",
+        gettext("until %(time)s UTC") % {"time": f"{at:%Y-%m-%d %H:%M:%S}"},
         write_duration(timedelta(seconds=seconds)),
     )
 
@@ -50,8 +51,9 @@ def reached_with(queues: str | Iterable[str], siblings: Iterable[Sibling]) -> in
 @register.filter
 def ordered(step: TimelineStep) -> str:
     """What an operation did to a message in one step of its life."""
-    text = DEEDS.get(step.kind, "{what} on {on}")
+    text = gettext(DEEDS.get(step.kind, gettext_noop("{what} on {on}")))
     if step.is_repaired and step.copy:
-        text = f"Repaired, and {text[0].lower()}{text[1:]}"
+        deed = f"{text[0].lower()}{text[1:]}"
+        text = gettext("Repaired, and %(deed)s") % {"deed": deed}
     what = str(step.kind.label).capitalize()
     return text.format(to=step.to, on=step.road.label, what=what)

@@ -9,9 +9,10 @@ from urllib.parse import urlencode
 
 from django import template
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import dateformat, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from broker.formats.quantities import write_duration
 from console.templatetags.console import moment, number
@@ -26,7 +27,7 @@ register = template.Library()
 
 LONGEST = 200  # characters of a text in a table
 UNKNOWN = "–"
-CLOCKS = {"clock": "%H:%M", "date": "%-d %b"}  # formats of moments in the user's zone
+CLOCKS = {"clock": "H:i", "date": "j M"}  # formats of moments in the user's zone
 # Types of columns whose values may come from a message, and so may have any text.
 ANYBODYS = ("text", "queue", "fingerprint", "cause")
 WORDS: Mapping[str, Callable[[Any], str]] = {
@@ -78,7 +79,8 @@ def amount(column: Column, value: Any) -> str:
     if column.type in WORDS:
         return WORDS[column.type](value)
     if column.type in ("count", "number"):
-        return f"{precise(value)} {column.unit}".strip()
+        unit = gettext(column.unit) if column.unit else ""
+        return f"{precise(value)} {unit}".strip()
     return day(value) if isinstance(value, date) else str(value)
 
 
@@ -97,12 +99,12 @@ def day(value: date) -> str:
 def place(drawing: Drawing, value: Any) -> str:
     """A short label below a chart."""
     if drawing.by in CLOCKS:
-        return f"{timezone.localtime(value):{CLOCKS[drawing.by]}}"
+        return dateformat.format(timezone.localtime(value), CLOCKS[drawing.by])
     if isinstance(value, datetime):
-        form = "%-d %b" if drawing.by == "day" else "%-d %b %H:%M"
-        return f"{value.astimezone(UTC):{form}}"
+        form = "j M" if drawing.by == "day" else "j M H:i"
+        return dateformat.format(value.astimezone(UTC), form)
     if isinstance(value, date):
-        return f"{value:%-d %b}"
+        return dateformat.format(value, "j M")
     return cut(amount(drawing.x, value), 14)
 
 
@@ -116,21 +118,30 @@ def exactly(drawing: Drawing, value: Any) -> str:
 def series(drawing: Drawing, one: Series, longest: int = 0) -> str:
     """The name of a series."""
     if drawing.of is None:
-        return drawing.y.title
-    name = "all others" if one.key is None else amount(drawing.of, one.key)
+        return gettext(drawing.y.title)
+    name = gettext("all others") if one.key is None else amount(drawing.of, one.key)
     return cut(name, longest) if longest else name
 
 
 @register.simple_tag
 def answer(drawing: Drawing) -> str:
     """What a chart of counts says, as a sentence: the sum, and the largest series."""
-    total = f"{amount(drawing.y, drawing.total)} {drawing.y.title.lower()}"
+    total = f"{amount(drawing.y, drawing.total)} {in_sentence(drawing.y.title)}"
     named = [one for one in drawing.series if one.key is not None]
     if drawing.of is None or len(drawing.series) < 2 or not named:
         return f"{total}."
     largest = max(named, key=lambda one: one.total)
     of_all = amount(drawing.y, largest.total)
-    return f"{total}. The largest part: {series(drawing, largest, LONGEST)}, {of_all}."
+    words = gettext("%(total)s. The largest part: %(name)s, %(number)s.")
+    name = series(drawing, largest, LONGEST)
+    return words % {"total": total, "name": name, "number": of_all}
+
+
+@register.filter
+def in_sentence(title: str) -> str:
+    """A title within a sentence: in small letters, unless it is translated."""
+    words = gettext(title)
+    return words.lower() if words == title else words
 
 
 def cut(text: str, longest: int) -> str:
@@ -159,7 +170,7 @@ def sorting(column: Column, wanted: ResultsQuery, query: str) -> SafeString:
     kept = "&".join(p for p in query.split("&") if p and not p.startswith("sort="))
     where = f"?{kept}&sort={turned}" if kept else f"?sort={turned}"
     arrow = {down: " ↓", up: " ↑"}.get(wanted.sort, "")
-    return format_html('<a href="{}">{}{}</a>', where, column.title, arrow)
+    return format_html('<a href="{}">{}{}</a>', where, gettext(column.title), arrow)
 
 
 def usual_order(column: Column) -> str:
@@ -171,11 +182,12 @@ def orders(wanted: ResultsQuery) -> list[tuple[str, str]]:
     """The choices for narrow pages, which have no column heads: the report's own order,
     each column in its default direction, and the present order.
     """
-    found = {"": "as the report has it"}
-    found |= {usual_order(one): one.title for one in wanted.report.columns}
+    found = {"": gettext("as the report has it")}
+    found |= {usual_order(one): gettext(one.title) for one in wanted.report.columns}
     titles = {one.name: one.title for one in wanted.report.columns}
     named = titles.get(wanted.sort.removeprefix("-"), "")
-    found.setdefault(wanted.sort, f"{named}, the other way")
+    other_way = gettext("%(column)s, the other way")
+    found.setdefault(wanted.sort, other_way % {"column": named and gettext(named)})
     return list(found.items())
 
 

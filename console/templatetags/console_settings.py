@@ -12,6 +12,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Field, Model
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
 
 from broker.formats.quantities import write_duration
 from broker.settlement.redelivery_schedule import Span
@@ -32,7 +33,8 @@ def range(span: Span) -> str:  # noqa: A001  the word that templates use
     if not span.is_spread:
         return ""
     shortest, longest = map(exact, (span.shortest, span.longest))
-    return f"{shortest} to {longest}"
+    words = gettext("%(shortest)s to %(longest)s")
+    return words % {"shortest": shortest, "longest": longest}
 
 
 @register.filter

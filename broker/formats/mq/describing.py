@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 from enum import IntEnum, IntFlag
 from itertools import islice
 
+from django.utils.translation import gettext, gettext_noop
+
 from broker.errors.mq_codes import (
     EXPIRY_UNLIMITED,
     Ccsid,
@@ -40,7 +42,10 @@ CODES: Mapping[str, tuple[type[IntEnum], ...]] = {
     "put_appl_type": (PutApplType,),
     "reason": (Reason, Feedback),
 }
-ENCODINGS: Mapping[int, str] = {Enc.NORMAL: "big-endian", Enc.REVERSED: "little-endian"}
+ENCODINGS: Mapping[int, str] = {
+    Enc.NORMAL: gettext_noop("big-endian"),
+    Enc.REVERSED: gettext_noop("little-endian"),
+}
 NAMES = {"name_value_ccsid": "NameValueCCSID"}
 
 
@@ -56,9 +61,10 @@ def describe(chain: Chain) -> list[Section]:
     """A section for each header of a chain, and for a header that cannot be read."""
     sections = [section(header.name, fields_of(header)) for header in chain.headers]
     if chain.error is not None:
-        sections.append(section("Malformed header", malformed(chain)))
+        sections.append(section(gettext("Malformed header"), malformed(chain)))
     elif not chain.is_whole:
-        sections.append(section(f"{chain.body.format} (not decoded)", octets(chain)))
+        words = gettext("%(format)s (not decoded)")
+        sections.append(section(words % {"format": chain.body.format}, octets(chain)))
     return sections
 
 
@@ -70,7 +76,7 @@ def section(name: str, found: Iterable[tuple[str, str]]) -> Section:
     found = iter(found)
     kept = [(readable(field), readable(value)) for field, value in islice(found, MOST)]
     if more := sum(1 for _ in found):
-        kept.append(("…", f"and {more:,} more"))
+        kept.append(("…", gettext("and %(n)s more") % {"n": f"{more:,}"}))
     return Section(name, tuple(kept))
 
 
@@ -120,7 +126,7 @@ def value_of(element: Element) -> str:
 
 
 def malformed(chain: Chain) -> Iterator[tuple[str, str]]:
-    yield "Fault", str(chain.error)
+    yield gettext("Fault"), str(chain.error)
     yield from octets(chain)
 
 
@@ -145,9 +151,10 @@ def meaning_of(name: str, value: int) -> str:
     if name == "msg_flags":
         return " + ".join(names_of_bits(value, MsgFlags))
     if name == "encoding":
-        return ENCODINGS.get(value, "")
+        return gettext(ENCODINGS[value]) if value in ENCODINGS else ""
     if name == "expiry":
-        return "unlimited" if value == EXPIRY_UNLIMITED else "tenths of a second"
+        is_unlimited = value == EXPIRY_UNLIMITED
+        return gettext("unlimited") if is_unlimited else gettext("tenths of a second")
     known = (kind(value).name for kind in CODES.get(name, ()) if value in set(kind))
     return next(known, "")
 

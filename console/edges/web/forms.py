@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_lazy
 
 from broker.acts import ActField, DeclaredAct, act
 from broker.errors import BrokerError
@@ -27,7 +28,8 @@ class ReadField(forms.Field):
     def to_python(self, value: Any) -> Any:
         text = (value or "").strip()
         if len(text) > LONGEST:
-            raise ValidationError(f"Write at most {LONGEST} characters.")
+            words = gettext("Write at most %(most)s characters.")
+            raise ValidationError(words % {"most": LONGEST})
         try:
             return READERS[self.kind](text)
         except ValueError as error:
@@ -104,11 +106,11 @@ def form_of(
 
 def form_field(field: ActField, missing: str) -> forms.Field:
     options: dict[str, Any] = {
-        "help_text": field.holds.help,
+        "help_text": translated_later(field.holds.help),
         "required": field.is_required or bool(missing),
     }
     if missing:
-        options["error_messages"] = {"required": missing}
+        options["error_messages"] = {"required": translated_later(missing)}
     kind: type[forms.Field] = forms.CharField
     if field.type is bool:
         kind, options["required"] = forms.BooleanField, False
@@ -120,3 +122,8 @@ def form_field(field: ActField, missing: str) -> forms.Field:
         kind = forms.MultipleChoiceField if field.has_many else forms.ChoiceField
         options["choices"] = [(one, one) for one in field.choices]
     return kind(**options)
+
+
+def translated_later(text: str) -> Any:
+    """A declared text, in the language of each reader; an empty one stays empty."""
+    return gettext_lazy(text) if text else ""

@@ -13,15 +13,16 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 from django.utils.html import escape
+from django.utils.translation import gettext, gettext_noop
 
 from console.runtime.prefix import root
 
 RETRY_AFTER_S = 5
-AWAY = (
+AWAY = gettext_noop(
     "The database does not answer, or its disk is full. Try again in a few seconds. If"
     " this was a change, check first whether it was made."
 )
-BROKEN = (
+BROKEN = gettext_noop(
     "The console met an unexpected error. The log of the web process names the error."
     " If this was a change, check whether it was made before you repeat it."
 )
@@ -50,6 +51,6 @@ def answer(request: HttpRequest, *, is_away: bool) -> HttpResponse:
         kind = "application/problem+json"
         return JsonResponse(content, status=status, content_type=kind)
     if "HX-Request" in request.headers:
-        return HttpResponse(escape(sentence), status=status)
+        return HttpResponse(escape(gettext(sentence)), status=status)
     page = loader.get_template("console/503.html" if is_away else "console/500.html")
     return HttpResponse(page.render(), status=status)

@@ -11,6 +11,7 @@ from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_safe
 
 from broker.acts.objects import visible_links
@@ -81,14 +82,14 @@ def ways_to(request: HttpRequest, wanted: str) -> Iterator[GoToTarget]:
     if wanted.isdecimal() and 0 < int(wanted) <= NEWEST:
         number = int(wanted)
         yield GoToTarget(
-            f"Message {number}",
-            "by its number",
+            gettext("Message %(number)s") % {"number": number},
+            gettext("by its number"),
             "search",
             reverse("console:message", args=[number]),
         )
         yield GoToTarget(
-            f"Unit of work {number}",
-            "by its number",
+            gettext("Unit of work %(number)s") % {"number": number},
+            gettext("by its number"),
             "in-flight",
             reverse("console:unit", args=[number]),
         )
@@ -102,12 +103,12 @@ def ways_to(request: HttpRequest, wanted: str) -> Iterator[GoToTarget]:
     ]
     seen.sort(key=lambda name: (not name.startswith(wanted), len(name)))
     for name in seen[:MOST]:
-        yield GoToTarget(name, "queue", "queues", reverse("console:queue", args=[name]))
+        url = reverse("console:queue", args=[name])
+        yield GoToTarget(name, gettext("queue"), "queues", url)
     if more := len(seen) - MOST if len(seen) > MOST else 0:
         url = f"{reverse('console:queues')}?{urlencode({'q': wanted})}"
-        yield GoToTarget(
-            f"{more} more queues", "with this in their names", "queues", url
-        )
+        words = ngettext("%(n)s more queue", "%(n)s more queues", more) % {"n": more}
+        yield GoToTarget(words, gettext("with this in their names"), "queues", url)
     if request.user.has_perm(LINKS):
         yield from ways_to_links(held, wanted)
 
@@ -115,14 +116,19 @@ def ways_to(request: HttpRequest, wanted: str) -> Iterator[GoToTarget]:
 def ways_to_pages(request: HttpRequest, part: str) -> Iterator[GoToTarget]:
     """Pages with this in their names; then those that other products name like this."""
     places = Frame(request).destinations
-    named = [place for place in places if part in place.name.casefold()]
+    named = [
+        place
+        for place in places
+        if any(part in name.casefold() for name in (gettext(place.name), place.name))
+    ]
     for place in named:
-        yield GoToTarget(place.name, "page", place.icon, place.url)
+        yield GoToTarget(gettext(place.name), gettext("page"), place.icon, place.url)
     for place in places if len(part) >= SHORTEST else ():
         words = SYNONYMS.get(place.view, "").split()
         word = next((word for word in words if word.startswith(part)), None)
         if word and place not in named:
-            yield GoToTarget(place.name, f"page, for “{word}”", place.icon, place.url)
+            what = gettext("page, for “%(word)s”") % {"word": word}
+            yield GoToTarget(gettext(place.name), what, place.icon, place.url)
 
 
 def ways_to_actions(
@@ -130,14 +136,16 @@ def ways_to_actions(
 ) -> Iterator[GoToTarget]:
     """The pages of actions, which ask before they act."""
     for one in actions.elsewhere(request.user, wanted):
-        yield GoToTarget(one.label, "action", one.icon, reverse(one.view))
+        url = reverse(one.view)
+        yield GoToTarget(gettext(one.label), gettext("action"), one.icon, url)
     places = Frame(request).destinations
     for label, place in actions.listed(request.user, places, wanted):
-        what = f"choose on {place.name}"
+        what = gettext("choose on %(page)s") % {"page": gettext(place.name)}
         yield GoToTarget(f"{label}…", what, place.icon, place.url)
     for one, name in actions.on_queues(request.user, held, wanted, most=MOST):
         url = reverse(one.view, args=[name])
-        yield GoToTarget(one.label.format(name), "action", one.icon, url)
+        label = gettext(one.label).format(name)
+        yield GoToTarget(label, gettext("action"), one.icon, url)
 
 
 def ways_to_links(
@@ -148,4 +156,4 @@ def ways_to_links(
     names = [one for one in visible_links(held) if part in str(one).casefold()]
     for one in names[:MOST]:
         url = reverse("console:link", args=[one.bridge.name, one.name])
-        yield GoToTarget(str(one), "link of a bridge", "bridges", url)
+        yield GoToTarget(str(one), gettext("link of a bridge"), "bridges", url)

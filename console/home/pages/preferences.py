@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from broker.formats.quantities import write_duration
@@ -57,10 +58,8 @@ def end_session(request: HttpRequest) -> HttpResponse:
             if one.pk != own and meant in (sessions.name_of(one), "others")
         ],
     )
-    words = (
-        f"{ended} session{'s' if ended > 1 else ''} ended." if ended else "It ended."
-    )
-    messages.success(request, words)
+    words = ngettext("%(n)s session ended.", "%(n)s sessions ended.", ended)
+    messages.success(request, words % {"n": ended} if ended else gettext("It ended."))
     return redirect("console:preferences")
 
 

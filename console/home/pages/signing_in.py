@@ -38,6 +38,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import ngettext
 from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
@@ -109,8 +110,12 @@ class CodeView(AuthenticateView):
             used.refresh_from_db()
             left = len(used.wrap().get_unused_codes())
             audit.record(Act.USE_CODE, account(login.user), detail={"left": left})
-            words = f"That recovery code is used up; {left} are left."
-            messages.warning(self.request, words)
+            words = ngettext(
+                "That recovery code is used up; %(left)s are left.",
+                "That recovery code is used up; %(left)s are left.",
+                left,
+            )
+            messages.warning(self.request, words % {"left": left})
         return answer
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
