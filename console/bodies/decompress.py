@@ -13,6 +13,10 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
+from broker.formats.quantities import write_count
+
 KEPT = 2**20  # bytes of output that are kept
 COUNTED = 32 * 2**20  # output is counted up to so many bytes
 RATIO = 250  # output bytes per input byte; beyond this ratio, output stops at ``KEPT``
@@ -92,14 +96,19 @@ def inflated(name: str, packed: bytes, form: int) -> Unpacked:
     except zlib.error as error:
         if not size:
             raise ValueError(f"it is no {name} ({error})") from None
-        notice = f"What is packed with {name} is damaged after {size:,} bytes."
+        notice = gettext(
+            "What is packed with %(name)s is damaged after %(n)s bytes."
+        ) % {"name": name, "n": write_count(size)}
         is_broken = True
     except EOFError:
         if not size:
             raise ValueError(f"it is no {name}, or only the beginning") from None
-        notice, is_broken = f"What is packed with {name} ends too early.", True
+        notice = gettext("What is packed with %(name)s ends too early.")
+        notice, is_broken = notice % {"name": name}, True
     if size >= most and most < COUNTED:
-        notice = f"It grows more than {RATIO} times: it is unpacked no further."
+        notice = gettext(
+            "It grows more than %(n)s times: it is unpacked no further."
+        ) % {"n": RATIO}
     return Unpacked(name, bytes(head), size, is_whole, notice, is_broken)
 
 

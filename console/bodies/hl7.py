@@ -5,54 +5,56 @@ from __future__ import annotations
 import codecs
 import re
 
+from django.utils.translation import gettext, gettext_noop
+
 LINE_ENDS = re.compile("\r\n|\r|\n")
 FRAME = "\x0b\x1c"  # characters of MLLP framing, which some senders do not remove
 CHARACTER_SET = 17  # the index of MSH-18; index 0 is the segment's name
-WIDTH = 22
+WIDTH = 22  # the least characters before a segment
 
 SEGMENTS = {
-    "ACC": "Accident",
-    "AL1": "Allergy",
-    "BHS": "Batch header",
-    "BTS": "Batch trailer",
-    "DG1": "Diagnosis",
-    "DRG": "Diagnosis group",
-    "DSC": "Continuation pointer",
-    "ERR": "Error",
-    "EVN": "Event",
-    "FHS": "File header",
-    "FT1": "Financial transaction",
-    "FTS": "File trailer",
-    "GT1": "Guarantor",
-    "IN1": "Insurance",
-    "IN2": "Insurance, more",
-    "MRG": "Merge patient",
-    "MSA": "Acknowledgment",
-    "MSH": "Message header",
-    "NK1": "Next of kin",
-    "NTE": "Note",
-    "OBR": "Observation request",
-    "OBX": "Observation result",
-    "ORC": "Common order",
-    "PD1": "Patient, more",
-    "PID": "Patient",
-    "PR1": "Procedure",
-    "PRB": "Problem",
-    "PV1": "Visit",
-    "PV2": "Visit, more",
-    "QAK": "Query acknowledgment",
-    "QPD": "Query parameters",
-    "RCP": "Response control",
-    "ROL": "Role",
-    "RXA": "Administration",
-    "RXE": "Encoded order",
-    "RXO": "Pharmacy order",
-    "RXR": "Route",
-    "SCH": "Appointment",
-    "SFT": "Software",
-    "SPM": "Specimen",
-    "TQ1": "Timing",
-    "TXA": "Document header",
+    "ACC": gettext_noop("Accident"),
+    "AL1": gettext_noop("Allergy"),
+    "BHS": gettext_noop("Batch header"),
+    "BTS": gettext_noop("Batch trailer"),
+    "DG1": gettext_noop("Diagnosis"),
+    "DRG": gettext_noop("Diagnosis group"),
+    "DSC": gettext_noop("Continuation pointer"),
+    "ERR": gettext_noop("Error"),
+    "EVN": gettext_noop("Event"),
+    "FHS": gettext_noop("File header"),
+    "FT1": gettext_noop("Financial transaction"),
+    "FTS": gettext_noop("File trailer"),
+    "GT1": gettext_noop("Guarantor"),
+    "IN1": gettext_noop("Insurance"),
+    "IN2": gettext_noop("Insurance, more"),
+    "MRG": gettext_noop("Merge patient"),
+    "MSA": gettext_noop("Acknowledgment"),
+    "MSH": gettext_noop("Message header"),
+    "NK1": gettext_noop("Next of kin"),
+    "NTE": gettext_noop("Note"),
+    "OBR": gettext_noop("Observation request"),
+    "OBX": gettext_noop("Observation result"),
+    "ORC": gettext_noop("Common order"),
+    "PD1": gettext_noop("Patient, more"),
+    "PID": gettext_noop("Patient"),
+    "PR1": gettext_noop("Procedure"),
+    "PRB": gettext_noop("Problem"),
+    "PV1": gettext_noop("Visit"),
+    "PV2": gettext_noop("Visit, more"),
+    "QAK": gettext_noop("Query acknowledgment"),
+    "QPD": gettext_noop("Query parameters"),
+    "RCP": gettext_noop("Response control"),
+    "ROL": gettext_noop("Role"),
+    "RXA": gettext_noop("Administration"),
+    "RXE": gettext_noop("Encoded order"),
+    "RXO": gettext_noop("Pharmacy order"),
+    "RXR": gettext_noop("Route"),
+    "SCH": gettext_noop("Appointment"),
+    "SFT": gettext_noop("Software"),
+    "SPM": gettext_noop("Specimen"),
+    "TQ1": gettext_noop("Timing"),
+    "TXA": gettext_noop("Document header"),
 }
 
 
@@ -71,9 +73,16 @@ def named_segments(body: bytes) -> str:
     if not segments or segments[0][:3] not in ("MSH", "BHS", "FHS"):
         begins = segments[0][:3] if segments else ""
         raise ValueError(f"it begins with {begins!r}, not with MSH, BHS or FHS")
-    return "\n".join(
-        f"{SEGMENTS.get(segment[:3], ''):{WIDTH}}{segment}" for segment in segments
-    )
+    names = [name_of(segment[:3]) for segment in segments]
+    width = max(WIDTH, *(len(name) + 1 for name in names))
+    pairs = zip(names, segments, strict=True)
+    return "\n".join(f"{name:{width}}{segment}" for name, segment in pairs)
+
+
+def name_of(segment: str) -> str:
+    """The long name of a segment; empty if it is not known here."""
+    name = SEGMENTS.get(segment)
+    return gettext(name) if name else ""
 
 
 def character_set(body: bytes) -> str:

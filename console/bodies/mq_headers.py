@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext, gettext_noop
 
 from broker.errors.messages import MalformedHeader
 from broker.formats.mq.chain import chain_of
@@ -19,7 +20,9 @@ from broker.formats.mq.descriptor import Descriptor
 from broker.models import Message
 from console.bodies.viewers import LAID_OUT, octets
 
-TOO_LONG = "They are too long to be decoded here. Download them to see what is in them."
+TOO_LONG = gettext_noop(
+    "They are too long to be decoded here. Download them to see what is in them."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,9 @@ def decoded(
     if head is None:
         return Headers(section, [], size)
     if size > LAID_OUT:
-        return Headers(section, [], size, notice=TOO_LONG)
+        return Headers(section, [], size, notice=gettext(TOO_LONG))
     chain = chain_of(message.descriptor, message.content_type, head)
+    undecoded = gettext("%(format)s is not decoded here.")
     return Headers(
         section,
         describe(chain)[: len(chain.headers)],
@@ -94,7 +98,7 @@ def decoded(
         chain.error,
         "" if chain.is_whole else octets(chain.rest),
         chain.body_offset,
-        "" if chain.is_whole else f"{chain.body.format} is not decoded here.",
+        "" if chain.is_whole else undecoded % {"format": chain.body.format},
     )
 
 

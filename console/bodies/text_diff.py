@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 from typing import Any
 
+from django.utils.translation import gettext, ngettext
+
 from broker.formats import lossless_json
 from broker.formats.patches import FIELDS, Subject, is_own
+from broker.formats.quantities import write_count
 from broker.formats.text import lines_of, opcodes
 
 AROUND = 3  # context lines around a difference
@@ -35,7 +38,9 @@ class DiffLine:
     @property
     def label(self) -> str:
         """The label before a line, for screen readers."""
-        return {"gone": "taken out:", "new": "put in:"}.get(self.kind, "")
+        if self.kind == "gone":
+            return gettext("taken out:")
+        return gettext("put in:") if self.kind == "new" else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +59,16 @@ def difference(before: Subject, after: Subject) -> MessageDifference:
     """The difference shown before a message is sent, and later."""
     headers = list(header_lines(before, after))
     if before.body is None or after.body is None:
-        return MessageDifference(
-            headers, [], "The bodies are too long to be compared here."
-        )
+        why = gettext("The bodies are too long to be compared here.")
+        return MessageDifference(headers, [], why)
     if before.body == after.body:
         return MessageDifference(headers, [])
     try:
         one = before.text_of(before.body).text
         other = after.text_of(after.body).text
     except ValueError as error:
-        return MessageDifference(
-            headers, [], f"The bodies cannot be compared: {error}."
-        )
+        why = gettext("The bodies cannot be compared: %(error)s.") % {"error": error}
+        return MessageDifference(headers, [], why)
     return MessageDifference(headers, *compared(one, other))
 
 
@@ -74,10 +77,11 @@ def compared(one: str, other: str) -> tuple[list[DiffLine], str]:
     if is_long(one) or is_long(other):
         before, after = laid(one), laid(other)
         if before and after and before != after:
-            notice = "Formatted only for the comparison; it is sent as it is written."
-            return body_lines(before, after), notice
+            return body_lines(before, after), gettext(
+                "Formatted only for the comparison; it is sent as it is written."
+            )
     lines = body_lines(one, other) if one != other else []
-    return lines, "" if lines else "Only the bytes differ, not the text."
+    return lines, "" if lines else gettext("Only the bytes differ, not the text.")
 
 
 def header_lines(before: Subject, after: Subject) -> Iterator[DiffLine]:
@@ -121,7 +125,7 @@ def body_lines(before: str, after: str) -> list[DiffLine]:
     )
     lines = list(islice(grouped(one, other), MOST + 1))
     if len(lines) > MOST:
-        return [*lines[:MOST], DiffLine("gap", "more lines differ")]
+        return [*lines[:MOST], DiffLine("gap", gettext("more lines differ"))]
     return lines
 
 
@@ -143,7 +147,8 @@ def around(lines: Sequence[str], head: int, tail: int) -> Iterator[DiffLine]:
         return
     yield from (DiffLine("same", shorten_line(line)) for line in lines[:head])
     count = len(lines) - head - tail
-    yield DiffLine("gap", f"{count:,} lines the same")
+    words = ngettext("%(n)s line the same", "%(n)s lines the same", count)
+    yield DiffLine("gap", words % {"n": write_count(count)})
     yield from (
         DiffLine("same", shorten_line(line)) for line in lines[len(lines) - tail :]
     )
@@ -168,8 +173,11 @@ def trimmed(one: str | None, other: str | None) -> tuple[str | None, str | None]
 
 
 def within(line: str, start: int, cut: int) -> str:
-    before = f"[{start:,} characters] …" if start else ""
-    after = f"… [{cut:,} characters]" if cut else ""
+    before, after = "", ""
+    if start:
+        before = gettext("[%(n)s characters] …") % {"n": write_count(start)}
+    if cut:
+        after = gettext("… [%(n)s characters]") % {"n": write_count(cut)}
     return before + marked(line[start : len(line) - cut]) + after
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from django.utils.translation import gettext, gettext_noop
+
 from broker.errors.mq_codes import Ccsid, Enc, Format
 from broker.formats.mq.chain import Chain, read_chain
 from broker.formats.mq.coding import Coding
@@ -24,10 +26,12 @@ from console.bodies.decompress import (
 MOST = 4  # the most layers that are removed
 UNDECLARED = ("", "application/octet-stream")
 MQ_FORMATS = {b"RFH ": Format.RF_HEADER_2, b"DLH ": Format.DEAD_LETTER_HEADER}
-UNSAID = "It is packed with {}, which its sender did not say."
-NO_SUCH = "Its sender says it is packed with {}, which is not unpacked here."
-NOT_SO = "Its sender says it is packed with {}, but {}."
-NOT_AS_WANTED = "It cannot be shown as {}: {}."
+UNSAID = gettext_noop("It is packed with %(name)s, which its sender did not say.")
+NO_SUCH = gettext_noop(
+    "Its sender says it is packed with %(name)s, which is not unpacked here."
+)
+NOT_SO = gettext_noop("Its sender says it is packed with %(name)s, but %(error)s.")
+NOT_AS_WANTED = gettext_noop("It cannot be shown as %(name)s: %(error)s.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ def opened(
         try:
             body = body.without(PACKINGS[wanted](body.head))
         except ValueError as error:
-            body = body.saying(NOT_AS_WANTED.format(wanted, error))
+            body = body.saying(told(NOT_AS_WANTED, wanted, error))
         else:
             body = replace(body, content_type="")
     while len(body.layers) < MOST and (inner := without_next(body)):
@@ -121,11 +125,16 @@ def without_declared(body: Opened, encoding: str) -> Opened:
 def without_named(body: Opened, name: str) -> Opened:
     short = name[:40]
     if (unpack := ENCODINGS.get(name)) is None:
-        return body.saying(NO_SUCH.format(short))
+        return body.saying(told(NO_SUCH, short))
     try:
         return body.without(unpack(body.head))
     except ValueError as error:
-        return body.saying(NOT_SO.format(short, error))
+        return body.saying(told(NOT_SO, short, error))
+
+
+def told(text: str, name: str, error: object = "") -> str:
+    """One of the sentences above, about an encoding."""
+    return gettext(text) % {"name": name, "error": error}
 
 
 def without_next(body: Opened) -> Opened | None:
@@ -148,7 +157,7 @@ def tried(body: Opened, unpack: Unpacker, *, is_told: bool) -> Opened | None:
         return None
     if out.is_broken and out.name != "gzip":  # only gzip has a reliable magic number
         return None
-    return body.without(out, *([UNSAID.format(out.name)] if is_told else []))
+    return body.without(out, *([told(UNSAID, out.name)] if is_told else []))
 
 
 def is_meant(inner: bytes) -> bool:

@@ -17,13 +17,21 @@ from typing import Literal
 from urllib.parse import parse_qsl
 
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext, gettext_noop
 
 from broker.formats.mq.coding import Coding
 from console.bodies.characters import in_unicode, in_utf8, is_text
 from console.bodies.decompress import KEPT, PACKINGS
 from console.bodies.hl7 import named_segments
 from console.bodies.pretty_print import indented_json, indented_xml
-from console.bodies.unwrap import NOT_AS_WANTED, UNDECLARED, Layer, Opened, opened
+from console.bodies.unwrap import (
+    NOT_AS_WANTED,
+    UNDECLARED,
+    Layer,
+    Opened,
+    opened,
+    told,
+)
 
 SHOWN = 64 * 2**10  # the most bytes, or characters after formatting, that a page shows
 # The most lines that a page shows, because each is an element of HTML. It is the number
@@ -34,12 +42,18 @@ EXCUSE = 200  # the most characters of an error message
 BLANKS = b"\xef\xbb\xbf\x0b \t\r\n"  # allowed before the first significant byte
 PRINTABLE = bytes(code if 0x20 <= code < 0x7F else ord(".") for code in range(256))
 TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-TURNED = (
+TURNED = gettext_noop(
     "It has characters that change the direction of the text around them. They are"
     " marked, and have no effect here."
 )
-TOO_LONG = "It is too long to be formatted, so its beginning is shown as it was sent."
-NOT_UTF_8 = "Bytes that are no UTF-8 are shown as \\x and two digits."
+TOO_LONG = gettext_noop(
+    "It is too long to be formatted, so its beginning is shown as it was sent."
+)
+NOT_UTF_8 = gettext_noop("Bytes that are no UTF-8 are shown as \\x and two digits.")
+UNREADABLE = gettext_noop(
+    "It is declared as %(name)s, but does not read so: %(error)s."
+)
+AS_TEXT, AS_BYTES = gettext_noop("as text"), gettext_noop("as bytes")
 
 Reader = Callable[[bytes], str]
 Syntax = Literal["", "json", "xml"]
@@ -48,7 +62,7 @@ Syntax = Literal["", "json", "xml"]
 @dataclass(frozen=True, slots=True)
 class Viewer:
     read: Reader
-    done: str  # the format's name, for people
+    done: str  # the format's name in English, for people
     name: str = ""  # the name in URLs; empty: users cannot choose this viewer
     # If set, elements of the text have colours, and can be folded by their indentation.
     syntax: Syntax = ""
@@ -59,7 +73,7 @@ class BodyView:
     """A body as text, and the steps that produced it."""
 
     text: str
-    done: str
+    done: str  # as ``Viewer`` has it; style sheets know it
     notice: str = ""  # why the body is not shown by its type
     is_cut: bool = False  # the body is longer than the text
     is_partly_read: bool = False  # a part was read, so the number of lines is unknown
@@ -82,7 +96,7 @@ class BodyView:
     @property
     def chain(self) -> str:
         """All steps, in order."""
-        return " → ".join([*(layer.name for layer in self.layers), self.done])
+        return " → ".join([*(layer.name for layer in self.layers), gettext(self.done)])
 
 
 VIEWERS: dict[str, Viewer] = {}
@@ -137,7 +151,8 @@ def show(
     )
     found = inside(body, wanted)
     text = body.preface + found.text
-    said = [*body.notices, found.notice, TURNED if TURNS.search(text[:SHOWN]) else ""]
+    turned = gettext(TURNED) if TURNS.search(text[:SHOWN]) else ""
+    said = [*body.notices, found.notice, turned]
     return replace(
         found,
         text=text[: SHOWN if body.preface else None],
@@ -154,7 +169,8 @@ def inside(body: Opened, wanted: str) -> BodyView:
     try:
         body = in_unicode(body)
     except ValueError as error:
-        return in_bytes(body.head, f"It cannot be read as text: {error}.")
+        notice = gettext("It cannot be read as text: %(error)s.") % {"error": error}
+        return in_bytes(body.head, notice)
     head, content_type = body.head, body.content_type
     if not body.is_kept:
         return beginning(head, is_all=body.is_broken)
@@ -165,13 +181,12 @@ def inside(body: Opened, wanted: str) -> BodyView:
             return laid_out(declared, in_utf8(head, content_type))
         except (ValueError, LookupError, RecursionError) as error:
             notice = (
-                NOT_AS_WANTED.format(wanted, why(error))
+                told(NOT_AS_WANTED, wanted, why(error))
                 if chosen
-                else f"It is declared as {content_type}, but does not read so:"
-                f" {why(error)}."
+                else told(UNREADABLE, content_type, why(error))
             )
     elif content_type not in UNDECLARED:
-        notice = f"Nothing here shows {content_type}."
+        notice = gettext("Nothing here shows %(type)s.") % {"type": content_type}
     for viewer in guesses(head):
         try:
             return laid_out(viewer, head, notice)
@@ -206,13 +221,13 @@ def named(wanted: str) -> Viewer | None:
 
 def beginning(head: bytes, *, is_all: bool) -> BodyView:
     """The start of a body that is too long to be formatted."""
-    notice = "" if is_all else TOO_LONG
+    notice = "" if is_all else gettext(TOO_LONG)
     if is_text(head):
         # The last character is left out if the cut divides it.
         text = head[:SHOWN].decode(errors="ignore")
         return BodyView(
             text,
-            "as text",
+            AS_TEXT,
             notice,
             not is_all or len(head) > SHOWN,
             is_partly_read=not is_all,
@@ -231,11 +246,11 @@ def as_sent(
             head = begins + coding.beginning(head[coding.offset :]).encode()
     part = head[: SHOWN - 3] if len(head) > SHOWN else head
     text = part.decode(errors="backslashreplace")[:SHOWN]
-    said = [NOT_UTF_8] if not is_text(part) and "\\x" in text else []
-    said += [TURNED] if TURNS.search(text) else []
+    said = [gettext(NOT_UTF_8)] if not is_text(part) and "\\x" in text else []
+    said += [gettext(TURNED)] if TURNS.search(text) else []
     return BodyView(
         text,
-        "as text",
+        AS_TEXT,
         " ".join(said),
         is_cut=len(head) > SHOWN,
         is_partly_read=is_partly_read,
@@ -245,7 +260,7 @@ def as_sent(
 
 def in_bytes(head: bytes, notice: str) -> BodyView:
     text = octets(head[:SHOWN])
-    return BodyView(text, "as bytes", notice, is_cut=len(head) > SHOWN)
+    return BodyView(text, AS_BYTES, notice, is_cut=len(head) > SHOWN)
 
 
 def viewer_for(content_type: str) -> Viewer | None:
@@ -271,7 +286,7 @@ def guesses(body: bytes) -> Iterator[Viewer]:
 
 def why(error: Exception) -> str:
     if isinstance(error, RecursionError):
-        return "it is nested too deep"
+        return gettext("it is nested too deep")
     return str(error)[:EXCUSE].rstrip(".")
 
 
@@ -286,29 +301,34 @@ def octets(body: bytes) -> str:
 
 shows(
     *("application/json", "text/json"),
-    done="JSON, indented",
+    done=gettext_noop("JSON, indented"),
     name="json",
     syntax="json",
 )(indented_json)
-shows(*("application/xml", "text/xml"), done="XML, indented", name="xml", syntax="xml")(
-    indented_xml
-)
+shows(
+    *("application/xml", "text/xml"),
+    done=gettext_noop("XML, indented"),
+    name="xml",
+    syntax="xml",
+)(indented_xml)
 shows(
     "application/hl7-v2",
     "x-application/hl7-v2+er7",
     "application/edi-hl7",
-    done="HL7 v2, each segment after its name",
+    done=gettext_noop("HL7 v2, each segment after its name"),
     name="hl7",
 )(named_segments)
 
 
-@shows("text/plain", "text/csv", done="as text")
+@shows("text/plain", "text/csv", done=AS_TEXT)
 def text(body: bytes) -> str:
     return body.decode()
 
 
 @shows(
-    "application/x-www-form-urlencoded", done="a form, one field a line", name="form"
+    "application/x-www-form-urlencoded",
+    done=gettext_noop("a form, one field a line"),
+    name="form",
 )
 def form(body: bytes) -> str:
     fields = parse_qsl(

@@ -13,6 +13,7 @@ from typing import Annotated, Any, cast
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
+from django.utils.translation import gettext_noop
 
 from broker.acts.declaring import Holds, declared
 from broker.acts.objects import KINDS
@@ -30,9 +31,9 @@ from console.models import SavedView
 KIND = "saved view"
 MOST = 100  # saved views of one user
 LONGEST_SLUG = 80  # characters, without the number that makes it unique
-NO_NAME = "Give the view a name."
-TAKEN = "You have a view of this name. Choose another."
-AT_ONCE = "Somebody saved a view at the same moment. Save it again."
+NO_NAME = gettext_noop("Give the view a name.")
+TAKEN = gettext_noop("You have a view of this name. Choose another.")
+AT_ONCE = gettext_noop("Somebody saved a view at the same moment. Save it again.")
 ordered = partial(declared, permission="broker.view_queue", needs_person=True)
 
 

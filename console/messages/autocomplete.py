@@ -13,6 +13,7 @@ from datetime import datetime
 
 from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from broker.errors.acts import PayloadsNotPermitted
 from broker.errors.messages import InvalidFilter, SearchTooLong
@@ -20,6 +21,7 @@ from broker.errors.redaction import MaskedSearch
 from broker.formats.filters import KEYS, PATH, PROPERTY, Key, KeyKind, paths
 from broker.formats.filters.keys import ALIASES
 from broker.formats.filters.values import quoted
+from broker.formats.quantities import write_count
 from broker.monitoring import search as finding
 from broker.monitoring import visible_search
 from broker.monitoring.search.tallies import NEWEST
@@ -30,7 +32,6 @@ MOST = 20  # the most completions that are offered
 LAST = re.compile(r"(?P<before>(?:.*[ \t])?-?)(?P<term>[^ \t]*)", re.S)
 BODY = "body."  # begins a term on a value in a body
 MEMBER = re.compile(r"(.*?)((?:\[\])?[.:])", re.S)
-OF_NEWEST = f"Values of the newest {NEWEST:,} messages that match the rest."
 EXAMPLES: dict[KeyKind, tuple[str, ...]] = {
     KeyKind.NUMBER: ("0", ">0", ">=3", "1..5"),
     KeyKind.SIZE: (">10kB", ">1MiB", "<500"),
@@ -136,8 +137,11 @@ class CompletionScope:
             case KeyKind.TEXT | KeyKind.PROPERTY:
                 return self.values_of_messages(typed)
             case KeyKind.MOMENT:
-                return Completions(typed.offer(moments(timezone.now()), "in UTC"))
-        return Completions(typed.offer(EXAMPLES.get(typed.key.kind, ()), "for example"))
+                return Completions(
+                    typed.offer(moments(timezone.now()), gettext("in UTC"))
+                )
+        examples = EXAMPLES.get(typed.key.kind, ())
+        return Completions(typed.offer(examples, gettext("for example")))
 
     def values_of_messages(self, typed: Typed) -> Completions:
         """Values of the newest messages; or the names of their properties."""
@@ -156,7 +160,7 @@ class CompletionScope:
         known = [one for one, _ in tally.most_common() if one.isprintable()]
         is_of_steps = typed.key == PATH and typed.before.endswith((BODY, "."))
         write = step_written if is_of_steps else quoted
-        return Completions(typed.offer(map(write, known)), OF_NEWEST)
+        return Completions(typed.offer(map(write, known)), of_newest())
 
     def require_clear(self, key: Key, name: str) -> None:
         """Refuse values that are masked, as a search for them is refused."""
@@ -165,6 +169,13 @@ class CompletionScope:
             sight.require_search(f"{BODY}{name}")
         else:
             sight.require_search(f"h.{name}", name)
+
+
+def of_newest() -> str:
+    """Where values come from."""
+    return gettext("Values of the newest %(n)s messages that match the rest.") % {
+        "n": write_count(NEWEST)
+    }
 
 
 def step_written(member: str) -> str:
@@ -176,7 +187,7 @@ def step_written(member: str) -> str:
 def keys_like(before: str = "", begun: str = "") -> list[Option]:
     """Keys that contain these letters; without letters, all keys."""
     return [
-        Option(f"{before}{key.name}:", key.says)
+        Option(f"{before}{key.name}:", gettext(key.says))
         for key in KEYS.values()
         if begun.lower() in key.name
     ]

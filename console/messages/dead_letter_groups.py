@@ -9,7 +9,9 @@ from urllib.parse import urlencode
 
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_noop
 
+from broker.formats.quantities import write_count
 from broker.models import DeadLetter, DeadLetterGroup, Link
 from broker.monitoring import dead_letter_groups
 from broker.monitoring.dead_letter_groups import Attention, Standing, Trend
@@ -19,7 +21,7 @@ from console.messages.dead_letter_query import fields_of
 
 WIDTH, HEIGHT = 96, 24  # the size of the drawing, in its own units
 GAP = 1
-BAR = '<rect x="{}" y="{}" width="{}" height="{}"><title>{} {}</title></rect>'
+BAR = '<rect x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>'
 LINK = DeadLetter.Cause.LINK
 
 
@@ -37,6 +39,8 @@ class Hours:
         of a page of groups."""
         tallest = max(self.trend.hours) or 1
         pitch = WIDTH / len(self.trend.hours)
+        last = gettext("%(n)s in the last hour")
+        earlier = gettext("%(n)s %(from)s to %(to)s hours ago")
         bars = []
         for place, count in enumerate(self.trend.hours):
             # 0 is shown as a line at the bottom
@@ -48,8 +52,8 @@ class Hours:
                     f"{HEIGHT - tall:.1f}",
                     f"{pitch - GAP:.1f}",
                     f"{tall:.1f}",
-                    count,
-                    "in the last hour" if not ago else f"{ago} to {ago + 1} hours ago",
+                    (earlier if ago else last)
+                    % {"n": count, "from": ago, "to": ago + 1},
                 )
             )
         return format_html_join("", BAR, bars)
@@ -58,16 +62,21 @@ class Hours:
     def short(self) -> str:
         """A short text for narrow columns."""
         last = self.trend.last_hour
-        return f"{last:,} in the last hour" if last else "none in the last hour"
+        if not last:
+            return gettext("none in the last hour")
+        return gettext("%(n)s in the last hour") % {"n": write_count(last)}
 
     @property
     def words(self) -> str:
         if not self.trend.total:
-            return "none in 24 hours"
-        return (
-            f"{self.trend.last_hour:,} in the last hour, {self.trend.total:,} in 24"
-            f" hours, at most {max(self.trend.hours):,} an hour"
-        )
+            return gettext("none in 24 hours")
+        return gettext(
+            "%(last)s in the last hour, %(all)s in 24 hours, at most %(most)s an hour"
+        ) % {
+            "last": write_count(self.trend.last_hour),
+            "all": write_count(self.trend.total),
+            "most": write_count(max(self.trend.hours)),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +212,14 @@ def sums_of(chosen: Sequence[DeadLetterCount]) -> Sums:
 
 
 def cause_in_words(cause: str) -> str:
-    return dict(DeadLetter.Cause.choices).get(cause, cause)
+    words = dict(DeadLetter.Cause.choices).get(cause)
+    return gettext(str(words)) if words else cause
 
 
 STANDINGS = [
-    ("", "all"),
-    ("wanted", "that need attention"),
-    (Attention.ACKNOWLEDGED.value, "that are acknowledged"),
-    (Attention.SNOOZED.value, "that are snoozed"),
-    ("mine", "that are mine"),
+    ("", gettext_noop("all")),
+    ("wanted", gettext_noop("that need attention")),
+    (Attention.ACKNOWLEDGED.value, gettext_noop("that are acknowledged")),
+    (Attention.SNOOZED.value, gettext_noop("that are snoozed")),
+    ("mine", gettext_noop("that are mine")),
 ]

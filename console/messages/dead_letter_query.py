@@ -5,6 +5,7 @@ the same code, so an operation acts on exactly what was listed.
 from __future__ import annotations
 
 from django import forms
+from django.utils.translation import gettext_lazy
 
 from broker.acts.operations.message_sets import DeadLetters
 from broker.models import DeadLetter, Queue
@@ -27,7 +28,8 @@ class SelectionForm(PageForm):
     fingerprint = forms.RegexField(r"^[0-9a-f]{12}$", required=False)
     queue = forms.CharField(max_length=255, required=False, strip=False)
     cause = forms.ChoiceField(
-        choices=[("", "any cause"), *DeadLetter.Cause.choices], required=False
+        choices=[("", gettext_lazy("any cause")), *DeadLetter.Cause.choices],
+        required=False,
     )
     on = forms.IntegerField(min_value=1, max_value=LARGEST, required=False)
 

@@ -13,6 +13,7 @@ from datetime import datetime
 
 from django.db.models import F, Func, IntegerField, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 
 from broker.config.address_settings import Policy, merge, policy_of
 from broker.models import (
@@ -30,16 +31,16 @@ from broker.queueing.browse import Whereabouts, where_is
 from console.messages.timeline import Life, Road, lives
 
 ENDS = {  # kinds of events that end a message: state and label of the chip
-    Kind.ACCEPT: ("done", "accepted"),
-    Kind.DEAD_LETTER: ("dead", "dead-lettered"),
-    Kind.RESUBMIT: ("done", "resubmitted"),
-    Kind.EXPIRE: ("gone", "expired"),
-    Kind.DISCARD: ("gone", "discarded"),
-    Kind.MOVE: ("done", "moved"),
-    Kind.REMOVE: ("gone", "removed"),
-    Kind.UNDO: ("gone", "taken back"),
+    Kind.ACCEPT: ("done", gettext_noop("accepted")),
+    Kind.DEAD_LETTER: ("dead", gettext_noop("dead-lettered")),
+    Kind.RESUBMIT: ("done", gettext_noop("resubmitted")),
+    Kind.EXPIRE: ("gone", gettext_noop("expired")),
+    Kind.DISCARD: ("gone", gettext_noop("discarded")),
+    Kind.MOVE: ("done", gettext_noop("moved")),
+    Kind.REMOVE: ("gone", gettext_noop("removed")),
+    Kind.UNDO: ("gone", gettext_noop("taken back")),
 }
-UNKNOWN_END = ("gone", "not known")
+UNKNOWN_END = ("gone", gettext_noop("not known"))
 # The most copies whose place is shown: more occur only on many dead letter queues.
 NEWEST = 3
 
@@ -53,7 +54,7 @@ class Now:
 
     life: Life
     state: str  # the state of the chip
-    word: str  # the label of the chip; empty: the label of the state
+    word: str  # the label of the chip in English; empty: the label of the state
     since: datetime | None
     road: Road
     place: Whereabouts | None = None  # None: the copy has ended
@@ -180,12 +181,15 @@ def names_of(
     names = {}
     for life in told:
         own = numbers[life.message_id]
-        names[life.message_id] = f"message {own}"
         if own != life.message_id:
             copies[own] += 1
-            of = "" if own == number else f" of message {own}"
-            names[life.message_id] = f"copy {copies[own]}{of}"
-    return names | ({number: "the original"} if copies[number] else {})
+        told_as = gettext("message %(number)s")
+        if own != life.message_id:
+            told_as = gettext("copy %(n)s of message %(number)s")
+            if own == number:
+                told_as = gettext("copy %(n)s")
+        names[life.message_id] = told_as % {"n": copies[own], "number": own}
+    return names | ({number: gettext("the original")} if copies[number] else {})
 
 
 def messages() -> QuerySet[Message]:
@@ -272,9 +276,9 @@ def ended(life: Life, letters: Letters) -> Now:
         return Now(life, *UNKNOWN_END, None, Road(0))
     state, word = ENDS.get(life.last.kind, UNKNOWN_END)
     if life.last.is_removal and life.last.copy:
-        word = "moved"
+        word = gettext_noop("moved")
     if (hop := life.last.departure) and hop.is_carried:
-        word = "carried"
+        word = gettext_noop("carried")
     road = life.last.road
     letter = letters.get((life.message_id, road.queue_id))
     is_binned = life.last.kind in (Kind.DISCARD, Kind.REMOVE)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlencode
 
+from django.utils.translation import gettext, gettext_noop
+
 from broker.bridges.providers.registry import HERE
 from broker.bridges.resubmit import selection_of, sharing
 from broker.models import BridgeDestination, DeadLetter, Link
@@ -18,45 +20,72 @@ from dashboards.live import attention
 
 MOST = 10  # groups on the page of a link
 Cause = DeadLetter.Cause
+KINDS: Mapping[str, str] = {
+    BridgeDestination.Kind.QUEUE: gettext_noop("queue %(name)s"),
+    BridgeDestination.Kind.TOPIC: gettext_noop("topic %(name)s"),
+}
 
 REASONS: Mapping[str, tuple[str, str]] = {  # the error, and the recommended action
     "MESSAGE_EXPIRED": (
-        "It had expired when the link received it, so it was not sent.",
-        "If it is no longer needed, remove it. Otherwise resubmit it through the link.",
+        gettext_noop("It had expired when the link received it, so it was not sent."),
+        gettext_noop(
+            "If it is no longer needed, remove it. Otherwise resubmit it through the"
+            " link."
+        ),
     ),
     "TRANSFORMER_FAILURE": (
-        "The link’s transformer failed on it.",
-        "Fix the transformer or the message, then resubmit it through the link.",
+        gettext_noop("The link’s transformer failed on it."),
+        gettext_noop(
+            "Fix the transformer or the message, then resubmit it through the link."
+        ),
     ),
     "SEND_FAILURE": (
-        "Its target did not accept it.",
-        "Fix what the target reports, or edit the message; then resubmit it through the"
-        " link.",
+        gettext_noop("Its target did not accept it."),
+        gettext_noop(
+            "Fix what the target reports, or edit the message; then resubmit it through"
+            " the link."
+        ),
     ),
     "ACK_FAILURE": (
-        "It was sent, but could not be acknowledged at its source: the target has it,"
-        " and may get it again.",
-        "Look at the target. If it is there, remove this one: it is a notice.",
+        gettext_noop(
+            "It was sent, but could not be acknowledged at its source: the target has"
+            " it, and may get it again."
+        ),
+        gettext_noop(
+            "Look at the target. If it is there, remove this one: it is a notice."
+        ),
     ),
     "COMMIT_FAILURE": (
-        "Nobody knows whether it was committed: the target may have it or not.",
-        "Look at the source and the target first. If it is at neither, resubmit it.",
+        gettext_noop(
+            "Nobody knows whether it was committed: the target may have it or not."
+        ),
+        gettext_noop(
+            "Look at the source and the target first. If it is at neither, resubmit it."
+        ),
     ),
     "FIRST_TRANSFORMER_NOTRANSFER": (
-        "The link’s transformer decided not to send it. It was the first such message"
-        " since the link started; later ones are not kept.",
-        "Nothing failed: it is a notice. Remove it when you have read it.",
+        gettext_noop(
+            "The link’s transformer decided not to send it. It was the first such"
+            " message since the link started; later ones are not kept."
+        ),
+        gettext_noop(
+            "Nothing failed: it is a notice. Remove it when you have read it."
+        ),
     ),
     "FIRST_TRANSFORMER_BRANCHTO": (
-        "The link’s transformer sent it to another destination. It was the first such"
-        " message since the link started; later ones are not kept.",
-        "Nothing failed: it is a notice. Remove it when you have read it.",
+        gettext_noop(
+            "The link’s transformer sent it to another destination. It was the first"
+            " such message since the link started; later ones are not kept."
+        ),
+        gettext_noop(
+            "Nothing failed: it is a notice. Remove it when you have read it."
+        ),
     ),
 }
 REASONS = {**REASONS, "TRANSFORM_FAILURE": REASONS["TRANSFORMER_FAILURE"]}
 UNSAID = (
-    "A link of a bridge could not carry it.",
-    "Fix what the error says, then resubmit it through the link.",
+    gettext_noop("A link of a bridge could not carry it."),
+    gettext_noop("Fix what the error says, then resubmit it through the link."),
 )
 
 
@@ -130,8 +159,8 @@ def carried(letter: DeadLetter, told: Mapping[str, str], link: Link | None) -> C
     return Carried(
         link,
         reason,
-        says,
-        what_to_do,
+        gettext(says),
+        gettext(what_to_do),
         told.get(f"{PREFIX}DMQ_EXCEPTION", "") or letter.error,
         list(facts_of(told, here_of(link))),
         moment_of(told.get(f"{PREFIX}SOURCE_TIMESTAMP", "")),
@@ -160,18 +189,19 @@ def facts_of(told: Mapping[str, str], here: set[str]) -> Iterator[tuple[str, str
 
     def place(destination: str, factory: str) -> str:
         kind, colon, name = destination.partition(":")
-        known = colon and kind in BridgeDestination.Kind.values
-        words = f"{kind} {name}" if known else destination
-        where = "here" if factory in here else factory and f"at {factory}"
+        words = KINDS.get(kind) if colon else None
+        words = gettext(words) % {"name": name} if words else destination
+        where = gettext("at %(factory)s") % {"factory": factory} if factory else ""
+        where = gettext("here") if factory in here else where
         return " ".join(one for one in (words, where) if one)
 
     target = at("TARGET_CURRENT_DESTINATION") or at("TARGET_DESTINATION")
     pairs = (
-        ("Source", place(at("SOURCE_DESTINATION"), at("SOURCE_PROVIDER"))),
-        ("JMSMessageID at the source", at("SOURCE_MESSAGEID")),
+        (gettext("Source"), place(at("SOURCE_DESTINATION"), at("SOURCE_PROVIDER"))),
+        (gettext("JMSMessageID at the source"), at("SOURCE_MESSAGEID")),
         ("JMSCorrelationID", at("SOURCE_CORRELATIONID")),
         ("JMSType", at("SOURCE_JMSTYPE")),
-        ("Target", place(target, at("TARGET_PROVIDER"))),
+        (gettext("Target"), place(target, at("TARGET_PROVIDER"))),
     )
     for name, value in pairs:
         if value:

@@ -14,21 +14,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext, gettext_noop
 
 from broker.errors.patches import InvalidPatch
 from broker.formats import lossless_json
 from broker.formats.patches import FIELDS, HeaderOperation, Repair, Subject, is_own
 from broker.formats.patches.headers import PROPERTY, Headers, read, same
+from broker.formats.quantities import write_count
 from broker.formats.text import Text, with_ends_of
 from broker.operations import Edit
 from console.bodies.pretty_print import indented_xml
 
 LONGEST = 512 * 2**10  # characters of a body in a form
 SENSITIVE = {  # headers, and why a change of each needs care
-    "correlation-id": "The receiver of an answer finds it by this.",
-    "reply-to": "Answers go there.",
-    "group-id": "Messages of a group are kept in order by this.",
-    "content-type": "Consumers read the body by this.",
+    "correlation-id": gettext_noop("The receiver of an answer finds it by this."),
+    "reply-to": gettext_noop("Answers go there."),
+    "group-id": gettext_noop("Messages of a group are kept in order by this."),
+    "content-type": gettext_noop("Consumers read the body by this."),
 }
 ORDER = ("subject", "content-type", "correlation-id", "reply-to", "group-id")
 
@@ -75,29 +77,33 @@ class Sheet:
 
 def sheet_of(subject: Subject) -> Sheet:
     """Divide a message into editable and locked parts."""
-    try:
-        if subject.body is None:
-            raise ValueError("it is longer than 1 MiB")
-        text = subject.text_of(subject.body)
-        if len(text.text) > LONGEST:
-            raise ValueError(f"it has more than {LONGEST:,} characters")
-    except ValueError as error:
-        return Sheet(subject, None, str(error), list(locked(subject)))
-    return Sheet(subject, text, locked=list(locked(subject)))
+    text, why = None, ""
+    if subject.body is None:
+        why = gettext("it is longer than 1 MiB")
+    else:
+        try:
+            text = subject.text_of(subject.body)
+        except ValueError as error:
+            why = str(error)
+    if text is not None and len(text.text) > LONGEST:
+        text, longest = None, write_count(LONGEST)
+        why = gettext("it has more than %(n)s characters") % {"n": longest}
+    return Sheet(subject, text, why, list(locked(subject)))
 
 
 def locked(subject: Subject) -> Iterator[Locked]:
     for name, value in subject.headers.items():
         told = str(value) if name in FIELDS else lossless_json.dumps(value)
         if is_own(name):
-            yield Locked(name, told, "The broker writes it.")
+            yield Locked(name, told, gettext("The broker writes it."))
         elif subject.is_locked or name in subject.locked:
-            yield Locked(name, told, "It is in IBM MQ’s headers, too.")
+            yield Locked(name, told, gettext("It is in IBM MQ’s headers, too."))
         elif name in FIELDS and not is_typable(told):
-            yield Locked(name, told, "It holds line ends, which a form would change.")
+            why = gettext("It holds line ends, which a form would change.")
+            yield Locked(name, told, why)
     if subject.is_locked:
         for name in sorted(FIELDS.keys() - subject.headers.keys()):
-            yield Locked(name, "–", "It is in IBM MQ’s headers, too.")
+            yield Locked(name, "–", gettext("It is in IBM MQ’s headers, too."))
 
 
 def is_typable(text: str) -> bool:
@@ -127,7 +133,8 @@ class EditForm(forms.Form):
     def headers(self) -> Iterator[tuple[forms.BoundField, str]]:
         """The editable headers, each with a warning if a change needs care."""
         for name in self.sheet.names:
-            yield self[name], SENSITIVE.get(name, "")
+            caution = SENSITIVE.get(name)
+            yield self[name], gettext(caution) if caution else ""
 
     def clean(self) -> dict[str, Any]:
         said: dict[str, Any] = super().clean() or {}
@@ -137,7 +144,7 @@ class EditForm(forms.Form):
         nothing = not said["edit"].headers and said["edit"].body is None
         if not self.errors and nothing:
             raise forms.ValidationError(
-                "Nothing is changed. To send it as it is, resubmit it."
+                gettext("Nothing is changed. To send it as it is, resubmit it.")
             )
         return said
 
@@ -150,9 +157,8 @@ class EditForm(forms.Form):
         try:
             body = text.written(typed)
         except ValueError as error:
-            self.add_error(
-                "body", f"This cannot be written as it is declared: {error}."
-            )
+            why = gettext("This cannot be written as it is declared: %(error)s.")
+            self.add_error("body", why % {"error": error})
             return None
         return None if body == self.sheet.subject.body else body
 
@@ -163,7 +169,7 @@ class EditForm(forms.Form):
             if typed == (was or ""):
                 continue
             if typed == "" and name == "content-type":
-                self.add_error(name, "Every message has a content type.")
+                self.add_error(name, gettext("Every message has a content type."))
             elif typed == "":
                 yield HeaderOperation("remove", name)
             else:
@@ -175,10 +181,12 @@ class EditForm(forms.Form):
         try:
             after = lossless_json.loads(typed.strip() or "{}")
         except ValueError as error:
-            self.add_error("properties", f"This is not JSON: {error}.")
+            why = gettext("This is not JSON: %(error)s.") % {"error": error}
+            self.add_error("properties", why)
             return
         if not isinstance(after, dict):
-            self.add_error("properties", 'Write one object: {"name": "value"}.')
+            why = gettext('Write one object: {"name": "value"}.')
+            self.add_error("properties", why)
             return
         before = self.sheet.properties
         for name in before:
@@ -242,5 +250,7 @@ def fault_of(after: Subject) -> str:
         elif after.body and name.endswith("xml"):
             indented_xml(for_parser(after, after.body))
     except ValueError as error:
-        return f"The body is declared as {name}, but does not read so: {error}."
+        return gettext(
+            "The body is declared as %(type)s, but does not read so: %(error)s."
+        ) % {"type": name, "error": error}
     return ""

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser
+from django.utils.translation import gettext
 
 from broker.errors.acts import PayloadsNotPermitted
 from broker.formats import filters
 from broker.formats.filters import KEYS, Filter, Term
 from broker.formats.filters.building import TERMS
 from broker.formats.filters.parsing import LENGTH
+from broker.formats.quantities import write_count
 from broker.monitoring import search as finding
 from broker.monitoring import visible_search
 from broker.monitoring.search import Count, Found
@@ -86,7 +88,7 @@ class Fewer:
 
     @property
     def in_words(self) -> str:
-        return in_words(self.count) if self.count else "More"
+        return in_words(self.count) if self.count else gettext("More")
 
 
 def fits(wanted: Filter) -> bool:
@@ -143,7 +145,8 @@ def counted(
 
 def in_words(count: Count) -> str:
     """A number of messages; “or more” if counting stopped at its limit."""
-    return f"{count.messages:,}" if count.is_exact else f"{count.messages:,} or more"
+    number = write_count(count.messages)
+    return number if count.is_exact else gettext("%(n)s or more") % {"n": number}
 
 
 def without_each(user: User | AnonymousUser, wanted: Filter) -> list[Fewer]:
@@ -168,4 +171,4 @@ def without(user: User | AnonymousUser, wanted: Filter, term: Term) -> Fewer:
 def keys_in_words() -> Iterator[tuple[str, str, str]]:
     """Every key, its meaning and its words, for the help page."""
     for key in KEYS.values():
-        yield key.name, key.says, ", ".join(key.choices)
+        yield key.name, gettext(key.says), ", ".join(key.choices)

@@ -13,6 +13,7 @@ from django import forms
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from broker.client import NewMessage
 from broker.formats.lossless_json import Number
@@ -27,7 +28,12 @@ BYTES = "application/octet-stream"
 ROWS = 3  # empty rows for properties
 MOST_ROWS = 100
 LARGEST_INTEGER = 2**63 - 1
-TYPES = ("text", "integer", "decimal", "boolean")  # types of the values of properties
+TYPES = (  # types of the values of properties
+    gettext_noop("text"),
+    gettext_noop("integer"),
+    gettext_noop("decimal"),
+    gettext_noop("boolean"),
+)
 TRUTHS = {"true": True, "false": False}
 
 
@@ -61,9 +67,9 @@ class PropertyRow:
 
 
 WANTED = {
-    "boolean": "Type true or false.",
-    "integer": "Type a whole number of at most 64 bits.",
-    "decimal": "Type a number, such as 0.5.",
+    "boolean": gettext_noop("Type true or false."),
+    "integer": gettext_noop("Type a whole number of at most 64 bits."),
+    "decimal": gettext_noop("Type a number, such as 0.5."),
 }
 
 
@@ -96,13 +102,18 @@ class Duration(forms.CharField):
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
         if not 0 < ms <= LONGEST_MS:
-            raise forms.ValidationError("It must be longer than 0, and not so long.")
+            why = gettext("It must be longer than 0, and not so long.")
+            raise forms.ValidationError(why)
         return ms
 
 
 def word(label: str, help_text: str = "") -> forms.CharField:
+    """A text on one line. What it is called is marked where it is declared."""
     return forms.CharField(
-        label=label, required=False, max_length=1024, help_text=help_text
+        label=gettext_lazy(label),
+        required=False,
+        max_length=1024,
+        help_text=help_text and gettext_lazy(help_text),
     )
 
 
@@ -110,7 +121,7 @@ class SendForm(forms.Form):
     """What a person types; ``rows`` are the properties."""
 
     body = forms.CharField(
-        label="Text",
+        label=gettext_lazy("Text"),
         required=False,
         strip=False,
         widget=forms.Textarea(
@@ -118,30 +129,46 @@ class SendForm(forms.Form):
         ),
     )
     file = forms.FileField(
-        label="Or a file", required=False, allow_empty_file=True, help_text="Any bytes."
+        label=gettext_lazy("Or a file"),
+        required=False,
+        allow_empty_file=True,
+        help_text=gettext_lazy("Any bytes."),
     )
     content_type = forms.CharField(
+        label=gettext_lazy("Content type"),
         max_length=255,
         required=False,
         widget=forms.TextInput(attrs={"list": "content-types", "autocomplete": "off"}),
-        help_text=f"Empty: {TEXT}, or the type of the file.",
     )
-    priority = forms.IntegerField(min_value=0, max_value=9, initial=4)
-    correlation_id = word("Correlation id")
-    reply_to = word("Reply to", "The address for answers.")
-    subject = word("Type", "JMSType, or the subject in AMQP.")
-    expiry = Duration(label="Expires after", help_text="Such as 10 min. Empty: never.")
+    priority = forms.IntegerField(
+        label=gettext_lazy("Priority"), min_value=0, max_value=9, initial=4
+    )
+    correlation_id = word(gettext_noop("Correlation id"))
+    reply_to = word(gettext_noop("Reply to"), gettext_noop("The address for answers."))
+    subject = word(
+        gettext_noop("Type"), gettext_noop("JMSType, or the subject in AMQP.")
+    )
+    expiry = Duration(
+        label=gettext_lazy("Expires after"),
+        help_text=gettext_lazy("Such as 10 min. Empty: never."),
+    )
     delay = Duration(
-        label="Delivery delay", help_text="Such as 30 s. Empty: delivered at once."
+        label=gettext_lazy("Delivery delay"),
+        help_text=gettext_lazy("Such as 30 s. Empty: delivered at once."),
     )
-    durable = forms.BooleanField(label="Persistent", required=False, initial=True)
+    durable = forms.BooleanField(
+        label=gettext_lazy("Persistent"), required=False, initial=True
+    )
 
     def __init__(
         self, said: QueryDict | None = None, files: Any = None, **more: Any
     ) -> None:
         self.rows = list(typed(said)) if said is not None else []
         super().__init__(said, files, **more)
-        self.fields["body"].help_text = f"Text, or a file, of at most {size_limit()}."
+        help_text = gettext("Text, or a file, of at most %(size)s.")
+        self.fields["body"].help_text = help_text % {"size": size_limit()}
+        help_text = gettext("Empty: %(type)s, or the type of the file.")
+        self.fields["content_type"].help_text = help_text % {"type": TEXT}
 
     @property
     def filled_rows(self) -> list[PropertyRow]:
@@ -158,9 +185,9 @@ class SendForm(forms.Form):
         said = super().clean() or {}
         self.rows = list(checked(self.rows))
         if any(row.error for row in self.rows):
-            self.add_error(None, "A property is wrong; see below.")
+            self.add_error(None, gettext("A property is wrong; see below."))
         if said.get("body") and said.get("file") is not None:
-            self.add_error("file", "Give a text or a file, not both.")
+            self.add_error("file", gettext("Give a text or a file, not both."))
         if not self.errors:
             said["octets"], said["content_type"] = self.body_of(said)
         return said
@@ -177,8 +204,8 @@ class SendForm(forms.Form):
         try:
             return text_of(b"", kind).written(text), kind
         except ValueError as error:
-            why = f"A text cannot be sent as this type: {error}. Send a file."
-            self.add_error("content_type", why)
+            why = gettext("A text cannot be sent as this type: %(error)s. Send a file.")
+            self.add_error("content_type", why % {"error": error})
         return b"", kind
 
     def message(self, address: str, *, producer: str, now: datetime) -> NewMessage:
@@ -227,16 +254,16 @@ def checked(rows: list[PropertyRow]) -> Iterator[PropertyRow]:
     for row in rows:
         error = ""
         if not row.name or not row.name.isprintable():
-            error = "A property needs a name of visible characters."
+            error = gettext("A property needs a name of visible characters.")
         elif row.name in seen:
-            error = "There is a property of this name above."
+            error = gettext("There is a property of this name above.")
         elif "\0" in row.text:
-            error = "A value cannot have a NUL character."
+            error = gettext("A value cannot have a NUL character.")
         else:
             try:
                 row.value  # noqa: B018  # its error is wanted
             except ValueError as fault:
-                error = str(fault)
+                error = gettext(str(fault))
         seen.add(row.name)
         yield replace(row, error=error)
 

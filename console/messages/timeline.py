@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from django.utils.translation import gettext
+
 from broker.formats import moments
 from broker.formats.error_fingerprint import fingerprint
 from broker.models import DeadLetter, Kind, Place
@@ -39,7 +41,7 @@ class Road:
 
     @property
     def label(self) -> str:
-        return self.queue or f"queue {self.queue_id} (gone)"
+        return self.queue or gettext("queue %(id)s (gone)") % {"id": self.queue_id}
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from django import forms
 from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
@@ -33,7 +34,7 @@ class OtherForm(forms.Form):
         min_value=1,
         max_value=NEWEST,
         required=False,
-        error_messages={"invalid": "Give the number of a message."},
+        error_messages={"invalid": gettext_lazy("Give the number of a message.")},
     )
 
 
@@ -57,7 +58,8 @@ def compare(request: HttpRequest, message_id: int) -> HttpResponse:
         other = known(number, newest=True)
         require(request, "browse", other)
     except (Http404, NotAuthorized):
-        form.add_error("other", f"There is no message {number} that you may read.")
+        why = gettext("There is no message %(number)s that you may read.")
+        form.add_error("other", why % {"number": number})
         return show(request, context)
     sight = redaction.sight_of(request.user)
     ids = [other.message_id, story.message_id]
@@ -65,9 +67,11 @@ def compare(request: HttpRequest, message_id: int) -> HttpResponse:
     subjects = operations.subjects_of(ids)
     context["other"] = other
     if masked:
-        form.add_error("other", "Parts of one of the two are masked for you.")
+        why = gettext("Parts of one of the two are masked for you.")
+        form.add_error("other", why)
     elif len(subjects) < len(set(ids)):
-        form.add_error("other", "The body of one of the two is past its retention.")
+        why = gettext("The body of one of the two is past its retention.")
+        form.add_error("other", why)
     else:
         context["difference"] = difference(*map(subjects.__getitem__, ids))
     return show(request, context)

@@ -9,6 +9,10 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
@@ -81,8 +85,8 @@ def typed(request: HttpRequest, page: dict[str, Any], form: EditForm) -> HttpRes
         denials.note(request, error)
         form.add_error(None, str(error))
         return render_edit(request, page, status=409)
-    words = f"Message {page['story'].number} was repaired, and its copy was sent."
-    messages.success(request, words)
+    words = gettext("Message %(number)s was repaired, and its copy was sent.")
+    messages.success(request, words % {"number": page["story"].number})
     return redirect("console:message", sent.message_id)
 
 
@@ -116,4 +120,12 @@ def render_edit(
     story: Story = page["story"]
     if story.letter is not None:
         navigation.counts_as(request, "console:dead_letters")
+    page = page | {"continues_as": links_of(story)}
     return render(request, "console/messages/repairs/edit.html", page, status=status)
+
+
+def links_of(story: Story) -> SafeString:
+    """Links to the newest copies of a message."""
+    ids = [now.life.message_id for now in story.newest]
+    links = [(reverse("console:message", args=[one]), story.names[one]) for one in ids]
+    return format_html_join(", ", '<a href="{}">{}</a>', links)

@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import permission_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
@@ -32,8 +33,8 @@ class ImportForm(forms.Form):
 
     file = forms.FileField(
         error_messages={
-            "required": "Choose a file.",
-            "empty": "The file is empty.",
+            "required": gettext_lazy("Choose a file."),
+            "empty": gettext_lazy("The file is empty."),
         },
     )
     as_addressed = forms.BooleanField(required=False)
@@ -62,8 +63,11 @@ def import_messages(request: HttpRequest, name: str) -> HttpResponse:
             form.add_error(None, str(error))
         else:
             if form.cleaned_data["does"] and found.messages and not found.bad:
-                count = write_count(found.messages, "message")
-                messages.success(request, f"{count} imported.")
+                n = found.messages
+                words = ngettext(
+                    "%(n)s message imported.", "%(n)s messages imported.", n
+                )
+                messages.success(request, words % {"n": write_count(n)})
                 return redirect("console:queue", name=name)
             context["found"] = found
     status = 422 if form.errors else 200

@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import (
     require_http_methods,
     require_POST,
@@ -52,10 +53,12 @@ def save(request: HttpRequest) -> HttpResponse:
         saved = SaveForm(request.POST).order(request, filter=wanted)
     except InvalidRequest as error:
         denials.note(request, error)
-        why = " ".join(why for _, why in error.faults)
-        messages.error(request, f"The view was not saved. {why}")
+        why = " ".join(gettext(why) for _, why in error.faults)
+        words = gettext("The view was not saved. %(why)s") % {"why": why}
+        messages.error(request, words)
     else:
-        messages.success(request, f"The view “{saved.name}” is saved.")
+        words = gettext("The view “%(view)s” is saved.") % {"view": saved.name}
+        messages.success(request, words)
     return redirect(search_links.url_of(filters.parse(" ".join(wanted))))
 
 
@@ -68,7 +71,8 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
     initial = {"name": own.name, "is_shared": own.is_shared}
     form = ChangeForm(said, initial=initial)
     if form.is_valid() and (saved := form.carry_out(request, view=slug)):
-        messages.success(request, f"The view “{saved.name}” is saved.")
+        words = gettext("The view “%(view)s” is saved.") % {"view": saved.name}
+        messages.success(request, words)
         return redirect("console:view", slug)
     context = {"view": own, "form": form, "texts": saved_views.texts_of(own)}
     status = 422 if form.errors else 200
@@ -79,5 +83,6 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
 def delete(request: HttpRequest, slug: str) -> HttpResponse:
     """Delete a view of the user. No message changes."""
     own = acts.act(request.user, DeleteView(slug))
-    messages.success(request, f"The view “{own.name}” is deleted. No message changed.")
+    words = gettext("The view “%(view)s” is deleted. No message changed.")
+    messages.success(request, words % {"view": own.name})
     return redirect("console:messages")

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
@@ -32,7 +33,7 @@ REFUSALS = (
     *(errors.InvalidMessage, errors.MessageTooLarge, of_queues.MessageTooBigForQueue),
     *(of_queues.PutInhibited, of_queues.QueueFull),
 )
-DROPPED = (
+DROPPED = gettext_noop(
     "No queue took the message, so it was not sent. The queue takes only messages that"
     " match its selector."
 )
@@ -61,13 +62,16 @@ def send(request: HttpRequest, name: str) -> HttpResponse:
     try:
         message_id = sent(request, queue, form)
     except Dropped:
-        form.add_error(None, DROPPED)
+        form.add_error(None, gettext(DROPPED))
     except REFUSALS as error:
         form.add_error(None, str(error))
     else:
-        again = reverse("console:send", args=[name])
         words = format_html(
-            'The message was sent to {}. <a href="{}">Send another</a>', name, again
+            gettext(
+                'The message was sent to {queue}. <a href="{link}">Send another</a>'
+            ),
+            queue=name,
+            link=reverse("console:send", args=[name]),
         )
         messages.success(request, words)
         return redirect("console:message", message_id)
@@ -118,8 +122,10 @@ def form_for(request: HttpRequest, like: str) -> SendForm:
     sheet = repair_form.sheet_of(subject)
     form = send_form.like(sheet, priority=row.priority, durable=row.durable)
     if sheet.why_no_text:
-        why = f"Its body is not copied: {sheet.why_no_text}. Download it, and send it"
-        messages.info(request, f"{why} as a file.")
+        words = gettext(
+            "Its body is not copied: %(why)s. Download it, and send it as a file."
+        )
+        messages.info(request, words % {"why": sheet.why_no_text})
     return form
 
 
