@@ -14,6 +14,7 @@ from broker.monitoring.connections import ClientQuery, Connected
 from broker.security import authorities
 from console.edges import denials
 from console.layout import pagination
+from console.queues.queue_consumers import process_of
 
 LISTENERS_ANSWER_WITHIN = timedelta(seconds=5)
 
@@ -30,9 +31,7 @@ class ConnectionRow:
 
     @property
     def process(self) -> str:
-        if self.owner is None:
-            return "a process that has ended"
-        return f"{self.owner.kind} {self.owner.pid} on {self.owner.host}"
+        return process_of(self.owner)
 
     @property
     def is_closing(self) -> bool:

@@ -6,30 +6,44 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.utils.translation import gettext, gettext_noop
 
 from broker.client.dispatch import stoppages
 from broker.errors.mq_codes import Reason
 from broker.models import ConnectionConsumer, Owner, Stoppage
 from broker.queueing.journal import Depth, depths
 from broker.security import authorities
+from console.queues.queue_consumers import process_of
 
 EARLIER = 20  # the most ended stoppages that are shown
 # the permission to stop a queue is the permission to start it
 START = "broker.pause_queue"
 # what to do when the dead letter queue refused a message, by reason
 REMEDIES: dict[int, str] = {
-    Reason.UNKNOWN_OBJECT_NAME: "Create the queue {} with an address of that name.",
-    Reason.Q_FULL: "Make room on {}: resubmit or discard messages there, or raise its"
-    " max depth.",
-    Reason.PUT_INHIBITED: "Allow puts on {} again: switch “put inhibited” off.",
-    Reason.MSG_TOO_BIG_FOR_Q: "Let {} take larger messages: raise its max message bytes"
-    " to those of this queue and 172 for the dead letter header.",
-    Reason.MSG_TOO_BIG_FOR_Q_MGR: "Let the broker take larger messages"
-    " (BROKER_MAX_MESSAGE_BYTES), so that this one and a header go on {}.",
-    Reason.NOT_AUTHORIZED: "Grant the handler’s user the authorities put and passall"
-    " on {}.",
+    Reason.UNKNOWN_OBJECT_NAME: gettext_noop(
+        "Create the queue {} with an address of that name."
+    ),
+    Reason.Q_FULL: gettext_noop(
+        "Make room on {}: resubmit or discard messages there, or raise its max depth."
+    ),
+    Reason.PUT_INHIBITED: gettext_noop(
+        "Allow puts on {} again: switch “put inhibited” off."
+    ),
+    Reason.MSG_TOO_BIG_FOR_Q: gettext_noop(
+        "Let {} take larger messages: raise its max message bytes to those of this"
+        " queue and 172 for the dead letter header."
+    ),
+    Reason.MSG_TOO_BIG_FOR_Q_MGR: gettext_noop(
+        "Let the broker take larger messages (BROKER_MAX_MESSAGE_BYTES), so that this"
+        " one and a header go on {}."
+    ),
+    Reason.NOT_AUTHORIZED: gettext_noop(
+        "Grant the handler’s user the authorities put and passall on {}."
+    ),
 }
-OTHERWISE = "Remove the obstacle named above, so that {} accepts the message."
+OTHERWISE = gettext_noop(
+    "Remove the obstacle named above, so that {} accepts the message."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +56,7 @@ class Stopped:
 
     @property
     def remedy(self) -> str:
-        words = REMEDIES.get(self.stoppage.reason, OTHERWISE)
+        words = gettext(REMEDIES.get(self.stoppage.reason, OTHERWISE))
         return words.format(settings.BROKER_DEAD_LETTER_QUEUE)
 
 
@@ -55,9 +69,7 @@ class Running:
 
     @property
     def process(self) -> str:
-        if self.owner is None:
-            return "a process that has ended"
-        return f"{self.owner.kind} {self.owner.pid} on {self.owner.host}"
+        return process_of(self.owner)
 
 
 @dataclass(frozen=True, slots=True)

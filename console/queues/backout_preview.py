@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.utils.translation import gettext, gettext_noop
+
 from broker.formats.quantities import write_duration
 from broker.monitoring.backout_preview import Expire, Foreseen, Landing, Uncounted
 from broker.settlement.redelivery_policy import (
@@ -20,12 +22,12 @@ from broker.settlement.redelivery_policy import (
 from broker.settlement.redelivery_schedule import Span
 
 NAMES = {  # names of settings on pages
-    "poison_policy": "poison policy",
-    "max_delivery_attempts": "max delivery attempts",
-    "dead_letter_address": "dead letter address",
-    "redelivery_delay_ms": "redelivery delay",
-    "redelivery_delay_multiplier": "its multiplier",
-    "max_redelivery_delay_ms": "its cap",
+    "poison_policy": gettext_noop("poison policy"),
+    "max_delivery_attempts": gettext_noop("max delivery attempts"),
+    "dead_letter_address": gettext_noop("dead letter address"),
+    "redelivery_delay_ms": gettext_noop("redelivery delay"),
+    "redelivery_delay_multiplier": gettext_noop("its multiplier"),
+    "max_redelivery_delay_ms": gettext_noop("its cap"),
 }
 OF_ENDS = ("max_delivery_attempts", "dead_letter_address")
 OF_WAITS = ("redelivery_delay_ms", "redelivery_delay_multiplier")
@@ -52,59 +54,92 @@ def outcome_of(one: Foreseen) -> tuple[str, str, str]:
     """The chip's state and word, and the sentence."""
     match one.outcome:
         case Uncounted():
-            said = "ready", "ready, uncounted", "Ready again at its old place."
+            where = gettext("Ready again at its old place.")
+            said = "ready", gettext("ready, uncounted"), where
         case Expire(to):
-            where = f"It expires to {to}." if to else "It expires and is dropped."
-            said = "gone", "expires", where
+            said = "gone", gettext("expires"), expiring(to)
         case DeadLetter() if one.landing and one.landing.is_anywhere:
-            said = "dead", "dead letter", landing_of(one, one.landing)
+            said = "dead", gettext("dead letter"), landing_of(one, one.landing)
         case DeadLetter() | Discard():
-            said = "gone", "discarded", discarded(one)
+            said = "gone", gettext("discarded"), discarded(one)
         case Park():
-            stays = "It stays with the dead letters, although its attempts are used up."
-            said = "dead", "stays", f"{stays} {waiting(one.waits)}"
+            stays = gettext(
+                "It stays with the dead letters, although its attempts are used up."
+            )
+            said = "dead", gettext("stays"), f"{stays} {waiting(one.waits)}"
         case _:
             state, word = (
-                ("redelivery", "waits") if is_long(one.waits) else ("ready",) * 2
+                ("redelivery", gettext("waits"))
+                if is_long(one.waits)
+                else ("ready", gettext("ready"))
             )
-            following = f"Attempt {one.attempts + 1}{of_limit(one)} comes next."
-            said = state, word, f"{waiting(one.waits)} {following}"
+            said = state, word, f"{waiting(one.waits)} {following(one)}"
     return said
+
+
+def expiring(to: str) -> str:
+    if to:
+        return gettext("It expires to %(address)s.") % {"address": to}
+    return gettext("It expires and is dropped.")
 
 
 def is_long(waits: Span | None) -> bool:
     return waits is not None and waits.longest > timedelta(0)
 
 
-def of_limit(one: Foreseen) -> str:
-    return f" of {one.limit}" if one.limit and one.limit > one.attempts else ""
+def following(one: Foreseen) -> str:
+    values = {"attempt": one.attempts + 1, "limit": one.limit}
+    if one.limit and one.limit > one.attempts:
+        return gettext("Attempt %(attempt)s of %(limit)s comes next.") % values
+    return gettext("Attempt %(attempt)s comes next.") % values
 
 
 def waiting(waits: Span | None) -> str:
     if waits is None or not is_long(waits):
-        return "Ready again at once."
+        return gettext("Ready again at once.")
     if waits.is_spread:
-        shortest, longest = map(write_duration, (waits.shortest, waits.longest))
-        return f"Waits {shortest} to {longest}."
-    return f"Waits {write_duration(waits.usual)}."
+        return gettext("Waits %(shortest)s to %(longest)s.") % {
+            "shortest": write_duration(waits.shortest),
+            "longest": write_duration(waits.longest),
+        }
+    return gettext("Waits %(duration)s.") % {"duration": write_duration(waits.usual)}
 
 
 def landing_of(one: Foreseen, landing: Landing) -> str:
+    values = {
+        "queues": places_of(landing),
+        "attempt": one.attempts,
+        "limit": one.limit,
+    }
+    if one.limit:
+        text = gettext(
+            "Dead letter on %(queues)s, after attempt %(attempt)s of %(limit)s."
+        )
+    else:
+        text = gettext("Dead letter on %(queues)s, after attempt %(attempt)s.")
+    return text % values
+
+
+def places_of(landing: Landing) -> str:
     places = [*landing.on]
     if landing.one_of:
-        places.append(f"one of {', '.join(landing.one_of)}")
+        queues = ", ".join(landing.one_of)
+        places.append(gettext("one of %(queues)s") % {"queues": queues})
     if landing.made:
-        places.append(f"{landing.made}, which is created for it")
-    of = f" of {one.limit}" if one.limit else ""
-    return f"Dead letter on {' and '.join(places)}, after attempt {one.attempts}{of}."
+        made = gettext("%(queue)s, which is created for it") % {"queue": landing.made}
+        places.append(made)
+    return gettext(" and ").join(places)
 
 
 def discarded(one: Foreseen) -> str:
-    why = one.landing.why_not if one.landing else "no queue can take it"
+    why = gettext("no queue can take it")
+    if one.landing and one.landing.why_not:
+        why = gettext(one.landing.why_not)
     if not one.kept_s:
-        return f"Discarded for good: {why}."
+        return gettext("Discarded for good: %(reason)s.") % {"reason": why}
     kept = write_duration(timedelta(seconds=one.kept_s))
-    return f"Discarded: {why}. The discard bin keeps it for {kept}."
+    text = gettext("Discarded: %(reason)s. The discard bin keeps it for %(duration)s.")
+    return text % {"reason": why, "duration": kept}
 
 
 def then_of(one: Foreseen) -> str:
@@ -113,17 +148,22 @@ def then_of(one: Foreseen) -> str:
         return ""
     match one.removal:
         case None:
-            does = "Its consumer keeps it"
+            does = gettext("Its consumer keeps it")
         case BackoutQueue(to):
-            does = f"Its next consumer moves it to {to}"
+            does = gettext("Its next consumer moves it to %(queue)s") % {"queue": to}
         case DeadLetterQueue(reason):
-            to = f"the dead letter queue ({reason.name})"
-            does = f"Its next consumer moves it to {to}"
+            does = gettext(
+                "Its next consumer moves it to the dead letter queue (%(reason)s)"
+            ) % {"reason": reason.name}
         case DiscardByReport():
-            does = "Its next consumer discards it, as its report options ask"
+            does = gettext("Its next consumer discards it, as its report options ask")
         case _:
-            does = "Its next consumer finds no queue that takes it"
-    return f"{does}: it came back {one.attempts} of {one.threshold} times."
+            does = gettext("Its next consumer finds no queue that takes it")
+    return gettext("%(what)s: it came back %(attempts)s of %(threshold)s times.") % {
+        "what": does,
+        "attempts": one.attempts,
+        "threshold": one.threshold,
+    }
 
 
 def why_of(one: Foreseen) -> Iterable[str]:
@@ -139,11 +179,11 @@ def why_of(one: Foreseen) -> Iterable[str]:
     named: dict[str, list[str]] = {}
     for field in fields:
         if field in patterns:
-            named.setdefault(patterns[field], []).append(NAMES[field])
+            named.setdefault(patterns[field], []).append(gettext(NAMES[field]))
     for pattern, settings in named.items():
         yield f"{pattern}: {', '.join(settings)}"
     if one.threshold:
-        yield f"queue {one.queue}: backout threshold"
+        yield gettext("queue %(queue)s: backout threshold") % {"queue": one.queue}
 
 
 def in_numbers(outcomes: Iterable[EntryForecast]) -> list[tuple[str, str, int]]:

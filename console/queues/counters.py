@@ -5,17 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext, gettext_noop
+
 from broker.monitoring import counters
 
 WORDS = {  # the title of each counter, and the events that it counts
-    "messages_added": ("Messages added", "put, copied or restored here"),
-    "messages_acknowledged": ("Messages acknowledged", "accepted, and committed"),
-    "acknowledge_attempts": ("Acknowledge attempts", "those backed out included"),
-    "messages_expired": ("Messages expired", "before they were delivered"),
-    "messages_killed": ("Messages killed", "dead letters, and what was dropped"),
-    "delivering": ("Delivering", "held by consumers"),
-    "scheduled": ("Scheduled", "delayed"),
-    "message_count": ("Message count", "here now, in total"),
+    "messages_added": (
+        gettext_noop("Messages added"),
+        gettext_noop("put, copied or restored here"),
+    ),
+    "messages_acknowledged": (
+        gettext_noop("Messages acknowledged"),
+        gettext_noop("accepted, and committed"),
+    ),
+    "acknowledge_attempts": (
+        gettext_noop("Acknowledge attempts"),
+        gettext_noop("those backed out included"),
+    ),
+    "messages_expired": (
+        gettext_noop("Messages expired"),
+        gettext_noop("before they were delivered"),
+    ),
+    "messages_killed": (
+        gettext_noop("Messages killed"),
+        gettext_noop("dead letters, and what was dropped"),
+    ),
+    "delivering": (gettext_noop("Delivering"), gettext_noop("held by consumers")),
+    "scheduled": (gettext_noop("Scheduled"), gettext_noop("delayed")),
+    "message_count": (
+        gettext_noop("Message count"),
+        gettext_noop("here now, in total"),
+    ),
 }
 
 
@@ -37,7 +57,8 @@ def counters_of(queue_id: int) -> list[CounterRow]:
     return [
         CounterRow(
             name,
-            *WORDS[name],
+            gettext(WORDS[name][0]),
+            gettext(WORDS[name][1]),
             getattr(counted, name),
             name in counters.RESETTABLE,
             since.get(name),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from broker.acts.credentials import create_credential
 from broker.models import Credential
@@ -52,22 +53,24 @@ def first_steps(
 
 def of_administrators(user: User, newest: QueueDepth | None) -> Iterator[Step]:
     if user.has_perms(ADD_QUEUE):
-        words = "Create a queue. Its address is created with it."
+        words = gettext("Create a queue. Its address is created with it.")
         url = reverse("console:new_queue")
-        yield Step("queue", words, "New queue…", url, newest is not None)
+        yield Step("queue", words, gettext("New queue…"), url, newest is not None)
     if user.has_perm(create_credential.permission):
         exists = Credential.objects.filter(revoked_at=None).exists()
-        words = "Create a credential: the name and secret by which a program logs in."
+        words = gettext(
+            "Create a credential: the name and secret by which a program logs in."
+        )
         url = reverse("console:create_credential")
-        yield Step("credential", words, "New credential…", url, exists)
+        yield Step("credential", words, gettext("New credential…"), url, exists)
 
 
 def of_programs(held: GrantedAuthorities, queue: QueueDepth) -> Iterator[Step]:
     if held.on("put", queue.address):
-        words = f"Send a test message to {queue.name}."
+        words = gettext("Send a test message to %(queue)s.") % {"queue": queue.name}
         url = reverse("console:send", args=[queue.name])
-        yield Step("send", words, "Send a message…", url, queue.arrived > 0)
+        yield Step("send", words, gettext("Send a message…"), url, queue.arrived > 0)
     if held.on("get", queue.name):
-        words = "Receive it in a program: Python, JavaScript, Java or curl."
+        words = gettext("Receive it in a program: Python, JavaScript, Java or curl.")
         url = reverse("console:connect", args=[queue.name])
-        yield Step("receive", words, "Connect a program…", url)
+        yield Step("receive", words, gettext("Connect a program…"), url)

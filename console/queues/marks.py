@@ -13,6 +13,7 @@ from datetime import datetime
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Exists, OuterRef, Q
 from django.urls import reverse
+from django.utils.translation import gettext, gettext_noop
 
 from broker.acts.operations.rights import visible_operations
 from broker.formats import wildcards
@@ -29,7 +30,14 @@ SETTINGS = {Act.CREATE, Act.CHANGE, Act.DELETE}
 OF_ALL = {*SETTINGS, Act.PAUSE, Act.RESUME, Act.START_DELIVERY, Act.SWITCH_RULES}
 # Kinds of objects whose settings change what queues do.
 OF_QUEUES = ("queue", "address", "address setting")
-PROCESSES = ("dispatcher", "worker", "listener", "bridge")
+PROCESSES = {  # kinds of processes, and what is said when one started
+    "dispatcher": gettext_noop("Dispatcher %(pid)s on %(host)s started"),
+    "worker": gettext_noop("Worker %(pid)s on %(host)s started"),
+    "listener": gettext_noop("Listener %(pid)s on %(host)s started"),
+    "bridge": gettext_noop("Bridge %(pid)s on %(host)s started"),
+}
+STARTED = gettext_noop("Operation %(number)s (%(kind)s) started")
+ENDED = gettext_noop("Operation %(number)s (%(kind)s) ended")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +90,10 @@ def of_operations(
         every = every.filter(Exists(items.filter(on_it)))
     for one in every:
         url = reverse("console:operation", args=[one.pk])
-        name = f"Operation {one.pk} ({one.get_kind_display()})"
-        for at, verb in ((one.started_at, "started"), (one.ended_at, "ended")):
+        values = {"number": one.pk, "kind": one.get_kind_display()}
+        for at, text in ((one.started_at, STARTED), (one.ended_at, ENDED)):
             if at is not None and begin <= at <= end:
-                yield Mark(at, f"{name} {verb}", url)
+                yield Mark(at, gettext(text) % values, url)
 
 
 def of_records(
@@ -130,5 +138,5 @@ def of_processes(begin: datetime, end: datetime) -> Iterator[Mark]:
     """Processes that started, and still run: after a deployment, all of them."""
     rows = Owner.objects.filter(kind__in=PROCESSES, started_at__range=(begin, end))
     for one in rows.order_by("-started_at")[:MOST]:
-        words = f"{one.kind.capitalize()} {one.pid} on {one.host} started"
+        words = gettext(PROCESSES[one.kind]) % {"pid": one.pid, "host": one.host}
         yield Mark(one.started_at, words, reverse("console:consumers"))

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
+from django.utils.translation import gettext_lazy
 
 from broker.declarations import Declaration, advise, apply, one_at_a_time, plan
 from broker.declarations.kinds import QUEUE
@@ -20,7 +21,7 @@ MORE = (
     *("routing_type", "max_depth", "backout_threshold", "backout_queue"),
     *("description", "contact", "runbook"),
 )
-TAKEN = "This name is taken. Choose another."
+TAKEN = gettext_lazy("This name is taken. Choose another.")
 
 
 class NewQueueForm(forms.ModelForm):
@@ -34,10 +35,15 @@ class NewQueueForm(forms.ModelForm):
             "backout_queue": forms.TextInput(attrs={"list": "queues"}),
         }
         help_texts = {
-            "name": "For example orders or orders.eu: settings and rights apply to"
-            " patterns of such names. Producers send to the address of the same name.",
-            "routing_type": "Of an address with several queues: whether each message"
-            " goes to one of them or to all.",
+            "name": gettext_lazy(
+                "For example orders or orders.eu: settings and rights apply to"
+                " patterns of such names. Producers send to the address of the same"
+                " name."
+            ),
+            "routing_type": gettext_lazy(
+                "Of an address with several queues: whether each message goes to one"
+                " of them or to all."
+            ),
         }
 
     def __init__(self, said: Any = None) -> None:

@@ -9,8 +9,10 @@ from datetime import datetime
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from broker.bridges.configured import ends_here
+from broker.formats.quantities import write_count
 from broker.models import ClientEndpoint, ConnectionConsumer, Owner, Queue
 from broker.monitoring import links_as_consumers
 from broker.security.authorities import GrantedAuthorities
@@ -70,13 +72,11 @@ def of_handlers(rows: QuerySet[ConnectionConsumer]) -> Iterator[QueueConsumer]:
     for one in rows:
         owner = owners.get(one.owner_id)
         yield QueueConsumer(
-            "handler",
+            gettext("handler"),
             one.handler,
             f"{reverse('console:consumers')}#consumer-{one.pk}",
-            f"{one.server_sessions:,} at once{busy(one.busy_percent)}",
-            f"{owner.kind} {owner.pid} on {owner.host}"
-            if owner
-            else "a process that has ended",
+            ", ".join([at_once(one.server_sessions), *busy(one.busy_percent)]),
+            process_of(owner),
             one.started_at,
         )
 
@@ -84,18 +84,41 @@ def of_handlers(rows: QuerySet[ConnectionConsumer]) -> Iterator[QueueConsumer]:
 def of_clients(rows: QuerySet[ClientEndpoint]) -> Iterator[QueueConsumer]:
     for one in rows:
         yield QueueConsumer(
-            "AMQP, exclusive" if one.is_exclusive else "AMQP",
+            gettext("AMQP, exclusive") if one.is_exclusive else "AMQP",
             one.connection.container_id,
             reverse("console:connection", args=[one.connection_id]),
-            f"credit {one.credit:,}, {one.unsettled:,} unsettled"
-            f"{busy(one.busy_percent)}",
+            ", ".join([credit_of(one), *busy(one.busy_percent)]),
             one.connection.host,
             one.opened_at,
         )
 
 
-def busy(percent: int | None) -> str:
-    return "" if percent is None else f", {percent} % busy"
+def process_of(owner: Owner | None) -> str:
+    """The process of a consumer, as pages name it."""
+    if owner is None:
+        return gettext("a process that has ended")
+    return gettext("%(kind)s %(pid)s on %(host)s") % {
+        "kind": owner.kind,
+        "pid": owner.pid,
+        "host": owner.host,
+    }
+
+
+def at_once(sessions: int) -> str:
+    return gettext("%(sessions)s at once") % {"sessions": write_count(sessions)}
+
+
+def credit_of(endpoint: ClientEndpoint) -> str:
+    return gettext("credit %(credit)s, %(unsettled)s unsettled") % {
+        "credit": write_count(endpoint.credit),
+        "unsettled": write_count(endpoint.unsettled),
+    }
+
+
+def busy(percent: int | None) -> Iterator[str]:
+    """How busy it was, if that is known."""
+    if percent is not None:
+        yield gettext("%(percent)s %% busy") % {"percent": percent}
 
 
 def of_links(queue: Queue, held: GrantedAuthorities) -> Iterator[QueueConsumer]:
@@ -106,5 +129,10 @@ def of_links(queue: Queue, held: GrantedAuthorities) -> Iterator[QueueConsumer]:
         if not stands_still and link_status.sees(held, ends_here(link)):
             url = reverse("console:link", args=[link.bridge.name, link.name])
             yield QueueConsumer(
-                "link", str(link), url, status.get_state_display(), "a bridge", None
+                gettext("link"),
+                str(link),
+                url,
+                status.get_state_display(),
+                gettext("a bridge"),
+                None,
             )

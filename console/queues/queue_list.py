@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
 from django.http import QueryDict
+from django.utils.translation import gettext, gettext_noop
 
 from broker.security.authorities import GrantedAuthorities
 from dashboards.live import ages, attention, trends
@@ -58,55 +59,76 @@ def urgency(row: QueueRow) -> int:
 
 
 COLUMNS = [
-    Column("name", "Queue", "its name", lambda row: row.depth.name.lower()),
-    Column("state", "State", "its state, if it is unusual", urgency),
-    Column("ready", "Ready", "deliverable messages", lambda row: row.depth.ready),
+    Column(
+        "name",
+        gettext_noop("Queue"),
+        gettext_noop("its name"),
+        lambda row: row.depth.name.lower(),
+    ),
+    Column(
+        "state",
+        gettext_noop("State"),
+        gettext_noop("its state, if it is unusual"),
+        urgency,
+    ),
+    Column(
+        "ready",
+        gettext_noop("Ready"),
+        gettext_noop("deliverable messages"),
+        lambda row: row.depth.ready,
+    ),
     Column(
         "in-flight",
-        "In flight",
-        "messages that consumers have",
+        gettext_noop("In flight"),
+        gettext_noop("messages that consumers have"),
         lambda row: row.depth.claimed,
     ),
     Column(
         "delayed",
-        "Delayed",
-        "messages that are delayed",
+        gettext_noop("Delayed"),
+        gettext_noop("messages that are delayed"),
         lambda row: row.depth.delayed,
     ),
     Column(
         "dead",
-        "Dead letters",
-        "on a queue for dead letters: all its messages",
+        gettext_noop("Dead letters"),
+        gettext_noop("on a queue for dead letters: all its messages"),
         lambda row: row.depth.total if row.depth.takes_dead_letters else -1,
     ),
     Column(
         "died",
-        "Died",
-        "dead letters that came from here, on any queue; some seconds old",
+        gettext_noop("Died"),
+        gettext_noop(
+            "dead letters that came from here, on any queue; some seconds old"
+        ),
         lambda row: row.died,
     ),
     Column(
         "oldest",
-        "Oldest",
-        "age of the oldest message, since its put",
+        gettext_noop("Oldest"),
+        gettext_noop("age of the oldest message, since its put"),
         lambda row: -1.0 if row.oldest_s is None else row.oldest_s,
     ),
     Column(
         "in",
-        "In /s",
-        "messages that were put, a second, over the last ten seconds",
+        gettext_noop("In /s"),
+        gettext_noop("messages that were put, a second, over the last ten seconds"),
         lambda row: row.depth.arriving or 0,
     ),
     Column(
         "out",
-        "Out /s",
-        "messages that were accepted, a second, over the last ten seconds",
+        gettext_noop("Out /s"),
+        gettext_noop(
+            "messages that were accepted, a second, over the last ten seconds"
+        ),
         lambda row: row.depth.accepted or 0,
     ),
     Column(
         "back",
-        "Backouts /s",
-        "backouts a second, over the last ten seconds: messages to be redelivered",
+        gettext_noop("Backouts /s"),
+        gettext_noop(
+            "backouts a second, over the last ten seconds: messages to be redelivered"
+        ),
         lambda row: row.depth.backed_out or 0,
     ),
 ]
@@ -180,7 +202,8 @@ class Columns:
     def choices(self) -> list[tuple[str, str, bool]]:
         """The name and the label of each column that may be hidden, and whether it is
         shown."""
-        labels = {one.name: one.label for one in COLUMNS[1:]} | {TREND: "5 min"}
+        labels = {one.name: gettext(one.label) for one in COLUMNS[1:]}
+        labels[TREND] = "5 min"
         return [(name, words, name in self.shown) for name, words in labels.items()]
 
 
@@ -219,13 +242,13 @@ class QueueList:
         default direction, and the present order.
         """
         usual = [Order(one, is_falling=one.has_largest_first) for one in COLUMNS]
-        return [
-            (
-                one.value,
-                one.column.label + (", the other way" if one not in usual else ""),
-            )
-            for one in dict.fromkeys([*usual, self.order])
-        ]
+        chosen = self.order
+        words = {one.value: gettext(one.column.label) for one in [*usual, chosen]}
+        if chosen not in usual:
+            words[chosen.value] = gettext("%(column)s, the other way") % {
+                "column": words[chosen.value]
+            }
+        return [*words.items()]
 
     @property
     def rows(self) -> list[tuple[QueueRow, Trend]]:

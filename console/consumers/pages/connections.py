@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_http_methods, require_safe
 
 from broker.acts.connections import CLOSE, close_connection, close_endpoint
@@ -21,7 +22,7 @@ from console.layout import listeners, pagination
 ENDPOINTS = 100  # endpoints shown on the page of a connection
 
 
-WHY = "Say why. Whoever looks for the cause later will read it."
+WHY = gettext_noop("Say why. Whoever looks for the cause later will read it.")
 CloseConnectionForm = form_of(close_connection, "connection", reason=WHY)
 CloseEndpointForm = form_of(close_endpoint, "connection", "endpoint", reason=WHY)
 
@@ -117,7 +118,7 @@ def confirm(
         return ended(request, connection_id)
     endpoint = row.client.endpoints[0] if endpoint_id and row.client.endpoints else None
     if endpoint_id and (endpoint is None or endpoint.pk != endpoint_id):
-        messages.info(request, "That endpoint is closed already.")
+        messages.info(request, gettext("That endpoint is closed already."))
         return redirect("console:connection", connection_id=connection_id)
     context = {"row": row, "endpoint": endpoint, "form": form}
     status = 422 if form.is_bound else 200
@@ -127,7 +128,8 @@ def confirm(
 
 
 def closing(request: HttpRequest, connection_id: int) -> HttpResponse:
-    messages.success(request, "Asked to close: the listener does so within a second.")
+    text = gettext("Asked to close: the listener does so within a second.")
+    messages.success(request, text)
     return redirect("console:connection", connection_id=connection_id)
 
 

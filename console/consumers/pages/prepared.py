@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_http_methods
 
 from broker import acts
@@ -16,7 +17,7 @@ from broker.security import authorities
 from console.edges import denials
 from console.edges.web.forms import form_of
 
-WHY = "Say why. Whoever compares both sides later will read it."
+WHY = gettext_noop("Say why. Whoever compares both sides later will read it.")
 FORMS = {
     one.name: form_of(one, "uow", shown=(NoSuchUnitOfWork,), reason=WHY)
     for one in (commit_prepared_unit, back_out_prepared_unit)
@@ -42,11 +43,11 @@ def decide(request: HttpRequest, uow: int, one: DeclaredAct) -> HttpResponse:
         found = find_prepared(authorities.held_by(request.user), uow)
     except NoSuchUnitOfWork as error:
         denials.note(request, error)
-        messages.warning(
-            request,
-            f"Unit of work {uow} is not prepared any more: it was committed or backed"
-            " out meanwhile. Nothing was done now.",
+        text = gettext(
+            "Unit of work %(number)s is not prepared any more: it was committed or"
+            " backed out meanwhile. Nothing was done now."
         )
+        messages.warning(request, text % {"number": uow})
         return redirect("console:health")
     form = FORMS[one.name](request.POST if request.method == "POST" else None)
     if form.is_valid() and (answer := form.carry_out(request, uow=uow)):

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_http_methods, require_safe
 
 from broker import acts
@@ -31,8 +32,8 @@ PAGE = 50
 
 ForceForm = form_of(
     back_out_unit_of_work,
-    uow="Type its number to confirm that you mean this one.",
-    reason="Say why. Others read it with each message.",
+    uow=gettext_noop("Type its number to confirm that you mean this one."),
+    reason=gettext_noop("Say why. Others read it with each message."),
 )
 
 
@@ -100,16 +101,17 @@ def back_out(request: HttpRequest, uow: int) -> HttpResponse:
         acts.require(request.user, BackOutUnitOfWork(uow))
     except NoSuchUnitOfWork as error:
         denials.note(request, error)
-        messages.warning(
-            request, f"Unit of work {uow} has ended. Nothing was done now."
-        )
+        text = gettext("Unit of work %(number)s has ended. Nothing was done now.")
+        messages.warning(request, text % {"number": uow})
         return redirect("console:units")
     form = ForceForm(request.POST if request.method == "POST" else None)
     typed = form.cleaned_data.get("uow", uow) if form.is_valid() else uow
     if typed != uow:
-        form.add_error("uow", f"This is unit of work {uow}, not {typed}.")
+        text = gettext("This is unit of work %(number)s, not %(typed)s.")
+        form.add_error("uow", text % {"number": uow, "typed": typed})
     if form.is_valid() and form.carry_out(request):
-        messages.success(request, f"Unit of work {uow} is backed out.")
+        text = gettext("Unit of work %(number)s is backed out.")
+        messages.success(request, text % {"number": uow})
         return redirect("console:units")
     held = authorities.held_by(request.user)
     found = find_unit(held, uow)

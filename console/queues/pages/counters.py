@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_http_methods
 
 from broker import acts
@@ -12,9 +13,18 @@ from broker.acts.queues import ResetCounters, reset_counters
 from broker.models import Queue
 from broker.monitoring import counters
 from console.edges.web.forms import ActForm, form_of
-from console.queues.counters import WORDS, counters_of
+from console.queues.counters import counters_of
 
-ResetForm = form_of(reset_counters, "queue", counters="Choose at least one counter.")
+ResetForm = form_of(
+    reset_counters, "queue", counters=gettext_noop("Choose at least one counter.")
+)
+IN_SENTENCES = {  # names of counters within a sentence
+    "messages_added": gettext_noop("messages added"),
+    "messages_acknowledged": gettext_noop("messages acknowledged"),
+    "acknowledge_attempts": gettext_noop("acknowledge attempts"),
+    "messages_expired": gettext_noop("messages expired"),
+    "messages_killed": gettext_noop("messages killed"),
+}
 
 
 @require_http_methods(["GET", "POST"])
@@ -26,8 +36,9 @@ def reset(request: HttpRequest, name: str) -> HttpResponse:
     answer = form.carry_out(request, queue=name) if form.is_valid() else None
     if answer is None:
         return confirm(request, queue, form)
-    words = ", ".join(WORDS[one][0].lower() for one in answer.had)
-    messages.success(request, f"Counters of {name} are reset: {words}.")
+    text = gettext("Counters of %(queue)s are reset: %(counters)s.")
+    words = ", ".join(gettext(IN_SENTENCES[one]) for one in answer.had)
+    messages.success(request, text % {"queue": name, "counters": words})
     return redirect("console:queue", name=name)
 
 

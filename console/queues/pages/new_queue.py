@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import permission_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from console.queues.new_queue import ADD, NewQueueForm, create
@@ -23,7 +24,8 @@ def new_queue(request: HttpRequest) -> HttpResponse:
     form = NewQueueForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid() and create(form, user):
         name = form.cleaned_data["name"]
-        messages.success(request, f"{name} is created, with an address of this name.")
+        text = gettext("%(queue)s is created, with an address of this name.")
+        messages.success(request, text % {"queue": name})
         for one in form.warnings:
             messages.warning(request, one)
         return redirect("console:queue", name)

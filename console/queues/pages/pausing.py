@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from broker import acts
@@ -37,10 +38,14 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
         answer = None
     if answer is None:
         return confirm(request, queue, form, paused=True)
-    said = f"{name} is paused."
+    said = gettext("%(queue)s is paused.") % {"queue": name}
     if answer.paused_until is not None:
         local = timezone.localtime(answer.paused_until)
-        said = f"{name} is paused until {local:%Y-%m-%d %H:%M} ({ago(local)})."
+        said = gettext("%(queue)s is paused until %(end)s (%(ago)s).") % {
+            "queue": name,
+            "end": f"{local:%Y-%m-%d %H:%M}",
+            "ago": ago(local),
+        }
     messages.success(request, said)
     return redirect("console:queue", name=name)
 
@@ -53,7 +58,7 @@ def resume(request: HttpRequest, name: str) -> HttpResponse:
     form = ResumeForm(request.POST if request.method == "POST" else None)
     if not (form.is_valid() and form.carry_out(request, queue=name)):
         return confirm(request, queue, form, paused=False)
-    messages.success(request, f"{name} is resumed.")
+    messages.success(request, gettext("%(queue)s is resumed.") % {"queue": name})
     return redirect("console:queue", name=name)
 
 
