@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from django.utils.translation import gettext, ngettext
+
 from broker.acts.operations.ledgers import Ledger
 from broker.models import Operation, OperationItem, OperationSchedule
 from broker.operations import copy_outcomes, error_history
@@ -43,13 +45,14 @@ class CopyOutcomes:
     @property
     def of_what(self) -> str:
         """The number of their causes: "1 known, 1 new cause"."""
-        parts = [
-            f"{len(one)} {word}"
-            for one, word in ((self.known, "known"), (self.new, "new"))
-            if one
-        ]
-        several = len(self.new or self.known) > 1
-        return f"{', '.join(parts)} cause{'s' if several else ''}" if parts else ""
+        known, new = len(self.known), len(self.new)
+        if not new:
+            text = ngettext("%(known)s known cause", "%(known)s known causes", known)
+            return text % {"known": known} if known else ""
+        causes = ngettext("%(new)s new cause", "%(new)s new causes", new)
+        causes %= {"new": new}
+        known_ones = gettext("%(known)s known") % {"known": known}
+        return f"{known_ones}, {causes}" if known else causes
 
 
 def outcomes_of(

@@ -9,16 +9,24 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from broker.acts.operations.planning import MOST, PLACES, PlanOperation
 from broker.models import Operation
 from broker.monitoring.dead_letters import NEWEST
 from console.edges.web.forms import ReadField
 from console.messages.dead_letter_query import LARGEST
-from console.operations.wording import WORDS
+from console.operations.words import WORDS
 
 UNCHOSEN = Operation.Kind.RESUBMIT  # the kind until the user chooses another
 TICKED, ALL = "ticked", "all"
+
+
+def too_many() -> forms.ValidationError:
+    text = ngettext(
+        "Select at most %(n)s message.", "Select at most %(n)s messages.", MOST
+    )
+    return forms.ValidationError(text % {"n": MOST})
 
 
 class Ids(forms.Field):
@@ -28,11 +36,11 @@ class Ids(forms.Field):
         try:
             ids = tuple(dict.fromkeys(int(one) for one in value or ()))
         except ValueError:
-            raise forms.ValidationError("This is no message.") from None
+            raise forms.ValidationError(gettext("This is no message.")) from None
         if not all(0 < one <= NEWEST for one in ids):
-            raise forms.ValidationError("There are no such numbers.")
+            raise forms.ValidationError(gettext("There are no such numbers."))
         if len(ids) > MOST:
-            raise forms.ValidationError(f"Select at most {MOST} messages.")
+            raise too_many()
         return ids
 
     def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
@@ -49,7 +57,7 @@ class ChosenForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         said: dict[str, Any] = super().clean() or {}
         if said.get("which") == TICKED and not said.get("message", True):
-            raise forms.ValidationError("Select at least one message first.")
+            raise forms.ValidationError(gettext("Select at least one message first."))
         return said
 
     @property
@@ -85,7 +93,7 @@ class Entries(forms.Field):
     def to_python(self, value: Iterable[str] | None) -> tuple[tuple[int, int], ...]:
         entries = tuple(dict.fromkeys(entry_of(one) for one in value or ()))
         if len(entries) > MOST:
-            raise forms.ValidationError(f"Select at most {MOST} messages.")
+            raise too_many()
         return entries
 
     def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
@@ -98,9 +106,9 @@ def entry_of(item: str) -> tuple[int, int]:
     try:
         entry = int(message_id), int(queue_id)
     except ValueError:
-        raise forms.ValidationError("This is no message.") from None
+        raise forms.ValidationError(gettext("This is no message.")) from None
     if not (0 < entry[0] <= NEWEST and 0 < entry[1] <= LARGEST):
-        raise forms.ValidationError("There are no such numbers.")
+        raise forms.ValidationError(gettext("There are no such numbers."))
     return entry
 
 
@@ -117,9 +125,10 @@ class FoundForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         said: dict[str, Any] = super().clean() or {}
         if said.get("which") == TICKED and not said.get("item", True):
-            raise forms.ValidationError("Select at least one message first.")
+            raise forms.ValidationError(gettext("Select at least one message first."))
         if said.get("which") == ALL and not self.is_filtered:
-            raise forms.ValidationError("Filter first, to act on all that match.")
+            text = gettext("Filter first, to act on all that match.")
+            raise forms.ValidationError(text)
         return said
 
     @property
@@ -155,11 +164,14 @@ class OrderForm(forms.Form):
 
     kind = forms.ChoiceField(
         choices=Operation.Kind.choices,
-        error_messages={"required": "Choose an action."},
+        error_messages={"required": gettext_lazy("Choose an action.")},
     )
     to = forms.CharField(max_length=255, required=False)
     priority = forms.IntegerField(
-        min_value=0, max_value=9, required=False, error_messages={"invalid": "0 to 9."}
+        min_value=0,
+        max_value=9,
+        required=False,
+        error_messages={"invalid": gettext_lazy("0 to 9.")},
     )
     due_at = ReadField(datetime, required=False)
     every_queue = forms.BooleanField(required=False)
@@ -176,12 +188,12 @@ class OrderForm(forms.Form):
         said: dict[str, Any] = super().clean() or {}
         asks = self.asks
         if asks == "queue" and not said.get("to") and "to" not in self.errors:
-            self.add_error("to", "Choose a queue.")
+            self.add_error("to", gettext("Choose a queue."))
         missing = said.get("priority") is None and "priority" not in self.errors
         if asks == "priority" and missing:
-            self.add_error("priority", "Choose a priority, from 0 to 9.")
+            self.add_error("priority", gettext("Choose a priority, from 0 to 9."))
         if asks == "time" and not said.get("due_at") and "due_at" not in self.errors:
-            self.add_error("due_at", "Enter the time at which they are due.")
+            self.add_error("due_at", gettext("Enter the time at which they are due."))
         return said
 
     @property

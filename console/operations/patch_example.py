@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from django.utils.translation import gettext
 from jsonpointer import EndOfList, JsonPointer, JsonPointerException
 
 from broker.acts.operations.patches import ValueChange
@@ -121,7 +122,7 @@ def example_for(found: Operation, sight: Sight) -> PatchExample | None:
 def read_json(subject: Subject) -> tuple[Any, str]:
     """The parsed body, and why it cannot be parsed."""
     if subject.body is None:
-        return None, "it is longer than 1 MiB"
+        return None, gettext("it is longer than 1 MiB")
     try:
         return lossless_json.loads(subject.text_of(subject.body).text), ""
     except ValueError as error:

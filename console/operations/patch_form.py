@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext, gettext_lazy
 from jsonpointer import JsonPointer
 
 from broker.errors.patches import InvalidPatch
@@ -18,15 +19,15 @@ ROWS = 6  # header operations in the form
 PARTS = ("op", "name", "value")  # the fields of each
 OPS = [
     ("", "–"),
-    ("test", "only if it is"),
-    ("set", "set to"),
-    ("remove", "remove"),
-    ("rename", "rename to"),
+    ("test", gettext_lazy("only if it is")),
+    ("set", gettext_lazy("set to")),
+    ("remove", gettext_lazy("remove")),
+    ("rename", gettext_lazy("rename to")),
 ]
 HOWS = [
-    ("", "as it is"),
-    ("merge", "JSON merge patch: what changes, by name"),
-    ("patch", "JSON patch: a list of operations"),
+    ("", gettext_lazy("as it is")),
+    ("merge", gettext_lazy("JSON merge patch: what changes, by name")),
+    ("patch", gettext_lazy("JSON patch: a list of operations")),
 ]
 
 
@@ -97,7 +98,8 @@ class PatchForm(forms.Form):
             try:
                 document["body"] = {said["how"]: lossless_json.loads(said["body"])}
             except ValueError as error:
-                self.add_error("body", f"This is not JSON: {error}.")
+                text = gettext("This is not JSON: %(why)s.")
+                self.add_error("body", text % {"why": error})
                 return said
         if filled:
             document["headers"] = [operation(said, number) for number in filled]
@@ -176,10 +178,11 @@ def begun(said: Mapping[str, str], example: PatchExample | None) -> PatchForm:
     names = [f"{one}_{number}" for number in range(ROWS) for one in PARTS]
     typed = {name: said.get(name, "") for name in ("how", "body", *names)}
     focus = "body"
-    fault = "You may not see a message of this plan, or none is stored."
+    fault = gettext("You may not see a message of this plan, or none is stored.")
     if example is not None and "begin" in said:
         place = example.place(said["begin"])
-        fault = begin_at(typed, place) if place else "The message has no such value."
+        nowhere = gettext("The message has no such value.")
+        fault = begin_at(typed, place) if place else nowhere
     elif example is not None:
         name = said.get("begin_header", "")
         fault, focus = begin_header(typed, name, dict(example.headers).get(name))
@@ -192,23 +195,26 @@ def begin_at(typed: dict[str, str], place: Place) -> str:
     try:
         patch = lossless_json.loads(text) if text else None
     except ValueError as error:
-        return f"The patch below is not JSON: {error}. Correct it first."
+        text = gettext("The patch below is not JSON: %(why)s. Correct it first.")
+        return text % {"why": error}
     if patch is None:
         typed["how"] = "patch" if place.in_array or not place.parts else "merge"
     if typed["how"] == "patch":
         if not isinstance(patch, list | None):
-            return "A JSON patch is a list of operations."
+            return gettext("A JSON patch is a list of operations.")
         path = JsonPointer.from_parts(place.parts).path
         operation = {"op": "replace", "path": path, "value": place.value}
         patch = [*(patch or ()), operation]
     elif place.in_array:
-        return "A merge patch replaces arrays as a whole. Choose the JSON patch."
+        return gettext(
+            "A merge patch replaces arrays as a whole. Choose the JSON patch."
+        )
     else:
         patch = inner = {} if patch is None else patch
         for step in place.parts[:-1]:
             inner = inner.setdefault(step, {}) if isinstance(inner, dict) else None
         if not isinstance(inner, dict) or place.parts[-1:] == []:
-            return "The patch replaces this value already."
+            return gettext("The patch replaces this value already.")
         inner.setdefault(place.parts[-1], place.value)
         typed["how"] = "merge"
     typed["body"] = lossless_json.dumps(patch, lossless_json.INDENTED)
@@ -221,10 +227,12 @@ def begin_header(
     """Add a header to the typed operations; return why it cannot be added, and the
     field of its value."""
     if value is None:
-        return "The message has no such header that can be changed.", "body"
+        fault = gettext("The message has no such header that can be changed.")
+        return fault, "body"
     for number in range(ROWS):
         if not typed[f"op_{number}"]:
             filled = zip(PARTS, ("set", name, value), strict=True)
             typed |= {f"{part}_{number}": one for part, one in filled}
             return "", f"value_{number}"
-    return f"The form has places for {ROWS} headers.", "body"
+    fault = gettext("The form has places for %(n)s headers.")
+    return fault % {"n": ROWS}, "body"

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext
+
 from broker.acts.operations.ledgers import Ledger
 from broker.acts.operations.patches import masked_groups
 from broker.formats import lossless_json
@@ -87,7 +89,9 @@ def part_of(
     )
     may = user.has_perm(permissions.CHANGE) and reads
     obstacle = (
-        "" if may else "To repair messages, you need the permission to read them."
+        ""
+        if may
+        else gettext("To repair messages, you need the permission to read them.")
     )
     document = patch.document if patch else ""
     laid_out = lossless_json.dumps(

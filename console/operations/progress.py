@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from broker import operations
 from broker.acts.operations.ledgers import SHORTEST, Ledger
 from broker.formats import moments
+from broker.formats.quantities import write_count
 from broker.models import Operation, OperationSchedule
 from broker.operations import Lane, copy_outcomes
 from broker.operations.canary import Halt, StopReason
@@ -21,28 +23,38 @@ State, Trial = Operation.State, OperationSchedule.Stage
 
 LATE = timedelta(seconds=10)  # an operation is late after this time without a worker
 HALTS: dict[StopReason, str] = {
-    StopReason.AGAIN: (
-        "{n} of {tried} dead-lettered again, with the same error: “{pattern}”."
+    StopReason.AGAIN: gettext_noop(
+        "%(n)s of %(tried)s dead-lettered again, with the same error: “%(pattern)s”."
     ),
-    StopReason.NEW: "{n} of {tried} dead-lettered with a new error: “{pattern}”.",
-    StopReason.EXPIRED: "{n} of {tried} expired before a consumer processed one.",
-    StopReason.UNTAKEN: "No consumer has taken {n} of the {tried} that were tried.",
+    StopReason.NEW: gettext_noop(
+        "%(n)s of %(tried)s dead-lettered with a new error: “%(pattern)s”."
+    ),
+    StopReason.EXPIRED: gettext_noop(
+        "%(n)s of %(tried)s expired before a consumer processed one."
+    ),
+    StopReason.UNTAKEN: gettext_noop(
+        "No consumer has taken %(n)s of the %(tried)s that were tried."
+    ),
 }
 REMEDIES: dict[StopReason, str] = {
-    StopReason.AGAIN: (
+    StopReason.AGAIN: gettext_noop(
         "Fix the cause first. If you continue, only further failures stop it again."
     ),
-    StopReason.NEW: (
+    StopReason.NEW: gettext_noop(
         "Look at it first. If you continue, only further failures stop it again."
     ),
-    StopReason.EXPIRED: (
+    StopReason.EXPIRED: gettext_noop(
         "Check the time to live of messages there, and whether a consumer runs."
     ),
-    StopReason.UNTAKEN: (
+    StopReason.UNTAKEN: gettext_noop(
         "Check whether a consumer runs. If you continue, the operation waits once more."
     ),
 }
-LANES = {"canary": "Canary", "ramp": "Larger parts", "rest": "The rest"}
+LANES = {
+    "canary": gettext_noop("Canary"),
+    "ramp": gettext_noop("Larger parts"),
+    "rest": gettext_noop("The rest"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +77,19 @@ def stages_of(
     """The stages from plan to end; one is current."""
     is_planned, is_over = operation.state == State.PLANNED, bool(operation.ended_at)
     tries = schedule.stage != Trial.REST
-    yield Stage("Planned", at=operation.created_at, is_done=True)
+    yield Stage(gettext("Planned"), at=operation.created_at, is_done=True)
     frozen = f"{ledger.total:,}"
-    yield Stage("Selected", frozen, is_done=True, is_current=is_planned)
+    yield Stage(gettext("Selected"), frozen, is_done=True, is_current=is_planned)
     if schedule.canaries:
         yield Stage(
-            "Canary",
+            gettext("Canary"),
             f"{len(schedule.chosen) or schedule.canaries:,}",
             operation.started_at,
             is_done=bool(schedule.rest_at) or is_over,
             is_current=operation.state == State.RUNNING and tries,
         )
     yield Stage(
-        words_of(operation).doing,
+        gettext(words_of(operation).doing),
         "" if is_planned else f"{ledger.handled:,}",
         schedule.rest_at or (None if schedule.canaries else operation.started_at),
         is_done=is_over,
@@ -85,15 +97,16 @@ def stages_of(
     )
     waiting = copies.waiting if copies else 0
     if copy_outcomes.follows(operation):
-        open_ones = f"{waiting:,} open" if waiting and is_over else ""
+        open_ones = gettext("%(n)s open") % {"n": write_count(waiting)}
         yield Stage(
-            "Waiting for outcomes",
-            open_ones,
+            gettext("Waiting for outcomes"),
+            open_ones if waiting and is_over else "",
             operation.ended_at,
             is_done=is_over and not waiting,
             is_current=is_over and waiting > 0,
         )
-    last = "Cancelled" if operation.state == State.CANCELLED else "Done"
+    is_cancelled = operation.state == State.CANCELLED
+    last = gettext("Cancelled") if is_cancelled else gettext("Done")
     ends_at = schedule.settled_at or (None if waiting else operation.ended_at)
     is_ended = is_over and not waiting
     yield Stage(last, "", ends_at, is_done=is_ended, is_current=is_ended)
@@ -101,12 +114,12 @@ def stages_of(
 
 def halted(halt: Halt) -> tuple[str, str]:
     """Why the operation stopped itself, and the recommended action."""
-    happened = HALTS[halt.why].format(
-        n=f"{halt.messages:,}",
-        tried=f"{halt.tried:,}",
-        pattern=halt.pattern or "no error text",
-    )
-    return happened, REMEDIES[halt.why]
+    happened = gettext(HALTS[halt.why]) % {
+        "n": write_count(halt.messages),
+        "tried": write_count(halt.tried),
+        "pattern": halt.pattern or gettext("no error text"),
+    }
+    return happened, gettext(REMEDIES[halt.why])
 
 
 def waits_for(
@@ -116,16 +129,21 @@ def waits_for(
     if operation.state != State.RUNNING:
         return
     if schedule.paused_at:
-        yield "It is paused: nothing is done until somebody continues it."
+        yield gettext("It is paused: nothing is done until somebody continues it.")
     elif schedule.stage == Trial.WATCH:
         yield from unfinished_canary(schedule, copies)
     elif schedule.stage != Trial.HALTED and schedule.pace:
-        yield f"It sends at most {schedule.pace:,} a second."
+        pace = write_count(schedule.pace)
+        yield gettext("It sends at most %(n)s a second.") % {"n": pace}
     running = operations.running()
     beside = len(running) - 1
     if beside and operation.pk in running:
-        others = "another operation" if beside == 1 else f"{beside} other operations"
-        yield f"It takes turns with {others}."
+        text = ngettext(
+            "It takes turns with another operation.",
+            "It takes turns with %(n)s other operations.",
+            beside,
+        )
+        yield text % {"n": beside}
 
 
 def is_late(
@@ -145,21 +163,21 @@ def unfinished_canary(
     if copies is None:
         return
     parts = [
-        f"{count:,} {words}"
-        for count, words in (
-            (copies.untouched, "that no consumer has had yet"),
-            (copies.under_way, "that a consumer has, or will get again"),
+        text % {"n": write_count(count)}
+        for count, text in (
+            (copies.untouched, gettext("%(n)s that no consumer has had yet")),
+            (copies.under_way, gettext("%(n)s that a consumer has, or will get again")),
         )
         if count
     ]
     if parts:
-        yield f"It waits for the canary: {', '.join(parts)}."
+        yield gettext("It waits for the canary: %(what)s.") % {"what": ", ".join(parts)}
     if copies.untouched and not copies.under_way and schedule.watched_since:
         until = schedule.watched_since + timedelta(
             seconds=settings.BROKER_CANARY_PATIENCE_S
         )
         at = moments.in_utc(until, "%H:%M:%S")
-        yield f"If no consumer takes them, it stops at {at}."
+        yield gettext("If no consumer takes them, it stops at %(time)s.") % {"time": at}
 
 
 def left_of(
@@ -181,5 +199,7 @@ def lanes_of(schedule: OperationSchedule) -> list[tuple[str, Lane]]:
     if not schedule.chosen:
         return []
     return [
-        (LANES[lane.name], lane) for lane in operations.lanes(schedule) if lane.total
+        (gettext(LANES[lane.name]), lane)
+        for lane in operations.lanes(schedule)
+        if lane.total
     ]

@@ -11,15 +11,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from broker import operations as orders
 from broker.acts.operations.ledgers import Ledger, counts_of
 from broker.formats import moments
+from broker.formats.quantities import write_count
 from broker.models import Operation, OperationItem
 from broker.operations import OperationPreview
 from broker.operations.previews import FINAL
 from console.edges.times import in_zone
-from console.operations.wording import OperationSentences, Words, places, words_of
+from console.operations.wording import OperationSentences, places, words_of
+from console.operations.words import Words
 
 State, Status = Operation.State, OperationItem.Status
 
@@ -76,7 +79,6 @@ def describe_operation(
         ledger.done,
         places({way.on for way in ledger.ways}),
         in_place(operation) or places({way.to for way in ledger.ways}),
-        operation.undoes_id is not None,
     )
 
 
@@ -121,11 +123,20 @@ class OperationRow:
         return undoing_of(self.operation)
 
     @property
+    def undone(self) -> int:
+        """How many messages the operation that undoes it has put back."""
+        return self.undo[Status.DONE] if self.undo else 0
+
+    @property
+    def to_undo(self) -> int:
+        return self.undo.total() if self.undo else 0
+
+    @property
     def undo_state(self) -> str:
-        """The text before the number of the operation that undoes it."""
+        """The operation that undoes it, and its progress or result."""
         if self.undoing is None or self.undo is None:
             return ""
-        return undo_in_words(self.undoing, self.undo)
+        return undo_in_words(self.undoing, self.undone, self.to_undo)
 
     @property
     def undo_until(self) -> datetime | None:
@@ -168,16 +179,19 @@ def undoing_of(operation: Operation) -> Operation | None:
     return undoing
 
 
-def undo_in_words(undoing: Operation, counts: Counter[str]) -> str:
-    """The progress or the result of an undo, before its number."""
-    if undoing.state == State.PLANNED:
-        return "undo planned,"
-    if undoing.state == State.RUNNING:
-        return "being undone by"
-    done = counts[Status.DONE]
-    if done == counts.total():
-        return "undone by"
-    return f"{done:,} of {counts.total():,} undone by"
+def undo_in_words(undoing: Operation, undone: int, total: int) -> str:
+    """The progress or the result of an undo, with its number."""
+    match undoing.state:
+        case State.PLANNED:
+            text = gettext("undo planned, %(number)s")
+        case State.RUNNING:
+            text = gettext("being undone by %(number)s")
+        case _ if undone == total:
+            text = gettext("undone by %(number)s")
+        case _:
+            text = gettext("%(n)s of %(total)s undone by %(number)s")
+    counts = {"n": write_count(undone), "total": write_count(total)}
+    return text % {"number": undoing.pk, **counts}
 
 
 def undo_until(operation: Operation, done: int) -> datetime | None:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from django.db.models import Count
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from broker.acts.operations.ledgers import Ledger
 from broker.acts.operations.siblings import Sibling, siblings_in
@@ -20,7 +21,7 @@ from broker.settlement.discards import retentions_s
 from console.operations.wording import ADDRESSES, dropped, words_of
 from dashboards.live import cache
 
-NO_TEXT = "no error text"
+NO_TEXT = gettext_noop("no error text")
 KEPT_S = 15  # how long the causes of a large plan's messages are cached
 
 
@@ -56,42 +57,48 @@ def warnings_of_the_bin(operation: Operation) -> Iterator[str]:
     kept_s = retentions_s(set(counts))
     for queue in Queue.objects.filter(pk__in=counts).order_by("name"):
         if not kept_s[queue.pk]:
-            lost = write_count(counts[queue.pk], "message")
-            yield (
-                f"{queue} archives nothing: {lost} would be lost."
-                " Set a discard retention for its address under Settings"
-                " first to keep them."
+            lost = counts[queue.pk]
+            text = ngettext(
+                "%(queue)s archives nothing: %(n)s message would be lost. Set a discard"
+                " retention for its address under Settings first to keep them.",
+                "%(queue)s archives nothing: %(n)s messages would be lost. Set a"
+                " discard retention for its address under Settings first to keep them.",
+                lost,
             )
+            yield text % {"queue": queue, "n": write_count(lost)}
 
 
 def warnings_of_outlook(operation: Operation, seen: OperationPreview) -> Iterator[str]:
     """Warn if nothing would be done, or if messages would be on no queue."""
     if not seen.will_go:
-        yield f"None of them can be {words_of(operation).nothing} now."
+        done = gettext(words_of(operation).nothing)
+        yield gettext("None of them can be %(done)s now.") % {"done": done}
     for queue, count in dropped(operation, seen).items():
-        some = write_count(count, "message")
-        yield (
-            f"{queue} has no {ADDRESSES[operation.kind]}: {some} would be on"
-            " no queue any more. Set the address under Settings first to keep them."
-        )
+        text = ADDRESSES[operation.kind](count)
+        yield text % {"queue": queue, "n": write_count(count)}
 
 
 def warnings_of_siblings(siblings: Iterable[Sibling]) -> Iterator[str]:
     """Name the other queues of an address that get copies, too."""
     for name, some in groupby(siblings, key=lambda one: one.of):
-        yield (
-            f"{name} is named as its address, and all queues of the address are"
-            f" reached, beside {name}: {', '.join(map(reach_of, some))}. They have"
-            " had these messages once."
-        )
+        yield gettext(
+            "%(queue)s is named as its address, and all queues of the address are"
+            " reached, beside %(queue)s: %(others)s. They have had these messages once."
+        ) % {"queue": name, "others": ", ".join(map(reach_of, some))}
 
 
 def reach_of(one: Sibling) -> str:
     """How many copies a queue of an address gets."""
-    queue = one.queue or "a queue that you may not see"
+    queue = one.queue or gettext("a queue that you may not see")
     if one.is_anycast:
-        return f"{queue} (one of the anycast queues gets each message)"
-    return f"up to {write_count(one.messages, 'message')} to {queue}"
+        text = gettext("%(queue)s (one of the anycast queues gets each message)")
+        return text % {"queue": queue}
+    text = ngettext(
+        "up to %(n)s message to %(queue)s",
+        "up to %(n)s messages to %(queue)s",
+        one.messages,
+    )
+    return text % {"n": write_count(one.messages), "queue": queue}
 
 
 def warnings_of_guards(addresses: Collection[str]) -> Iterator[str]:
@@ -99,10 +106,10 @@ def warnings_of_guards(addresses: Collection[str]) -> Iterator[str]:
     guarded = Queue.objects.filter(address__name__in=addresses, guarded=True)
     for queue in guarded.order_by("name"):
         if queue.put_inhibited or queue.max_depth is not None:
-            yield (
-                f"{queue} is put-inhibited or has a limit. Dead letters are put there"
+            yield gettext(
+                "%(queue)s is put-inhibited or has a limit. Dead letters are put there"
                 " all the same: they have no other place."
-            )
+            ) % {"queue": queue}
 
 
 def warnings_of_goals(operation: Operation, ledger: Ledger) -> Iterator[str]:
@@ -112,15 +119,23 @@ def warnings_of_goals(operation: Operation, ledger: Ledger) -> Iterator[str]:
     depths = journal.depths(queue.pk for queue in queues)
     for queue in queues:
         depth = depths.get(queue.pk, journal.Depth())
+        text = ""
         if queue.paused:
-            yield f"{queue} is paused. Messages wait there until it is resumed."
-        elif not depth.done[Kind.GET]:
-            yield f"No consumer has ever taken a message from {queue}."
-        elif depth.ready and not depth.claimed:
-            ready = (
-                "1 message is" if depth.ready == 1 else f"{depth.ready:,} messages are"
+            text = gettext(
+                "%(queue)s is paused. Messages wait there until it is resumed."
             )
-            yield f"{ready} ready on {queue}, and no consumer holds any. Does one run?"
+        elif not depth.done[Kind.GET]:
+            text = gettext("No consumer has ever taken a message from %(queue)s.")
+        elif depth.ready and not depth.claimed:
+            text = ngettext(
+                "%(n)s message is ready on %(queue)s, and no consumer holds any. Does"
+                " one run?",
+                "%(n)s messages are ready on %(queue)s, and no consumer holds any. Does"
+                " one run?",
+                depth.ready,
+            )
+        if text:
+            yield text % {"queue": queue, "n": write_count(depth.ready)}
     if operation.kind == Operation.Kind.RESUBMIT:
         yield from warnings_of_causes(causes_of(operation, ledger))
 
@@ -137,11 +152,14 @@ def warnings_of_causes(found: Sequence[Cause]) -> Iterator[str]:
     """Warn of messages that were resubmitted before."""
     again = sum(one.again for one in found)
     if again:
-        were = "was" if again == 1 else "were"
-        yield (
-            f"{again:,} of them {were} resubmitted before and dead-lettered again. Has"
-            " the cause been fixed?"
+        text = ngettext(
+            "%(n)s of them was resubmitted before and dead-lettered again. Has the"
+            " cause been fixed?",
+            "%(n)s of them were resubmitted before and dead-lettered again. Has the"
+            " cause been fixed?",
+            again,
         )
+        yield text % {"n": write_count(again)}
 
 
 def experience_of(operation: Operation, ledger: Ledger) -> list[str]:
@@ -154,9 +172,17 @@ def experience_of(operation: Operation, ledger: Ledger) -> list[str]:
 def experience(found: Sequence[Cause]) -> Iterator[str]:
     for one in found:
         if one.since is not None:
-            yield (
-                f"Of {write_count(one.attempts, 'message')} dead-lettered with"
-                f" “{one.pattern or NO_TEXT}” and resubmitted since"
-                f" {moments.in_utc(one.since, moments.MINUTE)}, {one.processed:,}"
-                f" {'was' if one.processed == 1 else 'were'} processed."
+            messages = ngettext("%(n)s message", "%(n)s messages", one.attempts)
+            text = ngettext(
+                "Of %(messages)s dead-lettered with “%(pattern)s” and resubmitted since"
+                " %(time)s, %(n)s was processed.",
+                "Of %(messages)s dead-lettered with “%(pattern)s” and resubmitted since"
+                " %(time)s, %(n)s were processed.",
+                one.processed,
             )
+            yield text % {
+                "messages": messages % {"n": write_count(one.attempts)},
+                "pattern": one.pattern or gettext(NO_TEXT),
+                "time": moments.in_utc(one.since, moments.MINUTE),
+                "n": write_count(one.processed),
+            }

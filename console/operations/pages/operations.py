@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_htmx.middleware import HtmxDetails
@@ -68,18 +69,20 @@ class StartForm(forms.Form):
         min_value=1,
         max_value=rate_limit.FASTEST,
         required=False,
-        error_messages={"invalid": "Give a number, or nothing."},
+        error_messages={"invalid": gettext_lazy("Give a number, or nothing.")},
     )
     canary = forms.IntegerField(
         min_value=0,
         max_value=canaries.WATCHED,
         required=False,
-        error_messages={"invalid": "Give a number, or 0 for none."},
+        error_messages={"invalid": gettext_lazy("Give a number, or 0 for none.")},
     )
     reason = forms.CharField(
         max_length=500,
         error_messages={
-            "required": "Say why. Whoever looks at this operation later will read it."
+            "required": gettext_lazy(
+                "Say why. Whoever looks at this operation later will read it."
+            )
         },
     )
     typed = forms.CharField(max_length=255, required=False)
@@ -91,9 +94,10 @@ class StartForm(forms.Form):
     def clean_typed(self) -> str:
         typed: str = self.cleaned_data["typed"]
         if typed != self.to_type and self.to_type:
-            raise forms.ValidationError(
-                f"This does not say {self.to_type}. Type it exactly as it is shown."
+            text = gettext(
+                "This does not say %(text)s. Type it exactly as it is shown."
             )
+            raise forms.ValidationError(text % {"text": self.to_type})
         return typed
 
 
@@ -181,7 +185,8 @@ def cancel(request: HttpRequest, operation_id: int) -> HttpResponse:
     answer = acts.act(request.user, CancelOperation(operation_id))
     if answer.started_at:
         return redirect("console:operation", operation_id)
-    messages.info(request, f"Nothing was done. Operation {operation_id} is cancelled.")
+    text = gettext("Nothing was done. Operation %(number)s is cancelled.")
+    messages.info(request, text % {"number": operation_id})
     return redirect(whence(*visible_operation(request, operation_id)))
 
 

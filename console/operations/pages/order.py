@@ -13,6 +13,7 @@ from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from broker import acts, errors, operations
@@ -25,6 +26,7 @@ from broker.models import DeadLetter, Operation, Queue
 from broker.monitoring import visible_search
 from broker.operations import Sought
 from broker.operations.approvals import HARD
+from broker.operations.planning import PlanCount
 from broker.security import authorities
 from console.edges import denials
 from console.messages.dead_letter_query import (
@@ -33,13 +35,13 @@ from console.messages.dead_letter_query import (
     fields_of,
     names_for,
 )
-from console.operations import wording
 from console.operations.order_form import (
     UNCHOSEN,
     ChosenForm,
     FoundForm,
     OrderForm,
 )
+from console.operations.words import WORDS, Words
 
 Kind = Operation.Kind
 NO_QUOTES = str.maketrans("", "", "“”")
@@ -79,7 +81,7 @@ class Offer:
     """One kind of operation, and why the user may not do it."""
 
     kind: str
-    words: wording.Words
+    words: Words
     is_chosen: bool
     obstacle: str = field(default="")
 
@@ -147,18 +149,29 @@ def order_found(request: HttpRequest) -> HttpResponse:
         error = NothingChosen(found.scope.translate(NO_QUOTES))
         messages.error(request, str(error))
         return redirect(back)
-    scope = found.scope.removeprefix("all ") if form.is_of_all else "chosen messages"
-    counted = f"{seen.in_words} {scope}"
-    if counted.startswith("1 "):
-        counted = counted.replace("messages", "message", 1)
     subject = Subject(
-        title=counted,
+        title=counted(seen, found.scope if form.is_of_all else ""),
         back=back,
         pairs=[*page, *form.pairs],
         states=seen.states,
-        whence="Messages",
+        whence=gettext("Messages"),
     )
     return ordered(request, subject, what)
+
+
+def counted(seen: PlanCount, scope: str) -> str:
+    """The number of the messages that a filter finds, and which these are.
+
+    Args:
+        seen: their number.
+        scope: all that match, in words; empty: they were chosen one by one.
+    """
+    if scope:
+        text = f"{seen.in_words} {scope.removeprefix('all ')}"
+        is_one = text.startswith("1 ")
+        return text.replace("messages", "message", 1) if is_one else text
+    text = ngettext("%(n)s chosen message", "%(n)s chosen messages", seen.messages)
+    return text % {"n": seen.in_words}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -175,7 +188,7 @@ def order_letters(request: HttpRequest) -> HttpResponse:
         back=reverse("console:dead_letters"),
         pairs=list(fields_of(form.selection).items()),
         states=frozenset({"dead"}),
-        whence="Dead letters",
+        whence=gettext("Dead letters"),
     )
     return ordered(request, subject, what)
 
@@ -235,12 +248,13 @@ def offers_for(
 ) -> Iterator[Offer]:
     """The kinds of operations for these messages, the harmless first."""
     held = authorities.held_by(user)
-    for kind, words in wording.WORDS.items():
+    for kind, words in WORDS.items():
         if not subject.states & AMONG.get(Kind(kind), subject.states):
             continue
         needs = NEEDS[kind]
         lacks = [
-            f"You lack the authority “{authority}” on {subject.queue}."
+            gettext("You lack the authority “%(authority)s” on %(queue)s.")
+            % {"authority": authority, "queue": subject.queue}
             for authority in (needs.source, None if words.goes else needs.target)
             if authority and subject.queue and not held.on(authority, subject.queue)
         ]

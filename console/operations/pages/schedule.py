@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_POST
 
 from broker import acts
@@ -39,7 +40,7 @@ def ordering(
         for sentences in form.errors.values():
             messages.error(request, str(sentences[0]))
         if answer and done:
-            messages.success(request, done.format(operation_id))
+            messages.success(request, gettext(done) % {"number": operation_id})
         return redirect("console:operation", answer.id if answer else operation_id)
 
     return view
@@ -55,6 +56,6 @@ narrow = ordering(plans.narrow_operation, messages=1)
 take_in = ordering(plans.take_in_messages)
 approve = ordering(
     plans.approve_operation,
-    "Operation {} is approved: it can be started.",
+    gettext_noop("Operation %(number)s is approved: it can be started."),
     seal="",
 )

@@ -13,7 +13,7 @@ from broker.monitoring import dead_letters
 from broker.queueing.browse import browse
 from broker.queueing.put import put
 from console.audit import history
-from console.operations.wording import WORDS
+from console.operations.words import WORDS
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, attempt, die, make_places
 from tests.console.messages.test_messages import words

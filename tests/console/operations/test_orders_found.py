@@ -10,7 +10,7 @@ from broker.formats.filters import parse
 from broker.models import Operation, Queue, RoutingType
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import UnitOfWork
-from console.operations.wording import WORDS
+from console.operations.words import WORDS
 from tests.broker.dying import make_dead_letters, on
 from tests.broker.found import make_scene
 from tests.console.conftest import SignIn
