@@ -13,7 +13,10 @@ from datetime import datetime
 from functools import partial
 from zlib import crc32
 
+from django.utils.translation import gettext, ngettext
+
 from broker.alerts import sight
+from broker.formats.quantities import write_count
 from broker.models import Alert, AlertRule
 from broker.problems.causes import GROUP, QUEUE, Cause, cause_of
 from broker.problems.conditions import table
@@ -84,8 +87,8 @@ class CauseRow:
     def title(self) -> str:
         row = table().get(self.problem.condition)
         if self.problem.code == RETRIES:
-            return "link tries again"
-        return row.title if row else "alert"
+            return gettext("link tries again")
+        return gettext(row.title) if row else gettext("alert")
 
     @property
     def state(self) -> str:
@@ -116,7 +119,7 @@ class CauseRow:
     def since(self) -> tuple[str, datetime] | None:
         """When the problem began, and the words before that."""
         at, row = self.problem.since, table().get(self.problem.condition)
-        return (row.since if row else "", at) if at else None
+        return (gettext(row.since) if row else "", at) if at else None
 
     @property
     def rings_since(self) -> datetime | None:
@@ -161,7 +164,14 @@ def also_from(parts: Iterable[Problem]) -> str:
     if not origins:
         return ""
     named, left = ", ".join(origins[:NAMED]), len(origins) - NAMED
-    return f" Also from {named}{f' and {left:,} more' if left > 0 else ''}."
+    if left <= 0:
+        return " " + gettext("Also from %(queues)s.") % {"queues": named}
+    text = ngettext(
+        "Also from %(queues)s and %(n)s more.",
+        "Also from %(queues)s and %(n)s more.",
+        left,
+    )
+    return " " + text % {"queues": named, "n": write_count(left)}
 
 
 def now(user: Principal, held: GrantedAuthorities, seen: Readings) -> Causes:

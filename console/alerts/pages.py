@@ -10,11 +10,13 @@ from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext, gettext_noop, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from broker.acts import act, require
 from broker.acts.alerts import (
     AcknowledgeAlerts,
+    AcknowledgedAlerts,
     SendTestNotification,
     acknowledge_alert,
     acknowledge_alerts,
@@ -25,6 +27,7 @@ from broker.alerts import notifications, owed, sight
 from broker.alerts.names import DEAD, QUEUE
 from broker.errors.alerts import AddressRefused, NotDelivered, NotFiring
 from broker.formats import moments
+from broker.formats.quantities import write_count
 from broker.models import Alert, AlertRule, AlertTarget, Queue
 from broker.problems.causes import cause_of
 from broker.queueing import journal
@@ -37,7 +40,7 @@ from dashboards.live import problems
 
 HISTORY = 50
 LISTED = 200  # most rows of one list
-NOTHING_SELECTED = "Select the rows to acknowledge first."
+NOTHING_SELECTED = gettext_noop("Select the rows to acknowledge first.")
 SCOPES = {  # the fields of an alert that its silence has, by scope
     "rule": ("rule",),
     "queue": ("queue",),
@@ -48,7 +51,7 @@ SeveralForm = form_of(acknowledge_alerts, "alerts")
 SilenceForm = form_of(
     silence_alerts,
     *("rule", "queue", "fingerprint"),
-    until="Choose how long to silence it.",
+    until=gettext_noop("Choose how long to silence it."),
 )
 EndForm = form_of(end_alert_silence, "silence")
 
@@ -114,7 +117,10 @@ def acknowledge(request: HttpRequest, alert_id: int) -> HttpResponse:
     return done(
         request,
         lambda: form.order(request, alert=alert_id),
-        lambda alert: f"Acknowledged: {alert.text[:100].rstrip('.')}.",
+        lambda alert: (
+            gettext("Acknowledged: %(alert)s.")
+            % {"alert": alert.text[:100].rstrip(".")}
+        ),
     )
 
 
@@ -125,10 +131,20 @@ def acknowledge_several(request: HttpRequest) -> HttpResponse:
     words = " ".join(request.POST.getlist("alerts")).split()
     numbers = tuple(dict.fromkeys(int(one) for one in words if one.isdecimal()))
     if not numbers:
-        messages.error(request, NOTHING_SELECTED)
+        messages.error(request, gettext(NOTHING_SELECTED))
         return back(request)
     form = SeveralForm(request.POST)
-    return done(request, lambda: form.order(request, alerts=numbers[: sight.MOST]), str)
+    return done(
+        request,
+        lambda: form.order(request, alerts=numbers[: sight.MOST]),
+        how_many_acknowledged,
+    )
+
+
+def how_many_acknowledged(done: AcknowledgedAlerts) -> str:
+    n = len(done.alerts)
+    text = ngettext("%(n)s alert acknowledged.", "%(n)s alerts acknowledged.", n)
+    return text % {"n": write_count(n)}
 
 
 @require_POST
@@ -152,7 +168,10 @@ def silenced(request: HttpRequest, **scope: str | None) -> HttpResponse:
     return done(
         request,
         lambda: form.order(request, **scope),
-        lambda made: f"Silenced until {moments.in_utc(made.ends_at, moments.MINUTE)}.",
+        lambda made: (
+            gettext("Silenced until %(time)s.")
+            % {"time": moments.in_utc(made.ends_at, moments.MINUTE)}
+        ),
     )
 
 
@@ -163,7 +182,7 @@ def end_silence(request: HttpRequest, silence_id: int) -> HttpResponse:
     return done(
         request,
         lambda: form.order(request, silence=silence_id),
-        lambda _: "The silence has ended.",
+        lambda _: gettext("The silence has ended."),
     )
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext, gettext_noop
 
 from broker.models import Alert
 from broker.problems.conditions import table
@@ -34,16 +35,20 @@ LETTERS, HEALTH, UNITS = "console:dead_letters", "console:health", "console:unit
 SCHEDULED, REPORTS = "console:scheduled", "dashboards:reports"
 OPERATIONS, GROUP = "console:operations", "console:dead_letter_group"
 PAGES = {  # the pages that conditions name
-    "consumers": Page(CONSUMERS, "See why, and start it again", CONSUMERS),
-    "link": Page("console:link", "See the link", BRIDGES, 2),
-    "group": Page(GROUP, "See the group", LETTERS, 1, ("queue", "on")),
-    "queue": Page("console:queue", "See the queue", QUEUES, 1),
-    "scheduled": Page(SCHEDULED, "See what is late", SCHEDULED, 0, ("queue",)),
-    "unit": Page("console:unit", "See what it holds", UNITS, 1),
-    "operation": Page("console:operation", "See the plan", OPERATIONS, 1),
-    "dead_letters": Page(LETTERS, "See their causes", LETTERS),
-    "health": Page(HEALTH, "See it on Health", HEALTH),
-    "reports": Page(REPORTS, "See the reports", REPORTS),
+    "consumers": Page(
+        CONSUMERS, gettext_noop("See why, and start it again"), CONSUMERS
+    ),
+    "link": Page("console:link", gettext_noop("See the link"), BRIDGES, 2),
+    "group": Page(GROUP, gettext_noop("See the group"), LETTERS, 1, ("queue", "on")),
+    "queue": Page("console:queue", gettext_noop("See the queue"), QUEUES, 1),
+    "scheduled": Page(
+        SCHEDULED, gettext_noop("See what is late"), SCHEDULED, 0, ("queue",)
+    ),
+    "unit": Page("console:unit", gettext_noop("See what it holds"), UNITS, 1),
+    "operation": Page("console:operation", gettext_noop("See the plan"), OPERATIONS, 1),
+    "dead_letters": Page(LETTERS, gettext_noop("See their causes"), LETTERS),
+    "health": Page(HEALTH, gettext_noop("See it on Health"), HEALTH),
+    "reports": Page(REPORTS, gettext_noop("See the reports"), REPORTS),
 }
 STATES = {  # states of chips by condition; others look like “not consumed”
     **dict.fromkeys((Name.STOPPED, Name.LINK, Name.UNIT), "stopped"),
@@ -60,8 +65,9 @@ def of_alert(alert: Alert) -> tuple[str, str]:
     name = row.page if row else "queue"
     page = PAGES[name]
     if key := key_of(name, alert):
-        return page.url(key), page.link
-    link = page.link if page.view == page.every else "See them all"
+        return page.url(key), gettext(page.link)
+    is_list = page.view == page.every
+    link = gettext(page.link) if is_list else gettext("See them all")
     return reverse(page.every), link
 
 

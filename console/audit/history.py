@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext, gettext_noop
+
 from broker.formats import moments
+from broker.formats.quantities import write_count
 from broker.models import Act, AuditRecord, Operation, Queue
 from broker.security.audit import AuditFilter, found
 
@@ -39,66 +42,85 @@ def altered(detail: dict[str, Any]) -> str:
     if "start_at" in detail:
         return start_set(detail["start_at"])
     if "patch" in detail:
-        return "gave it a patch" if detail["patch"] else "removed its patch"
+        given, removed = gettext("gave it a patch"), gettext("removed its patch")
+        return given if detail["patch"] else removed
     if "kept" in detail:
-        which = "a sample of" if detail["sampled"] else "the first"
-        taken_out = detail.get("taken_out", 0)
-        return f"kept {which} {detail['kept']:,}; {taken_out:,} were removed"
-    return (
-        f"included {detail['above_the_ceiling']:,} that were left out: {detail['why']}"
-    )
+        return kept_some(detail)
+    return gettext("included %(n)s that were left out: %(why)s") % {
+        "n": write_count(detail["above_the_ceiling"]),
+        "why": detail["why"],
+    }
+
+
+def kept_some(detail: dict[str, Any]) -> str:
+    if detail["sampled"]:
+        text = gettext("kept a sample of %(kept)s; %(removed)s were removed")
+    else:
+        text = gettext("kept the first %(kept)s; %(removed)s were removed")
+    removed = write_count(detail.get("taken_out", 0))
+    return text % {"kept": write_count(detail["kept"]), "removed": removed}
 
 
 def pace_set(pace: int | None) -> str:
-    return f"set its pace to {pace:,} a second" if pace else "removed its pace"
+    if not pace:
+        return gettext("removed its pace")
+    return gettext("set its pace to %(n)s a second") % {"n": write_count(pace)}
 
 
 def start_set(at: str | None) -> str:
     if at is None:
-        return "took away its time to start"
-    return f"set its start to {moments.in_utc(moments.parse(at), moments.MINUTE)}"
+        return gettext("took away its time to start")
+    return gettext("set its start to %(time)s") % {"time": to_the_minute(at)}
+
+
+def to_the_minute(at: str) -> str:
+    return moments.in_utc(moments.parse(at), moments.MINUTE)
 
 
 def carried_on(detail: dict[str, Any]) -> str:
-    return "sent all the rest" if detail["at_once"] else "continued it"
+    if detail["at_once"]:
+        return gettext("sent all the rest")
+    return gettext("continued it")
 
 
 def planned(detail: dict[str, Any]) -> str:
     if old := detail.get("rest_of"):
-        return f"planned it, for the rest of operation {old}"
+        text = gettext("planned it, for the rest of operation %(number)s")
+        return text % {"number": old}
     if old := detail.get("again"):
-        return f"planned it, to do operation {old} again"
-    return "planned it"
+        text = gettext("planned it, to do operation %(number)s again")
+        return text % {"number": old}
+    return gettext("planned it")
 
 
 def paused(detail: dict[str, Any]) -> str:
     end = detail.get("changed", {}).get("paused_until", {}).get("after")
     if not end:
-        return "paused it"
-    return f"paused it until {moments.in_utc(moments.parse(end), moments.MINUTE)}"
+        return gettext("paused it")
+    return gettext("paused it until %(time)s") % {"time": to_the_minute(end)}
 
 
 WITH_IT: dict[str, Words] = {
     Act.PLAN: planned,
-    Act.UNDO: "planned it",
-    Act.START: "started it",
-    Act.CANCEL: "cancelled it",
-    Act.HALT: "paused it",
+    Act.UNDO: gettext_noop("planned it"),
+    Act.START: gettext_noop("started it"),
+    Act.CANCEL: gettext_noop("cancelled it"),
+    Act.HALT: gettext_noop("paused it"),
     Act.CARRY_ON: carried_on,
     Act.ALTER: altered,
-    Act.EXPLAIN: "gave a reason for the approval",
-    Act.APPROVE: "approved it",
+    Act.EXPLAIN: gettext_noop("gave a reason for the approval"),
+    Act.APPROVE: gettext_noop("approved it"),
 }
 ON_IT: dict[str, Words] = {
     Act.PAUSE: paused,
-    Act.RESUME: "resumed it",
-    Act.RESET_COUNTERS: "reset counters",
-    Act.START_DELIVERY: "started delivery again",
-    Act.RESTORE: "restored messages from the discard bin",
-    Act.WRITE_RULES: "wrote rules for its dead letters",
-    Act.SWITCH_RULES: "switched the rules for its dead letters",
-    Act.CREATE: "created it",
-    Act.CHANGE: "changed its settings",
+    Act.RESUME: gettext_noop("resumed it"),
+    Act.RESET_COUNTERS: gettext_noop("reset counters"),
+    Act.START_DELIVERY: gettext_noop("started delivery again"),
+    Act.RESTORE: gettext_noop("restored messages from the discard bin"),
+    Act.WRITE_RULES: gettext_noop("wrote rules for its dead letters"),
+    Act.SWITCH_RULES: gettext_noop("switched the rules for its dead letters"),
+    Act.CREATE: gettext_noop("created it"),
+    Act.CHANGE: gettext_noop("changed its settings"),
 }
 
 
@@ -110,12 +132,13 @@ def of_operation(operation: Operation) -> list[HistoryEntry]:
     records = found(AuditFilter(operation=operation.pk, outcome=DONE))[:LONGEST]
     deeds = list(history_entries(records, WITH_IT))
     if undo is not None:
+        by = {"number": undo.pk}
         records = found(AuditFilter(operation=undo.pk, outcome=DONE))[:LONGEST]
         deeds += history_entries(
             records,
             {
-                Act.UNDO: f"planned to undo it, as operation {undo.pk}",
-                Act.START: f"undid it, by operation {undo.pk}",
+                Act.UNDO: gettext("planned to undo it, as operation %(number)s") % by,
+                Act.START: gettext("undid it, by operation %(number)s") % by,
             },
         )
     return sorted(deeds, key=lambda deed: deed.at)
@@ -131,7 +154,7 @@ def history_entries(
 
 
 def describe_record(one: AuditRecord, words: Words) -> str:
-    return words if isinstance(words, str) else words(one.details)
+    return gettext(words) if isinstance(words, str) else words(one.details)
 
 
 def of_queue(queue: Queue) -> list[HistoryEntry]:

@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from broker.models import AuditRecord, Operation, Queue
@@ -48,7 +49,7 @@ def audit(request: HttpRequest) -> HttpResponse:
         "rows": rows[:PAGE],
         "wanted": wanted,
         "acts": queries.choices(),
-        "outcomes": AuditRecord.Outcome.choices,
+        "outcomes": AuditRecord.Outcome.values,
         "checked": keeping.last_check(),
         "query": page.first.removeprefix("?"),
         "most": MOST,
@@ -104,11 +105,11 @@ def file_of(kind: str, rows: Iterable[AuditRecord]) -> HttpResponse:
 def write_value(value: Any) -> str | None:
     """A value of a record as text; None if there is none."""
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return gettext("yes") if value else gettext("no")
     if isinstance(value, dict):
         return ", ".join(f"{name}: {write_value(one)}" for name, one in value.items())
     if isinstance(value, list):
-        return ", ".join(str(write_value(one)) for one in value) or "none"
+        return ", ".join(str(write_value(one)) for one in value) or gettext("none")
     return None if value is None else str(value)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_noop
 
 from broker.models import Act, AuditRecord
 from broker.security.audit import AuditFilter
@@ -16,19 +17,19 @@ from console.audit.records import record_of
 from dashboards.pages.csv_safety import harmless
 
 KINDS = {  # titles by the part of an act before its dot
-    "operation": "Operations",
-    "queue": "Queues",
-    "message": "Discard bin",
-    "connection": "Connections",
-    "endpoint": "Endpoints",
-    "credential": "Credentials",
-    "link": "Links of bridges",
-    "prepared": "Prepared units of work",
-    "settings": "Settings",
-    "account": "Accounts and signing in",
-    "report": "Reports",
-    "demo": "Samples",
-    "page": "Denied pages",
+    "operation": gettext_noop("Operations"),
+    "queue": gettext_noop("Queues"),
+    "message": gettext_noop("Discard bin"),
+    "connection": gettext_noop("Connections"),
+    "endpoint": gettext_noop("Endpoints"),
+    "credential": gettext_noop("Credentials"),
+    "link": gettext_noop("Links of bridges"),
+    "prepared": gettext_noop("Prepared units of work"),
+    "settings": gettext_noop("Settings"),
+    "account": gettext_noop("Accounts and signing in"),
+    "report": gettext_noop("Reports"),
+    "demo": gettext_noop("Samples"),
+    "page": gettext_noop("Denied pages"),
 }
 COLUMNS = (
     *("number", "at", "actor_kind", "actor_id", "actor", "source", "act"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from django.utils.translation import gettext_noop
+
 from broker.monitoring.dead_letters import NEWEST
 from broker.settlement.discards import Binned, Cursor
 from console.messages.dead_letter_query import LARGEST
@@ -15,11 +17,11 @@ MICROSECOND = timedelta(microseconds=1)
 def obstacle_of(binned: Binned, now: datetime) -> str:
     """Why the message cannot be restored; empty if it can."""
     if binned.is_orphan:
-        return "Its queue is gone."
+        return gettext_noop("Its queue is gone.")
     if binned.expires_at and binned.expires_at <= now:
-        return "Its time to live is over."
+        return gettext_noop("Its time to live is over.")
     if binned.keep_until <= now:
-        return "Its time in the bin is over."
+        return gettext_noop("Its time in the bin is over.")
     return ""
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from statistics import fmean
 
+from django.utils.translation import gettext_noop
+
 from console.topology.network import (
     MapNode,
     Network,
@@ -39,12 +41,12 @@ class DrawnColumn(IntEnum):
 
 
 HEADS = {
-    DrawnColumn.FIRST: "From elsewhere",
-    DrawnColumn.IN: "Ways in",
-    DrawnColumn.ADDRESSES: "Addresses",
-    DrawnColumn.QUEUES: "Queues",
-    DrawnColumn.OUT: "Ways out",
-    DrawnColumn.ENDS: "Where these lead",
+    DrawnColumn.FIRST: gettext_noop("From elsewhere"),
+    DrawnColumn.IN: gettext_noop("Ways in"),
+    DrawnColumn.ADDRESSES: gettext_noop("Addresses"),
+    DrawnColumn.QUEUES: gettext_noop("Queues"),
+    DrawnColumn.OUT: gettext_noop("Ways out"),
+    DrawnColumn.ENDS: gettext_noop("Where these lead"),
 }
 USUAL = {
     NodeKind.ELSEWHERE: DrawnColumn.ENDS,

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
+from django.utils.translation import gettext_noop
+
 from broker.config.transfers import Way
 from console.bridges.rows import LinkRow
 from dashboards.live.depths import QueueDepth
@@ -16,13 +18,13 @@ from dashboards.live.depths import QueueDepth
 class NodeKind(StrEnum):
     """What a node is."""
 
-    ELSEWHERE = "elsewhere"  # a queue or topic of another broker
-    EXCHANGE = "exchange"
-    ALIAS = "alias"
-    LINK = "link"
-    ADDRESS = "address"
-    QUEUE = "queue"
-    HIDDEN = "hidden"  # everything that the user may not know of
+    ELSEWHERE = gettext_noop("elsewhere")  # a queue or topic of another broker
+    EXCHANGE = gettext_noop("exchange")
+    ALIAS = gettext_noop("alias")
+    LINK = gettext_noop("link")
+    ADDRESS = gettext_noop("address")
+    QUEUE = gettext_noop("queue")
+    HIDDEN = gettext_noop("hidden")  # everything that the user may not know of
 
 
 class RouteKind(StrEnum):
@@ -47,29 +49,29 @@ class RouteKind(StrEnum):
     @property
     def label(self) -> str:
         """What the legend says of its lines."""
-        return LABELS.get(self, "messages")
+        return LABELS.get(self, gettext_noop("messages"))
 
 
 WORDS = {
-    RouteKind.FEEDS: "feeds",
-    RouteKind.ALIAS: "stands for",
-    RouteKind.BINDING: "routes to",
-    RouteKind.READ: "is read by",
-    RouteKind.SENT: "sends to",
-    RouteKind.DEAD_LETTERS: "dead letters go to",
-    RouteKind.POISON: "poison messages go to",
-    RouteKind.EXPIRED: "expired messages go to",
-    RouteKind.RULE: "its rules for dead letters forward to",
-    RouteKind.DEAD_MESSAGES: "dead messages go to",
+    RouteKind.FEEDS: gettext_noop("feeds"),
+    RouteKind.ALIAS: gettext_noop("stands for"),
+    RouteKind.BINDING: gettext_noop("routes to"),
+    RouteKind.READ: gettext_noop("is read by"),
+    RouteKind.SENT: gettext_noop("sends to"),
+    RouteKind.DEAD_LETTERS: gettext_noop("dead letters go to"),
+    RouteKind.POISON: gettext_noop("poison messages go to"),
+    RouteKind.EXPIRED: gettext_noop("expired messages go to"),
+    RouteKind.RULE: gettext_noop("its rules for dead letters forward to"),
+    RouteKind.DEAD_MESSAGES: gettext_noop("dead messages go to"),
 }
 LABELS = {
-    RouteKind.READ: "links",
-    RouteKind.SENT: "links",
-    RouteKind.DEAD_LETTERS: "dead letters",
-    RouteKind.POISON: "poison messages",
-    RouteKind.EXPIRED: "expired messages",
-    RouteKind.RULE: "rules for dead letters",
-    RouteKind.DEAD_MESSAGES: "dead messages of links",
+    RouteKind.READ: gettext_noop("links"),
+    RouteKind.SENT: gettext_noop("links"),
+    RouteKind.DEAD_LETTERS: gettext_noop("dead letters"),
+    RouteKind.POISON: gettext_noop("poison messages"),
+    RouteKind.EXPIRED: gettext_noop("expired messages"),
+    RouteKind.RULE: gettext_noop("rules for dead letters"),
+    RouteKind.DEAD_MESSAGES: gettext_noop("dead messages of links"),
 }
 OF_WAYS = {
     Way.DEAD_LETTERS: RouteKind.DEAD_LETTERS,

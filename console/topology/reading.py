@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
+
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from broker.config.moves import created_by
 from broker.formats.quantities import write_count
@@ -21,7 +23,7 @@ from console.topology.network import (
 )
 from console.topology.survey import Survey, key_of_link
 
-ABSENT = "does not exist"
+ABSENT = gettext_noop("does not exist")
 
 
 def read_network(actor: Principal, text: str = "", limit: int = MOST) -> Network:
@@ -86,9 +88,9 @@ def notes_on(survey: Survey, keys: Iterable[NodeKey]) -> Mapping[NodeKey, str]:
     empty = [one.name for one in addresses if not survey.found.fed_by(one.name)]
     there = set(Address.objects.filter(name__in=empty).values_list("name", flat=True))
     made = {to for rule in survey.found.rules for to in created_by(rule)}
-    notes = {HIDDEN: "what you may not see"}
+    notes = {HIDDEN: gettext("what you may not see")}
     notes |= {
-        one: ABSENT
+        one: gettext(ABSENT)
         for one in keys
         if one.kind is NodeKind.QUEUE and one.name not in survey.queues
     }
@@ -96,14 +98,22 @@ def notes_on(survey: Survey, keys: Iterable[NodeKey]) -> Mapping[NodeKey, str]:
         fed = [row.name for row in survey.found.fed_by(one.name)]
         hidden = sum(name not in survey.queues for name in fed)
         more = len(fed) - hidden - len(names.intersection(fed))
-        parts = (
-            f"{write_count(more, 'more queue')}" if more else "",
-            f"{write_count(hidden)} hidden" if hidden else "",
-        )
         if fed:
-            notes[one] = ", ".join(filter(None, parts))
+            notes[one] = ", ".join(others_fed(more, hidden))
         elif one.name in made:
-            notes[one] = "its queues come with the first message"
+            notes[one] = gettext("its queues come with the first message")
+        elif one.name in there:
+            notes[one] = gettext("feeds no queue")
         else:
-            notes[one] = "feeds no queue" if one.name in there else ABSENT
+            notes[one] = gettext(ABSENT)
     return notes
+
+
+def others_fed(more: int, hidden: int) -> Iterator[str]:
+    """How many queues of an address are not drawn, and how many are hidden."""
+    if more:
+        text = ngettext("%(n)s more queue", "%(n)s more queues", more)
+        yield text % {"n": write_count(more)}
+    if hidden:
+        text = ngettext("%(n)s hidden", "%(n)s hidden", hidden)
+        yield text % {"n": write_count(hidden)}

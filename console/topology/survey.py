@@ -7,6 +7,8 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from django.utils.translation import gettext, ngettext
+
 from broker.acts.objects import visible_links
 from broker.acts.visible_queues import SIGHT
 from broker.bridges.configured import is_here
@@ -143,7 +145,9 @@ class Survey:
                 NodeKey(NodeKind.ADDRESS, row.address),
                 NodeKey(NodeKind.QUEUE, name),
             )
-            detail = clients.get(name) or ("by its selector" if row.selector else "")
+            detail = clients.get(name, "")
+            if not detail and row.selector:
+                detail = gettext("by its selector")
             yield NodeRoute(address, queue, RouteKind.FEEDS, detail)
             for kind, target in self.moves_of(name):
                 yield NodeRoute(queue, target, kind)
@@ -170,7 +174,11 @@ def key_of_link(row: LinkRow) -> NodeKey:
 
 
 def elsewhere(at: BridgeDestination, factory: str) -> NodeKey:
-    return NodeKey(NodeKind.ELSEWHERE, f"{at.kind} {at.name} at {factory}")
+    if at.kind == BridgeDestination.Kind.QUEUE:
+        text = gettext("queue %(name)s at %(factory)s")
+    else:
+        text = gettext("topic %(name)s at %(factory)s")
+    return NodeKey(NodeKind.ELSEWHERE, text % {"name": at.name, "factory": factory})
 
 
 def subscribers(names: Iterable[str]) -> dict[str, str]:
@@ -178,7 +186,8 @@ def subscribers(names: Iterable[str]) -> dict[str, str]:
     found = Subscription.objects.filter(queue__name__in=list(names))
     rows = found.values_list("queue__name", "name", "client_id")
     named = {queue: name or client_id for queue, name, client_id in rows}
-    return {queue: f"for subscription {name}" for queue, name in named.items() if name}
+    text = gettext("for subscription %(name)s")
+    return {queue: text % {"name": name} for queue, name in named.items() if name}
 
 
 def bindings(names: Iterable[str]) -> Iterator[NodeRoute]:
@@ -189,10 +198,18 @@ def bindings(names: Iterable[str]) -> Iterator[NodeRoute]:
     for exchange, address, key in found.values_list(*columns)[:MOST_BINDINGS]:
         keys[exchange, address].append(key)
     for (exchange, address), by in keys.items():
-        more = f" and {len(by) - KEYS} more" if len(by) > KEYS else ""
-        detail = f"by {', '.join(by[:KEYS])}{more}" if any(by) else ""
+        detail = by_keys(by) if any(by) else ""
         source, target = (
             NodeKey(NodeKind.EXCHANGE, exchange),
             NodeKey(NodeKind.ADDRESS, address),
         )
         yield NodeRoute(source, target, RouteKind.BINDING, detail)
+
+
+def by_keys(keys: Sequence[str]) -> str:
+    """The first routing keys by which an exchange sends, and how many more."""
+    named, left = ", ".join(keys[:KEYS]), len(keys) - KEYS
+    if left <= 0:
+        return gettext("by %(keys)s") % {"keys": named}
+    text = ngettext("by %(keys)s and %(n)s more", "by %(keys)s and %(n)s more", left)
+    return text % {"keys": named, "n": left}

@@ -11,6 +11,7 @@ from django import forms
 from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
 
 from broker.acts.operations.siblings import Sibling, siblings_of
@@ -42,7 +43,11 @@ from console.messages.dead_letter_query import (
 from dashboards.live import attention
 
 PAGE = 50
-KEYS = [("fingerprint", "error"), ("queue", "queue"), ("cause", "cause")]
+KEYS = [
+    ("fingerprint", gettext_noop("error")),
+    ("queue", gettext_noop("queue")),
+    ("cause", gettext_noop("cause")),
+]
 
 
 class ListForm(SelectionForm):

@@ -16,6 +16,7 @@ from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from broker import acts
@@ -70,7 +71,7 @@ class DiscardedRow:
     @property
     def obstacle(self) -> str:
         """Why the message cannot be restored; empty if it can."""
-        return discard_bin.obstacle_of(self.binned, self.now)
+        return gettext(discard_bin.obstacle_of(self.binned, self.now))
 
 
 @require_safe
@@ -196,8 +197,12 @@ def report(
     """Tell the user the outcomes of a restore."""
     done = sum(not one.code for one in outcomes)
     if done:
-        what = "1 message is" if done == 1 else f"{done} messages are"
-        messages.success(request, f"{what} back on the queue, at the head.")
+        text = ngettext(
+            "%(n)s message is back on the queue, at the head.",
+            "%(n)s messages are back on the queue, at the head.",
+            done,
+        )
+        messages.success(request, text % {"n": done})
     refused = [one.detail for one in outcomes if one.code]
     for words in dict.fromkeys(
         refused + [str(NotInDiscardBin(one)) for one in missing]

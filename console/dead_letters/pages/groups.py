@@ -7,6 +7,7 @@ from collections.abc import Callable
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_POST
 
 from broker.acts.groups import (
@@ -26,14 +27,16 @@ from dashboards.live import attention
 AcknowledgeForm = form_of(acknowledge_group, "fingerprint")
 DescribeForm = form_of(describe_group, "fingerprint")
 ReopenForm = form_of(reopen_group, "fingerprint")
-SnoozeForm = form_of(snooze_group, "fingerprint", until="Choose how long to snooze it.")
+SnoozeForm = form_of(
+    snooze_group, "fingerprint", until=gettext_noop("Choose how long to snooze it.")
+)
 
 
 @require_POST
 def acknowledge(request: HttpRequest, fingerprint: str) -> HttpResponse:
     """Acknowledge a group."""
     form = AcknowledgeForm(request.POST)
-    return done(request, fingerprint, form, lambda _: "Acknowledged.")
+    return done(request, fingerprint, form, lambda _: gettext("Acknowledged."))
 
 
 @require_POST
@@ -45,7 +48,8 @@ def snooze(request: HttpRequest, fingerprint: str) -> HttpResponse:
 
 def until(group: GroupState) -> str:
     assert group.snoozed_until is not None, "it was snoozed in this transaction"
-    return f"Snoozed until {moments.in_utc(group.snoozed_until, moments.MINUTE)}."
+    end = moments.in_utc(group.snoozed_until, moments.MINUTE)
+    return gettext("Snoozed until %(time)s.") % {"time": end}
 
 
 @require_POST
@@ -53,7 +57,10 @@ def reopen(request: HttpRequest, fingerprint: str) -> HttpResponse:
     """Remove the acknowledgement or the snooze of a group."""
     form = ReopenForm(request.POST)
     return done(
-        request, fingerprint, form, lambda _: "The group needs attention again."
+        request,
+        fingerprint,
+        form,
+        lambda _: gettext("The group needs attention again."),
     )
 
 
@@ -61,7 +68,7 @@ def reopen(request: HttpRequest, fingerprint: str) -> HttpResponse:
 def describe(request: HttpRequest, fingerprint: str) -> HttpResponse:
     """Set the owner, note and ticket of a group."""
     form = DescribeForm(request.POST)
-    words = "Saved the owner, the note and the ticket."
+    words = gettext("Saved the owner, the note and the ticket.")
     try:
         return done(request, fingerprint, form, lambda _: words)
     except InvalidTicket as error:

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import (
     require_http_methods,
     require_POST,
@@ -39,22 +40,28 @@ from console.messages.dead_letter_query import PageForm, names_for
 PASSES = 20
 WIDEST = 160  # characters shown of a line that has a fault
 MODES = [
-    (RuleTable.Mode.OFF, "Off", "Passes do not run."),
+    (RuleTable.Mode.OFF, gettext_noop("Off"), gettext_noop("Passes do not run.")),
     (
         RuleTable.Mode.OBSERVE,
-        "Observe",
-        "Passes record what the rules would have done, and change nothing.",
+        gettext_noop("Observe"),
+        gettext_noop(
+            "Passes record what the rules would have done, and change nothing."
+        ),
     ),
     (
         RuleTable.Mode.ACTIVE,
-        "Act",
-        "Passes do what the rules say, every ten seconds, with your authority.",
+        gettext_noop("Act"),
+        gettext_noop(
+            "Passes do what the rules say, every ten seconds, with your authority."
+        ),
     ),
 ]
 
 
 SaveForm = form_of(
-    save_rules, "queue", "text", revision="Load the page again: it has no revision."
+    save_rules,
+    *("queue", "text"),
+    revision=gettext_noop("Load the page again: it has no revision."),
 )
 SwitchForm = form_of(switch_rules, "queue")
 
@@ -121,10 +128,13 @@ def change_table(request: HttpRequest, name: str) -> HttpResponse:
             return render_rules(request, queue, typed, status=422)
         messages.error(request, str(error))
         return render_rules(request, queue, typed, status=409)
-    words = f"The rules of {name} are saved, as revision {saved.revision}."
+    words = gettext("The rules of %(queue)s are saved, as revision %(revision)s.") % {
+        "queue": name,
+        "revision": saved.revision,
+    }
     if is_stopped and saved.mode != RuleTable.Mode.ACTIVE:
-        words += (
-            " They are only observed now: check what they would do, then let them act."
+        words += " " + gettext(
+            "They are only observed now: check what they would do, then let them act."
         )
     return done(request, saved, words)
 
@@ -136,7 +146,7 @@ def switch(request: HttpRequest, name: str) -> HttpResponse:
     get_object_or_404(Queue, name=name)
     saved = SwitchForm(request.POST).order(request, queue=name)
     words = {mode.value: label for mode, label, _ in MODES}
-    return done(request, saved, f"{name}: {words[saved.mode]}.")
+    return done(request, saved, f"{name}: {gettext(words[saved.mode])}.")
 
 
 def done(request: HttpRequest, saved: RulesState, words: str) -> HttpResponse:
