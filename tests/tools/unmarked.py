@@ -37,6 +37,7 @@ SKIPPED = {"script", "style", "code", "kbd", "samp", "pre"}
 NAMES = re.compile(
     r"\b(?:Backout|AMQP|JMS|REST|JSON|XML|CSV|URL|UTC|ID|id|HL7|Celery|Redis|PostgreSQL"
     r"|Python|Spark|OpenAPI|YAML|Ctrl|Esc|Shift|Enter|ms|px|min)\b"
+    r"|\b\w+(?:\.\w+)+\b"  # a path, such as h.tenant
 )
 
 
