@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Max, Min
+from django.utils.translation import gettext_noop
 
 from broker.formats.quantities import write_count
 from broker.problems.problem import Bound, Condition, Name, Problem
@@ -71,11 +72,13 @@ def installed_at() -> datetime | None:
 
 
 CONDITIONS = [
-    Condition(Name.REPORTS, "reports late", late, "reports",
-        "reports of the night are not done in the morning",
-        "See on their pages whether their runs failed, and run them again.",
-        "report{s}"),
-    Condition(Name.UNATTENDED, "reports wait", untaken, "health",
-        "no worker runs the reports that wait",
-        "Start a process that runs reports.", "report{s}"),
+    Condition(Name.REPORTS, gettext_noop("reports late"), late, "reports",
+        gettext_noop("reports of the night are not done in the morning"),
+        gettext_noop(
+            "See on their pages whether their runs failed, and run them again."
+        ),
+        gettext_noop("report{s}")),
+    Condition(Name.UNATTENDED, gettext_noop("reports wait"), untaken, "health",
+        gettext_noop("no worker runs the reports that wait"),
+        gettext_noop("Start a process that runs reports."), gettext_noop("report{s}")),
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import Group, Permission
 from django.db.models import Q
+from django.utils.translation import gettext_noop, pgettext
 
 from broker.formats.wildcards import ANY_WORDS, matches
 from broker.models import Authority, Queue
@@ -37,50 +38,78 @@ class ControlledAction:
 
 DEEDS = (
     ControlledAction(
-        "See queues and messages, without bodies and properties",
+        gettext_noop("See queues and messages, without bodies and properties"),
         permissions.LOOK[0],
         "inquire",
     ),
-    ControlledAction("Read bodies and properties", permissions.LOOK[1], "browse"),
-    ControlledAction("Send messages to a queue", permissions.LOOK[0], "put"),
     ControlledAction(
-        "Remove, expire or move messages, or change their priority",
+        gettext_noop("Read bodies and properties"), permissions.LOOK[1], "browse"
+    ),
+    ControlledAction(
+        gettext_noop("Send messages to a queue"), permissions.LOOK[0], "put"
+    ),
+    ControlledAction(
+        gettext_noop("Remove, expire or move messages, or change their priority"),
         permissions.CHANGE,
         "get",
     ),
     ControlledAction(
-        "Resubmit, move, copy and restore to a queue", permissions.CHANGE, "put"
+        gettext_noop("Resubmit, move, copy and restore to a queue"),
+        permissions.CHANGE,
+        "put",
     ),
-    ControlledAction("Back out or decide units of work", permissions.CHANGE, "set"),
     ControlledAction(
-        "Acknowledge, snooze and annotate groups of dead letters",
+        gettext_noop("Back out or decide units of work"), permissions.CHANGE, "set"
+    ),
+    ControlledAction(
+        gettext_noop("Acknowledge, snooze and annotate groups of dead letters"),
         permissions.CHANGE,
         "inquire",
     ),
-    ControlledAction("Pause, resume, reset counters", "broker.pause_queue", "set"),
     ControlledAction(
-        "Put recurring messages at once", "broker.put_recurringmessage", "put"
-    ),
-    ControlledAction("Acknowledge and silence alerts", "broker.operate_alert"),
-    ControlledAction("Close connections", "broker.close_clientconnection", "set"),
-    ControlledAction("See links of bridges", "broker.view_link", "inquire"),
-    ControlledAction(
-        "Start, pause, resume and stop links", "broker.operate_link", "set"
+        gettext_noop("Pause, resume, reset counters"), "broker.pause_queue", "set"
     ),
     ControlledAction(
-        "Decide transactions of links in doubt", "broker.decide_branch", "set"
+        gettext_noop("Put recurring messages at once"),
+        "broker.put_recurringmessage",
+        "put",
     ),
-    ControlledAction("Approve plans of others", "broker.approve_operation"),
-    ControlledAction("Write and switch rules", "broker.change_ruletable", "set"),
-    ControlledAction("Read reports", "dashboards.view_report"),
-    ControlledAction("Run reports", "dashboards.run_report"),
-    ControlledAction("Read the audit", "broker.view_auditrecord"),
-    ControlledAction("See credentials", "broker.view_credential"),
-    ControlledAction("Make credentials", "broker.add_credential"),
-    ControlledAction("Revoke credentials", "broker.change_credential"),
-    ControlledAction("Create queues", "broker.add_queue"),
-    ControlledAction("Change settings of addresses", "broker.change_addresssetting"),
-    ControlledAction("Grant authorities", "broker.change_authority"),
+    ControlledAction(
+        gettext_noop("Acknowledge and silence alerts"), "broker.operate_alert"
+    ),
+    ControlledAction(
+        gettext_noop("Close connections"), "broker.close_clientconnection", "set"
+    ),
+    ControlledAction(
+        gettext_noop("See links of bridges"), "broker.view_link", "inquire"
+    ),
+    ControlledAction(
+        gettext_noop("Start, pause, resume and stop links"),
+        "broker.operate_link",
+        "set",
+    ),
+    ControlledAction(
+        gettext_noop("Decide transactions of links in doubt"),
+        "broker.decide_branch",
+        "set",
+    ),
+    ControlledAction(
+        gettext_noop("Approve plans of others"), "broker.approve_operation"
+    ),
+    ControlledAction(
+        gettext_noop("Write and switch rules"), "broker.change_ruletable", "set"
+    ),
+    ControlledAction(gettext_noop("Read reports"), "dashboards.view_report"),
+    ControlledAction(gettext_noop("Run reports"), "dashboards.run_report"),
+    ControlledAction(gettext_noop("Read the audit"), "broker.view_auditrecord"),
+    ControlledAction(gettext_noop("See credentials"), "broker.view_credential"),
+    ControlledAction(gettext_noop("Make credentials"), "broker.add_credential"),
+    ControlledAction(gettext_noop("Revoke credentials"), "broker.change_credential"),
+    ControlledAction(gettext_noop("Create queues"), "broker.add_queue"),
+    ControlledAction(
+        gettext_noop("Change settings of addresses"), "broker.change_addresssetting"
+    ),
+    ControlledAction(gettext_noop("Grant authorities"), "broker.change_authority"),
 )
 
 
@@ -92,6 +121,10 @@ class Grant:
     authorities: tuple[authorities.Authority, ...]
     by: str  # the holder: you, superuser, or the name of a group
 
+    @property
+    def giver(self) -> str:
+        return holder(self.by)
+
 
 @dataclass(frozen=True, slots=True)
 class Possible:
@@ -102,6 +135,10 @@ class Possible:
     roles: tuple[str, ...]  # the roles that have the permission
     # patterns of the queues on which the user has the authority
     patterns: tuple[str, ...]
+
+    @property
+    def givers(self) -> list[str]:
+        return list(map(holder, self.by))
 
     @property
     def is_possible(self) -> bool:
@@ -116,6 +153,13 @@ class OnQueue:
 
     queue: str
     why: dict[authorities.Authority, tuple[Grant, ...]]
+
+
+def holder(by: str) -> str:
+    """Who holds a grant, in the language of the page."""
+    if by == YOU:
+        return pgettext("after by", "you")
+    return pgettext("after by", "superuser") if by == SUPERUSER else by
 
 
 def grants_of(user: Principal) -> list[Grant]:

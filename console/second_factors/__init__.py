@@ -13,6 +13,7 @@ from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet, TextChoices
+from django.utils.translation import gettext, gettext_noop
 
 from broker.models import Act
 from broker.security import audit
@@ -32,9 +33,9 @@ class Type(TextChoices):
 
 
 WORDS = {
-    Type.TOTP: "authenticator app",
-    Type.WEBAUTHN: "security key",
-    Type.RECOVERY_CODES: "recovery codes",
+    Type.TOTP: gettext_noop("authenticator app"),
+    Type.WEBAUTHN: gettext_noop("security key"),
+    Type.RECOVERY_CODES: gettext_noop("recovery codes"),
 }
 
 
@@ -115,5 +116,8 @@ def reset(user: User) -> str:
     account = Thing("account", user.pk, user.get_username())
     detail = {"removed": gone, "sessions": ended}
     audit.record(Act.RESET_FACTOR, account, detail=detail)
-    what = ", ".join(gone) or "nothing, as there was none"
-    return f"Second factor of {account.name}: removed {what}. Sessions ended: {ended}."
+    what = ", ".join(map(gettext, gone)) or gettext("nothing, as there was none")
+    words = gettext(
+        "Second factor of %(user)s: removed %(what)s. Sessions ended: %(n)s."
+    )
+    return words % {"user": account.name, "what": what, "n": ended}

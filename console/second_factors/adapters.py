@@ -17,13 +17,16 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext, gettext_noop
 
 SALT = "console.second_factors"
 SAID = {  # messages shown for templates of django-allauth
-    "mfa/messages/totp_activated.txt": "The authenticator app is set up.",
-    "mfa/messages/totp_deactivated.txt": "The authenticator app is removed.",
-    "mfa/messages/webauthn_added.txt": "The security key is added.",
-    "mfa/messages/webauthn_removed.txt": "The security key is removed.",
+    "mfa/messages/totp_activated.txt": gettext_noop("The authenticator app is set up."),
+    "mfa/messages/totp_deactivated.txt": gettext_noop(
+        "The authenticator app is removed."
+    ),
+    "mfa/messages/webauthn_added.txt": gettext_noop("The security key is added."),
+    "mfa/messages/webauthn_removed.txt": gettext_noop("The security key is removed."),
 }
 
 
@@ -51,7 +54,7 @@ class AccountAdapter(DefaultAccountAdapter):
         **__: Any,
     ) -> None:
         if words := SAID.get(message_template or ""):
-            messages.success(request, words)
+            messages.success(request, gettext(words))
 
     def get_reauthentication_methods(
         self, user: AbstractBaseUser | AnonymousUser

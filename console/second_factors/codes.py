@@ -17,6 +17,7 @@ from allauth.mfa.utils import decrypt
 from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext, gettext_noop
 
 from broker.models import Act
 from broker.security import audit
@@ -25,12 +26,12 @@ from broker.sql import database_now
 from console.accounts.sign_in_audit import account
 from console.models import CodeTries
 
-WRONG = "The second factor was wrong, or it was used before."
-TOO_MANY = (
+WRONG = gettext_noop("The second factor was wrong, or it was used before.")
+TOO_MANY = gettext_noop(
     "There were too many wrong attempts. Nothing is tried again for a quarter of an"
     " hour."
 )
-UNREADABLE = (
+UNREADABLE = gettext_noop(
     "Your second factor was stored under another secret key of this console. An"
     " administrator can reset it."
 )
@@ -71,9 +72,13 @@ def most() -> int:
 
 
 def refused(user: User, reason: str) -> ValidationError:
-    """Record that a user with the right password was refused."""
+    """Record that a user with the right password was refused.
+
+    Args:
+        reason: in English, for the audit; the user reads it in their language.
+    """
     audit.refuse(Act.SIGN_IN, account(user), reason=reason)
-    return ValidationError(reason)
+    return ValidationError(gettext(reason))
 
 
 def take(app: Authenticator, code: str) -> None:
@@ -91,7 +96,7 @@ def take(app: Authenticator, code: str) -> None:
     )
     tries, _ = CodeTries.objects.get_or_create(user_id=app.user_id)
     if step <= tries.last_step:
-        raise ValidationError(WRONG)
+        raise ValidationError(gettext(WRONG))
     CodeTries.objects.filter(pk=tries.pk).update(last_step=step)
 
 

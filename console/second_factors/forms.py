@@ -16,6 +16,7 @@ from allauth.mfa.webauthn.forms import (
 )
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext, gettext_lazy
 
 from broker.models import Act
 from console.second_factors import codes, records
@@ -37,7 +38,7 @@ def understood(look: Callable[[], Found]) -> Found:
     try:
         return look()
     except MALFORMED:
-        raise ValidationError(codes.WRONG) from None
+        raise ValidationError(gettext(codes.WRONG)) from None
 
 
 class AgainForm(ReauthenticateForm):
@@ -72,14 +73,14 @@ class KeyForm(AuthenticateWebAuthnForm):
 
 
 class NewKeyForm(AddWebAuthnForm):
-    name = forms.CharField(max_length=LONGEST)
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=LONGEST)
 
     def clean(self) -> dict[str, Any]:
         return understood(super().clean)
 
 
 class KeyNameForm(EditWebAuthnForm):
-    name = forms.CharField(max_length=LONGEST)
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=LONGEST)
 
     def save(self) -> Authenticator:
         named: Authenticator = super().save()

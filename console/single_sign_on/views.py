@@ -18,6 +18,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render, resolve_url
 from django.urls import path
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -32,10 +33,13 @@ from console.single_sign_on.protocol import CALLBACK, Adapter
 
 logger = logging.getLogger(__name__)
 
-AWAY = "{} does not answer as it should. Try again later, or tell an administrator."
-BROKEN = (
-    "The sign-in at {} was not completed here: it took too long, was cancelled, or did"
-    " not begin in this browser. Begin again."
+AWAY = gettext_noop(
+    "%(provider)s does not answer as it should. Try again later, or tell an"
+    " administrator."
+)
+BROKEN = gettext_noop(
+    "The sign-in at %(provider)s was not completed here: it took too long, was"
+    " cancelled, or did not begin in this browser. Begin again."
 )
 # Errors if the provider's document does not follow the protocol, or does not arrive.
 # The errors of ``requests`` are subclasses of OSError.
@@ -105,23 +109,33 @@ def failed(request: HttpRequest, error: Exception | None) -> HttpResponse:
     if isinstance(error, OSError):
         return away(request, error)
     logger.warning("A sign-in through the provider failed: %s", str(error)[:300])
-    return refused(request, BROKEN.format(known().name))
+    named = {"provider": known().name}
+    return refused(request, BROKEN % named, shown=gettext(BROKEN) % named)
 
 
 def away(request: HttpRequest, error: Exception) -> HttpResponse:
     logger.warning("The provider does not answer: %r", error)
-    words = AWAY.format(known().name)
+    words = gettext(AWAY) % {"provider": known().name}
     return render_refusal(request, words, status=502)
 
 
 def refused(
-    request: HttpRequest, words: str, login: SocialLogin | None = None
+    request: HttpRequest,
+    words: str,
+    login: SocialLogin | None = None,
+    *,
+    shown: str = "",
 ) -> HttpResponse:
-    """Tell why, and record it. The names of strangers are not recorded."""
+    """Tell why, and record it. The names of strangers are not recorded.
+
+    Args:
+        words: why, in English, for the audit.
+        shown: the same in the language of the page, where it is translated.
+    """
     user: Any = login.user if login is not None and login.is_existing else None
     thing = Thing(ACCOUNT, user.pk, user.get_username()) if user else Thing(ACCOUNT)
     audit.refuse(Act.SIGN_IN, thing, reason=words)
-    return render_refusal(request, words, status=403)
+    return render_refusal(request, shown or words, status=403)
 
 
 def render_refusal(request: HttpRequest, words: str, *, status: int) -> HttpResponse:

@@ -126,7 +126,7 @@ def series(drawing: Drawing, one: Series, longest: int = 0) -> str:
 @register.simple_tag
 def answer(drawing: Drawing) -> str:
     """What a chart of counts says, as a sentence: the sum, and the largest series."""
-    total = f"{amount(drawing.y, drawing.total)} {in_sentence(drawing.y.title)}"
+    total = f"{amount(drawing.y, drawing.total)} {drawing.counted}"
     named = [one for one in drawing.series if one.key is not None]
     if drawing.of is None or len(drawing.series) < 2 or not named:
         return f"{total}."
@@ -135,13 +135,6 @@ def answer(drawing: Drawing) -> str:
     words = gettext("%(total)s. The largest part: %(name)s, %(number)s.")
     name = series(drawing, largest, LONGEST)
     return words % {"total": total, "name": name, "number": of_all}
-
-
-@register.filter
-def in_sentence(title: str) -> str:
-    """A title within a sentence: in small letters, unless it is translated."""
-    words = gettext(title)
-    return words.lower() if words == title else words
 
 
 def cut(text: str, longest: int) -> str:

@@ -17,6 +17,7 @@ from datetime import date, timedelta
 from math import ceil, floor, isfinite, log10
 from typing import Any
 
+from dashboards.pages.wording import by_unit, in_sentence
 from dashboards.reports import Chart, Column
 
 WIDTH, HEIGHT = 960, 240
@@ -119,8 +120,17 @@ class Drawing:
     @property
     def title(self) -> str:
         """The chart's title, with the unit of time that its sums are of."""
-        is_summed = self.by in ("minute", "hour", "day")
-        return f"{self.chart.title} by {self.by}" if is_summed else self.chart.title
+        return by_unit(self.chart.title, self.by)
+
+    @property
+    def counted(self) -> str:
+        """What the y axis counts, within a sentence."""
+        return in_sentence(self.y.title)
+
+    @property
+    def along(self) -> str:
+        """What the x axis has, within a sentence."""
+        return in_sentence(self.x.title)
 
     @property
     def draws_others(self) -> bool:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from django.template.loader import render_to_string
+from django.utils import translation
 
 from dashboards.models import ReportRun
 from dashboards.pages import cells, results
@@ -145,7 +146,8 @@ def letter(
         "total": total,
         "shown": len(every),
     }
-    return render_to_string("dashboards/letter.html", context).encode()
+    with translation.override("en"):  # as the cells, which are English
+        return render_to_string("dashboards/letter.html", context).encode()
 
 
 WRITERS: dict[str, Callable[[Iterator[Values], Report], Iterator[bytes]]] = {

@@ -8,12 +8,18 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Any
 
+from django.utils.translation import gettext, gettext_noop
+
 from broker.monitoring.history.reading import History, Point
 from dashboards.pages.charts import RIGHT, Drawing, Mark, Points, Series, draw, units
+from dashboards.pages.wording import column
 from dashboards.reports import Chart, Column
 
 WIDTH, HEIGHT, LEFT = 480, 150, 76
-AT, NAME = Column("at", "Time", "moment"), Column("series", "Series", "text")
+AT, NAME = (
+    Column("at", gettext_noop("Time"), "moment"),
+    Column("series", gettext_noop("Series"), "text"),
+)
 DAY = timedelta(days=1)
 
 
@@ -46,44 +52,44 @@ def ms(name: str) -> Callable[[Point], float | None]:
     return value
 
 
-COUNT = Column("n", "Messages", "count", adds_up=False)
-RATE = Column("n", "Messages a second", "number")
-SECONDS = Column("n", "Time", "seconds")
+COUNT = Column("n", gettext_noop("Messages"), "count", adds_up=False)
+RATE = Column("n", gettext_noop("Messages a second"), "number")
+SECONDS = Column("n", gettext_noop("Time"), "seconds")
 RATES = Panel(
-    "In and out, a second",
+    gettext_noop("In and out, a second"),
     RATE,
     (
-        Line("In", 0, attrgetter("added_per_s")),
-        Line("Out", 2, attrgetter("removed_per_s")),
+        Line(gettext_noop("In"), 0, attrgetter("added_per_s")),
+        Line(gettext_noop("Out"), 2, attrgetter("removed_per_s")),
     ),
 )
 AGE = Panel(
-    "Age of the oldest message",
+    gettext_noop("Age of the oldest message"),
     SECONDS,
-    (Line("Oldest", 0, attrgetter("oldest_s")),),
+    (Line(gettext_noop("Oldest"), 0, attrgetter("oldest_s")),),
 )
 OF_QUEUES = (
     Panel(
-        "Depth",
+        gettext_noop("Depth"),
         COUNT,
         (
-            Line("Ready", 0, attrgetter("ready")),
-            Line("In flight", 2, attrgetter("in_flight")),
-            Line("Delayed", 3, attrgetter("delayed")),
+            Line(gettext_noop("Ready"), 0, attrgetter("ready")),
+            Line(gettext_noop("In flight"), 2, attrgetter("in_flight")),
+            Line(gettext_noop("Delayed"), 3, attrgetter("delayed")),
         ),
     ),
     RATES,
     AGE,
     Panel(
-        "Backed out and dead-lettered",
+        gettext_noop("Backed out and dead-lettered"),
         COUNT,
         (
-            Line("Backed out", 1, attrgetter("backed_out")),
-            Line("Became dead letters", 4, attrgetter("dead_lettered")),
+            Line(gettext_noop("Backed out"), 1, attrgetter("backed_out")),
+            Line(gettext_noop("Became dead letters"), 4, attrgetter("dead_lettered")),
         ),
     ),
     Panel(
-        "Time from get to accept",
+        gettext_noop("Time from get to accept"),
         SECONDS,
         (Line("p50", 2, ms("p50_ms")), Line("p95", 1, ms("p95_ms"))),
         is_always=False,
@@ -91,9 +97,17 @@ OF_QUEUES = (
 )
 OF_LINKS = (
     RATES,
-    Panel("Waiting at the source", COUNT, (Line("Waiting", 0, attrgetter("ready")),)),
+    Panel(
+        gettext_noop("Waiting at the source"),
+        COUNT,
+        (Line(gettext_noop("Waiting"), 0, attrgetter("ready")),),
+    ),
     AGE,
-    Panel("Dead messages", COUNT, (Line("Dead", 4, attrgetter("dead_lettered")),)),
+    Panel(
+        gettext_noop("Dead messages"),
+        COUNT,
+        (Line(gettext_noop("Dead"), 4, attrgetter("dead_lettered")),),
+    ),
 )
 
 
@@ -125,19 +139,20 @@ def drawings(
 def drawing(
     history: History, panel: Panel, by: str, notes: Sequence[tuple[datetime, str]]
 ) -> Drawing:
-    series = [Series(one.name, one.colour, 0) for one in panel.lines]
+    names = {one.name: gettext(one.name) for one in panel.lines}
+    series = [Series(names[one.name], one.colour, 0) for one in panel.lines]
     sums: dict[tuple[Any, str | None], float] = {
-        (end, line.name): value
+        (end, names[line.name]): value
         for end, point in zip(history.ends, history.points, strict=True)
         for line in panel.lines
         if point is not None and (value := line.value(point)) is not None
     }
     plan = Drawing(
-        Chart(panel.title, "lines", AT.name, panel.of.name, NAME.name),
-        AT,
-        panel.of,
+        Chart(gettext(panel.title), "lines", AT.name, panel.of.name, NAME.name),
+        column(AT),
+        column(panel.of),
         series,
-        NAME,
+        column(NAME),
         by,
         width=WIDTH,
         height=HEIGHT,

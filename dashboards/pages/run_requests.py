@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext
 
 from broker.security import authorities
 from dashboards.acts import require_queue
@@ -55,12 +56,12 @@ class ParametersForm(forms.Form):
 
 def field_of(one: Parameter) -> forms.Field:
     about: dict[str, Any] = {
-        "label": one.title,
-        "help_text": one.note,
+        "label": gettext(one.title),
+        "help_text": gettext(one.note),
         "required": one.type != "text" or bool(one.default),
     }
     if one.choices:
-        choices = [(choice, str(choice)) for choice in one.choices]
+        choices = [(choice, gettext(str(choice))) for choice in one.choices]
         return forms.TypedChoiceField(choices=choices, coerce=one.read, **about)
     if one.type == "text":
         about["max_length"] = one.lines * LONGEST

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dashboards.models import ReportRow
-from dashboards.pages import cells, chart_series
+from dashboards.pages import cells, chart_series, wording
 from dashboards.pages.chart_series import MOST_ROWS, MOST_SERIES, Sums
 from dashboards.pages.charts import Drawing, Points
 from dashboards.pages.results import ResultsQuery
@@ -30,7 +30,7 @@ def sample_of(report: Report) -> dict[str, Any]:
     rows = stored(report)
     if not rows:
         return {}
-    report = report.by_hour
+    report = wording.translated(report.by_hour)
     newest = max((row.day for row in rows if row.day), default=date.max)
     wanted = ResultsQuery(report, newest, DAYS)
     return {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.apps import apps
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 
 from dashboards.reports import Report, discover, nightly
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from django_celery_beat.models import PeriodicTask
 
 TASK = "dashboards.tasks.ask_for_reports"
-WHEN = (
+WHEN = gettext_noop(
     "Minutes, hours, days of the month, months and days of the week: 10 1 * * * is each"
     " night at 01:10."
 )
@@ -33,6 +34,11 @@ class Scheduled:
     parameters: dict[str, Any]
     words: str  # the schedule as text
     next_at: datetime
+
+    @property
+    def said(self) -> str:
+        """The parameters as text."""
+        return ", ".join(f"{name}: {one}" for name, one in self.parameters.items())
 
 
 def every() -> list[Scheduled]:
@@ -117,5 +123,6 @@ def words(one: PeriodicTask) -> str:
     plain = crontab.minute.isdecimal() and crontab.hour.isdecimal()
     if plain and set(is_daily) == {"*"}:
         at = f"{int(crontab.hour):02}:{int(crontab.minute):02}"
-        return f"every day at {at} {crontab.timezone}"
+        daily = gettext("every day at %(time)s %(zone)s")
+        return daily % {"time": at, "zone": crontab.timezone}
     return str(crontab.human_readable)

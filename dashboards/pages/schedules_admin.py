@@ -16,6 +16,7 @@ from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from django_celery_beat.admin import PeriodicTaskAdmin
 from django_celery_beat.models import (
     ClockedSchedule,
@@ -30,39 +31,46 @@ from broker.security import audit
 from dashboards.pages import schedules
 from dashboards.reports import discover
 
-UNREACHABLE = (
+UNREACHABLE = gettext_noop(
     "Nothing was sent: the tasks' message broker cannot be reached. Start Redis, and"
     " try again."
 )
-EVERY = "every nightly report"
-EXAMPLE = "name=value, one a line; other parameters have their defaults."
+EVERY = gettext_lazy("every nightly report")
+EXAMPLE = gettext_noop("name=value, one a line; other parameters have their defaults.")
 
 
 class ReportScheduleForm(forms.ModelForm):
     """A schedule: report, parameters, time."""
 
-    report = forms.ChoiceField(required=False, help_text="The run replaces its rows.")
+    report = forms.ChoiceField(
+        label=gettext_lazy("Report"),
+        required=False,
+        help_text=gettext_lazy("The run replaces its rows."),
+    )
     said = forms.CharField(
-        label="Parameters",
+        label=gettext_lazy("Parameters"),
         required=False,
         max_length=4000,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=EXAMPLE,
     )
 
     class Meta:
         model = PeriodicTask
         fields = ["name", "enabled", "crontab", "description"]
         help_texts = {
-            "name": "Its name in this list.",
-            "enabled": "If it is off, nothing runs until it is on again.",
-            "crontab": schedules.WHEN,
-            "description": "Why it runs at that time, for those who want to change it.",
+            "name": gettext_lazy("Its name in this list."),
+            "enabled": gettext_lazy("If it is off, nothing runs until it is on again."),
+            "crontab": gettext_lazy(schedules.WHEN),
+            "description": gettext_lazy(
+                "Why it runs at that time, for those who want to change it."
+            ),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choices = [(slug, one.title) for slug, one in sorted(discover().items())]
+        choices = [
+            (slug, gettext(one.title)) for slug, one in sorted(discover().items())
+        ]
         report = self.fields["report"]
         assert isinstance(report, forms.ChoiceField)
         report.choices = [("", EVERY), *choices]
@@ -71,7 +79,7 @@ class ReportScheduleForm(forms.ModelForm):
         report.initial = told.get("slug", "")
         lines = (f"{k}={v}" for k, v in (told.get("parameters") or {}).items())
         self.fields["said"].initial = "\n".join(lines)
-        self.fields["said"].help_text = f"{EXAMPLE} {usual()}"
+        self.fields["said"].help_text = f"{gettext(EXAMPLE)} {usual()}"
 
     def clean(self) -> dict[str, Any]:
         said = super().clean() or {}
@@ -93,7 +101,8 @@ class ReportScheduleForm(forms.ModelForm):
 def usual() -> str:
     """The parameters of each report with their defaults."""
     said = (
-        f"{one.title}: " + ", ".join(f"{p.name}={p.default}" for p in one.parameters)
+        f"{gettext(one.title)}: "
+        + ", ".join(f"{p.name}={p.default}" for p in one.parameters)
         for _, one in sorted(discover().items())
         if one.parameters
     )
@@ -111,7 +120,8 @@ def parameters(slug: str, text: str) -> dict[str, str]:
     for line in lines:
         name, sign, value = line.partition("=")
         if not sign:
-            raise ValueError(f"There is no = in “{line}”. {EXAMPLE}")
+            missing = gettext("There is no = in “%(line)s”.") % {"line": line}
+            raise ValueError(f"{missing} {gettext(EXAMPLE)}")
         said[name.strip()] = value.strip()
     schedules.check_arguments(slug, said)
     return said
@@ -127,11 +137,11 @@ class ScheduleAdmin(PeriodicTaskAdmin):  # type: ignore[misc]  # it has no types
     search_fields = ("name", "description")
     date_hierarchy = None
 
-    @admin.display(description="Runs")
+    @admin.display(description=gettext_lazy("Runs"))
     def when(self, one: PeriodicTask) -> str:
         return schedules.words(one)
 
-    @admin.display(description="Does")
+    @admin.display(description=gettext_lazy("Does"))
     def does(self, one: PeriodicTask) -> str:
         """The entry's description, or what its task says of itself."""
         if one.description:
@@ -140,7 +150,7 @@ class ScheduleAdmin(PeriodicTaskAdmin):  # type: ignore[misc]  # it has no types
         said = getattr(self.celery_app.tasks.get(one.task), "__doc__", None) or one.task
         return " ".join(str(said).split("\n\n")[0].split())
 
-    @admin.action(description="Run now")
+    @admin.action(description=gettext_lazy("Run now"))
     def run_tasks(self, request: HttpRequest, queryset: QuerySet[PeriodicTask]) -> None:
         """Send the tasks, each with an audit record."""
         try:
@@ -149,13 +159,13 @@ class ScheduleAdmin(PeriodicTaskAdmin):  # type: ignore[misc]  # it has no types
                     audit.record(Act.RUN_TASK, one)
                 super().run_tasks(request, queryset)
         except OperationalError:
-            self.message_user(request, UNREACHABLE, messages.ERROR)
+            self.message_user(request, gettext(UNREACHABLE), messages.ERROR)
 
-    @admin.action(description="Switch on")
+    @admin.action(description=gettext_lazy("Switch on"))
     def enable_tasks(self, request: HttpRequest, queryset: Any) -> None:
         switch(queryset, is_on=True)
 
-    @admin.action(description="Switch off")
+    @admin.action(description=gettext_lazy("Switch off"))
     def disable_tasks(self, request: HttpRequest, queryset: Any) -> None:
         switch(queryset, is_on=False)
 

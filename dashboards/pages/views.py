@@ -17,6 +17,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import (
     require_http_methods,
     require_POST,
@@ -35,6 +36,7 @@ from dashboards.pages import (
     samples,
     schedules,
     streaming,
+    wording,
 )
 from dashboards.pages import export as exports
 from dashboards.pages.results import PERIODS, ResultsQuery
@@ -57,7 +59,8 @@ def reports(request: HttpRequest) -> HttpResponse:
     """Every report, its last run and the next one."""
     known_to_run = schedules.every()
     listed = []
-    for about in sorted(discover().values(), key=lambda one: one.title):
+    titled = map(wording.titled, discover().values())
+    for about in sorted(titled, key=lambda one: one.title):
         next_runs = schedules.of(about, known_to_run)
         row = status(about, request.user)
         listed.append(row | {"next": next_runs[0] if next_runs else None})
@@ -76,7 +79,7 @@ def report(request: HttpRequest, slug: str) -> HttpResponse:
 def render_report(
     request: HttpRequest, about: Report, form: run_requests.ParametersForm | None = None
 ) -> HttpResponse:
-    wanted = requested_results(request, about)
+    wanted = shown_results(requested_results(request, about))
     seen = visible_runs(request.user, about)
     asked = None
     if wanted.run is not None and "run" in request.GET:
@@ -86,10 +89,8 @@ def render_report(
         content = table(request, wanted)
     except FileLost as error:
         # A file of minutes is lost, so hours are shown: they are in the database.
-        wanted, unreadable = (
-            replace(wanted, report=about.by_hour, is_by_minute=False),
-            str(error),
-        )
+        by_hour = replace(wanted, report=about.by_hour, is_by_minute=False)
+        wanted, unreadable = shown_results(by_hour), str(error)
         content = table(request, wanted)
     start = asked.parameters if asked else {}
     state = status(about, request.user, asked)
@@ -163,8 +164,12 @@ def in_words(about: Report, one: ReportRun) -> str:
     if len(said) > FEW:
         usual = {named.name: str(named.default) for named in about.parameters}
         said = [(n, value) for n, value in said if str(value) != usual[n.name]]
-    words = [f"{n.title}: {value}" for n, value in said if value not in ("", None)]
-    return ", ".join(words) or "as usual"
+    words = [
+        f"{gettext(n.title)}: {gettext(value) if n.choices else value}"
+        for n, value in said
+        if value not in ("", None)
+    ]
+    return ", ".join(words) or gettext("as usual")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -236,6 +241,11 @@ def requested_results(request: HttpRequest, about: Report) -> ResultsQuery:
         last = seen.filter(state=ReportRun.State.DONE).first()
         said["run"] = str(last.pk) if last else ""
     return ResultsQuery.of(about, said)
+
+
+def shown_results(wanted: ResultsQuery) -> ResultsQuery:
+    """The query with its report in the language of the page."""
+    return replace(wanted, report=wording.translated(wanted.report))
 
 
 def page_of(about: Report, run_id: int | None = None) -> str:

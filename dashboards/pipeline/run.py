@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 from pyspark.sql import SparkSession
 
 from dashboards.models import ReportRun
@@ -67,7 +68,7 @@ def steps(run: ReportRun, report: Report) -> None:
         as_of = bring_up_to_date(run, report)
         ReportRun.objects.filter(pk=run.pk).update(as_of=as_of)
     spark = started(run, report)
-    runs.tell(run, 0.65, "Counting")
+    runs.tell(run, 0.65, gettext_noop("Counting"))
     around = partial(within, run, spark, 0.65, 0.95)
     if report.is_by_day:
         rows = gold.bring_up_to_date(spark, run.pk, report, as_of, around)
@@ -93,14 +94,14 @@ def last_as_of(run: ReportRun) -> datetime | None:
 
 def bring_up_to_date(run: ReportRun, report: Report) -> datetime:
     """Copy the journal, and build the days of silver that it changes."""
-    runs.tell(run, 0.0, "Copying the journal to the archive")
+    runs.tell(run, 0.0, gettext_noop("Copying the journal to the archive"))
     as_of = bronze.export(lambda share: runs.go_on(run, 0.2 * share))
     spark = started(run, report)
-    runs.tell(run, 0.25, "Following each message")
+    runs.tell(run, 0.25, gettext_noop("Following each message"))
     silver_days.bring_up_to_date(
         spark, run.pk, as_of, partial(within, run, spark, 0.25, 0.6)
     )
-    runs.tell(run, 0.6, "Putting the archive in order")
+    runs.tell(run, 0.6, gettext_noop("Putting the archive in order"))
     compaction.keep_small(as_of, keep_days())
     return as_of
 
@@ -128,7 +129,7 @@ def started(run: ReportRun, report: Report) -> SparkSession:
         CannotRun: Spark cannot be started; a sentence for people.
     """
     runs.go_on(run, 0.2)
-    runs.tell(run, 0.2, "Starting Spark")
+    runs.tell(run, 0.2, gettext_noop("Starting Spark"))
     try:
         own = own_conf.read(settings.BACKOUT_REPORTS_SPARK_CONF)
         events = manifest.rows_of(manifest.BRONZE, days_to_read(run, report))

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 
 from django.conf import settings
 from django.db.models import Min, QuerySet
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from broker.sql import database_now
 from dashboards.models import ReportRun
@@ -29,16 +30,34 @@ class Missing:
     sentence: str
     remedy: str
     command: str  # for a shell; the first step of the remedy
+    packages: tuple[str, ...] = ()  # that are not installed
+
+    @property
+    def shown(self) -> str:
+        """The sentence in the language of the page."""
+        if not self.packages:
+            return gettext(self.sentence)
+        return ngettext(
+            "Reports cannot run here: %(packages)s is not installed.",
+            "Reports cannot run here: %(packages)s are not installed.",
+            len(self.packages),
+        ) % {"packages": ", ".join(self.packages)}
 
 
 NO_CELERY = Missing(
-    "Reports cannot run: there is no application of Celery.",
-    "Set BACKOUT_CELERY_APP, start the processes again, and start the reports worker:",
+    gettext_noop("Reports cannot run: there is no application of Celery."),
+    gettext_noop(
+        "Set BACKOUT_CELERY_APP, start the processes again, and start the reports"
+        " worker:"
+    ),
     START,
 )
 NO_WORKER = Missing(
-    "No reports worker takes the runs that wait.",
-    "Start it; if Redis lost its data since, cancel the runs and request them again:",
+    gettext_noop("No reports worker takes the runs that wait."),
+    gettext_noop(
+        "Start it; if Redis lost its data since, cancel the runs and request them"
+        " again:"
+    ),
     START,
 )
 
@@ -47,14 +66,15 @@ def missing_here() -> Missing | None:
     """What this installation lacks to run reports; None if it has all."""
     if not settings.BACKOUT_CELERY_APP:
         return NO_CELERY
-    names = [one.replace("_", "-") for one in PACKAGES if find_spec(one) is None]
+    names = tuple(one.replace("_", "-") for one in PACKAGES if find_spec(one) is None)
     if not names:
         return None
     are = "is" if len(names) == 1 else "are"
     return Missing(
         f"Reports cannot run here: {', '.join(names)} {are} not installed.",
-        "Install the reports, then start the processes again:",
+        gettext_noop("Install the reports, then start the processes again:"),
         INSTALL,
+        names,
     )
 
 

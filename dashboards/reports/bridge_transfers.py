@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dashboards.reports import Chart, Column, Inputs, Total, Values, report
 from dashboards.reports.common_sql import spread
+from dashboards.reports.declaration import gettext_noop
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,97 +34,130 @@ OUTCOMES = {  # outcomes by column: each counted message has one
 }
 ARRIVED = "outcome IN ('TRANSFERRED', 'BRANCHED')"
 COLUMNS = (
-    Column("day", "Day", "day"),
-    Column("link", "Link", "text"),
+    Column("day", gettext_noop("Day"), "day"),
+    Column("link", gettext_noop("Link"), "text"),
     Column(
         "queue",
-        "Queue here",
+        gettext_noop("Queue here"),
         "queue",
-        note="The source; for messages from elsewhere: the target or the dead message"
-        " queue.",
+        note=gettext_noop(
+            "The source; for messages from elsewhere: the target or the dead message"
+            " queue."
+        ),
     ),
-    Column("transferred", "Transferred", "count", note="To the target of the link."),
+    Column(
+        "transferred",
+        gettext_noop("Transferred"),
+        "count",
+        note=gettext_noop("To the target of the link."),
+    ),
     Column(
         "branched",
-        "Branched",
+        gettext_noop("Branched"),
         "count",
-        note="Transferred to another destination, as a transformer decided.",
+        note=gettext_noop(
+            "Transferred to another destination, as a transformer decided."
+        ),
     ),
     Column(
         "transformed",
-        "Transformed",
+        gettext_noop("Transformed"),
         "count",
-        note="Messages that a transformer changed; each is also counted in another"
-        " column.",
+        note=gettext_noop(
+            "Messages that a transformer changed; each is also counted in another"
+            " column."
+        ),
     ),
     Column(
         "not_transferred",
-        "Not transferred",
+        gettext_noop("Not transferred"),
         "count",
-        note="Taken from the source and not sent, as a transformer decided.",
+        note=gettext_noop(
+            "Taken from the source and not sent, as a transformer decided."
+        ),
     ),
-    Column("expired", "Expired", "count", note="At the source, before they were sent."),
     Column(
-        "failed", "Failed", "count", note="The four columns after it are of this field."
+        "expired",
+        gettext_noop("Expired"),
+        "count",
+        note=gettext_noop("At the source, before they were sent."),
     ),
-    Column("failed_transformer", "Transformer failed", "count"),
-    Column("failed_send", "Send failed", "count"),
+    Column(
+        "failed",
+        gettext_noop("Failed"),
+        "count",
+        note=gettext_noop("The four columns after it are of this field."),
+    ),
+    Column("failed_transformer", gettext_noop("Transformer failed"), "count"),
+    Column("failed_send", gettext_noop("Send failed"), "count"),
     Column(
         "failed_acknowledge",
-        "Acknowledge failed",
+        gettext_noop("Acknowledge failed"),
         "count",
-        note="The target has them, and may get them a second time.",
+        note=gettext_noop("The target has them, and may get them a second time."),
     ),
     Column(
         "failed_commit",
-        "Commit failed",
+        gettext_noop("Commit failed"),
         "count",
-        note="In doubt: the target has them, or the source still has them.",
+        note=gettext_noop(
+            "In doubt: the target has them, or the source still has them."
+        ),
     ),
     Column(
         "duplicates",
-        "Duplicates",
+        gettext_noop("Duplicates"),
         "count",
-        note="Duplicates: delivered by the source again, recognised, and not sent"
-        " again.",
+        note=gettext_noop(
+            "Duplicates: delivered by the source again, recognised, and not sent again."
+        ),
     ),
-    Column("looped", "Looped", "count", note="Had come over the bridge before."),
+    Column(
+        "looped",
+        gettext_noop("Looped"),
+        "count",
+        note=gettext_noop("Had come over the bridge before."),
+    ),
     Column(
         "p50_ms",
-        "Median",
+        gettext_noop("Median"),
         "number",
         unit="ms",
-        note="From the put at the source to the transfer, of messages that were"
-        " transferred or branched and whose put is known.",
+        note=gettext_noop(
+            "From the put at the source to the transfer, of messages that were"
+            " transferred or branched and whose put is known."
+        ),
     ),
-    Column("p99_ms", "99th percentile", "number", unit="ms"),
+    Column("p99_ms", gettext_noop("99th percentile"), "number", unit="ms"),
 )
 
 
 @report(
     "bridge-transfers",
-    title="Bridge transfers by link and day",
-    question="What did the links of bridges carry, and what could they not carry?",
+    title=gettext_noop("Bridge transfers by link and day"),
+    question=gettext_noop(
+        "What did the links of bridges carry, and what could they not carry?"
+    ),
     inputs=("transfers",),
     columns=COLUMNS,
     charts=(
-        Chart("Transferred by day", "bars", "day", "transferred", "link"),
-        Chart("Failed by day", "bars", "day", "failed", "link"),
-        Chart("Expired by day", "bars", "day", "expired", "link"),
+        Chart(gettext_noop("Transferred by day"), "bars", "day", "transferred", "link"),
+        Chart(gettext_noop("Failed by day"), "bars", "day", "failed", "link"),
+        Chart(gettext_noop("Expired by day"), "bars", "day", "expired", "link"),
     ),
     totals=(
         Total(
-            "every message has one outcome",
+            gettext_noop("every message has one outcome"),
             (*OUTCOMES,),
             {"transfers": "counted"},
         ),
         Total(
-            "every message that was transformed is counted once",
+            gettext_noop("every message that was transformed is counted once"),
             ("transformed",),
             {"transfers": "counted AND transformed"},
         ),
         Total(
-            "every failure has one reason",
+            gettext_noop("every failure has one reason"),
             ("failed",),
             {"transfers": f"counted AND outcome IN {(*FAILURES.values(),)}"},
         ),

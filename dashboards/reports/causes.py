@@ -23,7 +23,7 @@ from dashboards.reports import (
     report,
 )
 from dashboards.reports.common_sql import DEAD
-from dashboards.reports.declaration import AS_OF, DAYS
+from dashboards.reports.declaration import AS_OF, DAYS, gettext_noop
 from dashboards.reports.error_clusters import bare, letters
 from dashboards.reports.quality import require_equal
 
@@ -33,45 +33,74 @@ if TYPE_CHECKING:
 COLUMNS = (
     Column(
         "cluster",
-        "Cluster",
+        gettext_noop("Cluster"),
         "fingerprint",
-        note="The most frequent fingerprint of similar errors, on all queues.",
+        note=gettext_noop(
+            "The most frequent fingerprint of similar errors, on all queues."
+        ),
     ),
-    Column("queue", "Queue", "queue", note="The queue they come from."),
-    Column("label", "Error", "text", note="The error without its variable parts."),
-    Column("error", "Example", "text", note="The last one on this queue."),
+    Column(
+        "queue",
+        gettext_noop("Queue"),
+        "queue",
+        note=gettext_noop("The queue they come from."),
+    ),
+    Column(
+        "label",
+        gettext_noop("Error"),
+        "text",
+        note=gettext_noop("The error without its variable parts."),
+    ),
+    Column(
+        "error",
+        gettext_noop("Example"),
+        "text",
+        note=gettext_noop("The last one on this queue."),
+    ),
     Column(
         "fingerprint",
-        "Fingerprint",
+        gettext_noop("Fingerprint"),
         "fingerprint",
         link="origin:{queue} fingerprint:{fingerprint}",
-        note="The most frequent one of the cluster on this queue.",
+        note=gettext_noop("The most frequent one of the cluster on this queue."),
     ),
     Column(
         "fingerprints",
-        "Fingerprints",
+        gettext_noop("Fingerprints"),
         "count",
-        note="In the group, on this queue.",
+        note=gettext_noop("In the group, on this queue."),
         adds_up=False,
     ),
-    Column("causes", "Causes", "text"),
+    Column("causes", gettext_noop("Causes"), "text"),
     Column(
         "queues",
-        "Queues",
+        gettext_noop("Queues"),
         "count",
-        note="With errors of the group.",
+        note=gettext_noop("With errors of the group."),
         adds_up=False,
     ),
-    Column("dead_letters", "Dead letters", "count", note="On this queue."),
-    Column("first_at", "First", "moment", note="In the period."),
-    Column("last_at", "Last", "moment"),
-    Column("former", "First half", "count", note="Of the period."),
-    Column("latter", "Second half", "count"),
+    Column(
+        "dead_letters",
+        gettext_noop("Dead letters"),
+        "count",
+        note=gettext_noop("On this queue."),
+    ),
+    Column(
+        "first_at", gettext_noop("First"), "moment", note=gettext_noop("In the period.")
+    ),
+    Column("last_at", gettext_noop("Last"), "moment"),
+    Column(
+        "former",
+        gettext_noop("First half"),
+        "count",
+        note=gettext_noop("Of the period."),
+    ),
+    Column("latter", gettext_noop("Second half"), "count"),
     Column(
         "change",
-        "Change",
+        gettext_noop("Change"),
         "count",
-        note="The second half of the period minus the first.",
+        note=gettext_noop("The second half of the period minus the first."),
     ),
 )
 
@@ -79,9 +108,11 @@ COLUMNS = (
 def check(inputs: Inputs, rows: Rows) -> None:
     died = inputs["lifelines"].where(DEAD).count()
     counted = sum(row["dead_letters"] for row in rows)
-    require_equal("every dead letter is counted once", counted, died)
+    require_equal(gettext_noop("every dead letter is counted once"), counted, died)
     halves = sum(row["former"] + row["latter"] for row in rows)
-    require_equal("every dead letter is in one half of the period", halves, died)
+    require_equal(
+        gettext_noop("every dead letter is in one half of the period"), halves, died
+    )
 
 
 def middle(values: Values) -> datetime:
@@ -94,14 +125,24 @@ def middle(values: Values) -> datetime:
 
 @report(
     "causes",
-    title="Causes of dead letters",
-    question="Which errors are the most frequent, and do they grow?",
+    title=gettext_noop("Causes of dead letters"),
+    question=gettext_noop("Which errors are the most frequent, and do they grow?"),
     inputs=("lifelines",),
-    parameters=(Parameter(DAYS, "count", 30, "Days", "Up to now.", least=1, most=400),),
+    parameters=(
+        Parameter(
+            DAYS,
+            "count",
+            30,
+            gettext_noop("Days"),
+            gettext_noop("Up to now."),
+            least=1,
+            most=400,
+        ),
+    ),
     columns=COLUMNS,
     charts=(
         Chart(
-            "Dead letters by group of similar errors",
+            gettext_noop("Dead letters by group of similar errors"),
             "bars",
             "cluster",
             "dead_letters",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from broker.errors.mq_codes import Feedback, Report
 from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
 from dashboards.reports.common_sql import broadcast_few
+from dashboards.reports.declaration import gettext_noop
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 COA, COD = int(Report.COA_WITH_FULL_DATA), int(Report.COD_WITH_FULL_DATA)
 # Fields are known of messages that were put up to so many days before the period:
-# ``pipeline.sources`` reads no older ones.
+# ``pipeline.sources`` reads no older ones. A note names the number.
 KNOWN_DAYS = 7
 SENT = f"feedback IN ({int(Feedback.COA)}, {int(Feedback.COD)})"
 # The messages that ask for confirmations, and the confirmations.
@@ -37,49 +38,59 @@ COUNTS = (
     "coa_asked", "coa_sent", "cod_asked", "cod_due", "cod_sent", "outstanding",
 )  # fmt: skip
 COLUMNS = (
-    Column("day", "Day", "day"),
-    Column("queue", "Queue", "queue"),
+    Column("day", gettext_noop("Day"), "day"),
+    Column("queue", gettext_noop("Queue"), "queue"),
     Column(
         "coa_asked",
-        "Arrival (COA): requested",
+        gettext_noop("Arrival (COA): requested"),
         "count",
-        note="Messages that were put here and ask for a confirmation of arrival.",
+        note=gettext_noop(
+            "Messages that were put here and ask for a confirmation of arrival."
+        ),
     ),
     Column(
         "coa_sent",
-        "Arrival (COA): received here",
+        gettext_noop("Arrival (COA): received here"),
         "count",
-        note="Confirmations of arrival that were put on this queue: it is the reply-to"
-        " queue, or the dead letter queue if that refused them.",
+        note=gettext_noop(
+            "Confirmations of arrival that were put on this queue: it is the reply-to"
+            " queue, or the dead letter queue if that refused them."
+        ),
     ),
     Column(
         "cod_asked",
-        "Delivery (COD): requested",
+        gettext_noop("Delivery (COD): requested"),
         "count",
-        note="Messages that were put here and ask for a confirmation of delivery.",
+        note=gettext_noop(
+            "Messages that were put here and ask for a confirmation of delivery."
+        ),
     ),
     Column(
         "cod_due",
-        "Delivery: accepted",
+        gettext_noop("Delivery: accepted"),
         "count",
-        note="Of the messages that ask for it, those that were accepted on the day;"
-        " each is confirmed in the same transaction.",
+        note=gettext_noop(
+            "Of the messages that ask for it, those that were accepted on the day;"
+            " each is confirmed in the same transaction."
+        ),
     ),
     Column(
         "cod_sent",
-        "Delivery (COD): received here",
+        gettext_noop("Delivery (COD): received here"),
         "count",
-        note="Confirmations of delivery that were put on this queue.",
+        note=gettext_noop("Confirmations of delivery that were put on this queue."),
     ),
     Column(
         "outstanding",
-        "Outstanding",
+        gettext_noop("Outstanding"),
         "count",
-        note="Messages that ask for a confirmation of delivery and were on the queue at"
-        f" the end of the day, of those put in the {KNOWN_DAYS} days before.",
+        note=gettext_noop(
+            "Messages that ask for a confirmation of delivery and were on the queue at"
+            " the end of the day, of those put in the 7 days before."
+        ),
         adds_up=False,
     ),
-    Column("oldest", "Oldest outstanding", "seconds"),
+    Column("oldest", gettext_noop("Oldest outstanding"), "seconds"),
 )
 
 
@@ -98,18 +109,28 @@ def check(inputs: Inputs, rows: Rows) -> None:
         open=inputs["open"],
     ).count()
     counted = sum(row["coa_sent"] + row["cod_sent"] for row in rows)
-    require_equal("every confirmation is counted once", counted, found)
+    require_equal(gettext_noop("every confirmation is counted once"), counted, found)
 
 
 @report(
     "confirmations",
-    title="Confirmations of arrival and delivery by queue and day",
-    question="Which confirmations that senders asked for were sent, and which not yet?",
+    title=gettext_noop("Confirmations of arrival and delivery by queue and day"),
+    question=gettext_noop(
+        "Which confirmations that senders asked for were sent, and which not yet?"
+    ),
     inputs=("lifelines", "open", "messages"),
     columns=COLUMNS,
     charts=(
-        Chart("Deliveries accepted by day", "bars", "day", "cod_due", "queue"),
-        Chart("Outstanding by day", "lines", "day", "outstanding", "queue"),
+        Chart(
+            gettext_noop("Deliveries accepted by day"),
+            "bars",
+            "day",
+            "cod_due",
+            "queue",
+        ),
+        Chart(
+            gettext_noop("Outstanding by day"), "lines", "day", "outstanding", "queue"
+        ),
     ),
     check=check,
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dashboards.reports import Chart, Column, Inputs, Total, Values, report
 from dashboards.reports.common_sql import CAUSE, DEAD
+from dashboards.reports.declaration import gettext_noop
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,22 +22,32 @@ LINK = "origin:{queue} cause:{cause} died:{day}"
 
 @report(
     "dead-letters",
-    title="Dead letters by queue, cause and day",
-    question="Which queues lose messages, to what, and is it getting better?",
+    title=gettext_noop("Dead letters by queue, cause and day"),
+    question=gettext_noop(
+        "Which queues lose messages, to what, and is it getting better?"
+    ),
     inputs=("lifelines",),
     columns=(
-        Column("day", "Day", "day"),
-        Column("queue", "Queue", "queue"),
-        Column("cause", "Cause", "cause"),
-        Column("dead_letters", "Dead letters", "count", link=LINK),
-        Column("last_at", "Last one", "moment"),
+        Column("day", gettext_noop("Day"), "day"),
+        Column("queue", gettext_noop("Queue"), "queue"),
+        Column("cause", gettext_noop("Cause"), "cause"),
+        Column("dead_letters", gettext_noop("Dead letters"), "count", link=LINK),
+        Column("last_at", gettext_noop("Last one"), "moment"),
     ),
     charts=(
-        Chart("Dead letters by day and cause", "bars", "day", "dead_letters", "cause"),
+        Chart(
+            gettext_noop("Dead letters by day and cause"),
+            "bars",
+            "day",
+            "dead_letters",
+            "cause",
+        ),
     ),
     totals=(
         Total(
-            "every dead letter is counted once", ("dead_letters",), {"lifelines": DEAD}
+            gettext_noop("every dead letter is counted once"),
+            ("dead_letters",),
+            {"lifelines": DEAD},
         ),
     ),
 )

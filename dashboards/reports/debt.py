@@ -15,62 +15,72 @@ from typing import TYPE_CHECKING
 
 from dashboards.reports import Chart, Column, Inputs, Total, Values, report
 from dashboards.reports.common_sql import LETTER, ORIGIN, seconds
-from dashboards.reports.declaration import AS_OF
+from dashboards.reports.declaration import AS_OF, gettext_noop
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ARRIVED = f"{LETTER} AND to_date(put_at) = day"
 COLUMNS = (
-    Column("day", "Day", "day"),
-    Column("queue", "Origin queue", "queue"),
-    Column("cause", "Cause", "cause"),
+    Column("day", gettext_noop("Day"), "day"),
+    Column("queue", gettext_noop("Origin queue"), "queue"),
+    Column("cause", gettext_noop("Cause"), "cause"),
     Column(
         "open",
-        "Open",
+        gettext_noop("Open"),
         "count",
         link="state:dead origin:{queue} cause:{cause}",
-        note="At the end of the day. The link leads to those that are open now.",
+        note=gettext_noop(
+            "At the end of the day. The link leads to those that are open now."
+        ),
         adds_up=False,
     ),
     Column(
         "arrived",
-        "Arrived",
+        gettext_noop("Arrived"),
         "count",
         link="origin:{queue} cause:{cause} died:{day}",
     ),
-    Column("cleared", "Cleared", "count", note="In any way."),
-    Column("net", "Net", "count", note="Arrived minus cleared."),
+    Column(
+        "cleared", gettext_noop("Cleared"), "count", note=gettext_noop("In any way.")
+    ),
+    Column(
+        "net", gettext_noop("Net"), "count", note=gettext_noop("Arrived minus cleared.")
+    ),
     Column(
         "oldest",
-        "Oldest",
+        gettext_noop("Oldest"),
         "seconds",
-        note="At the end of the day; today, when the report was made.",
+        note=gettext_noop("At the end of the day; today, when the report was made."),
     ),
 )
 
 
 @report(
     "debt",
-    title="Dead letter backlog",
-    question="How many dead letters are open, and is it getting better?",
+    title=gettext_noop("Dead letter backlog"),
+    question=gettext_noop("How many dead letters are open, and is it getting better?"),
     inputs=("lifelines", "open"),
     columns=COLUMNS,
     charts=(
-        Chart("Open at the end of the day", "bars", "day", "open", "cause"),
-        Chart("Arrived minus cleared", "bars", "day", "net", "queue"),
+        Chart(
+            gettext_noop("Open at the end of the day"), "bars", "day", "open", "cause"
+        ),
+        Chart(gettext_noop("Arrived minus cleared"), "bars", "day", "net", "queue"),
     ),
     totals=(
         Total(
-            "every dead letter that still waits is counted", ("open",), {"open": LETTER}
+            gettext_noop("every dead letter that still waits is counted"),
+            ("open",),
+            {"open": LETTER},
         ),
         Total(
-            "every new dead letter is counted once",
+            gettext_noop("every new dead letter is counted once"),
             ("arrived",),
             {"lifelines": ARRIVED, "open": ARRIVED},
         ),
         Total(
-            "every dead letter that was cleared is counted once",
+            gettext_noop("every dead letter that was cleared is counted once"),
             ("cleared",),
             {"lifelines": LETTER},
         ),

@@ -23,35 +23,58 @@ from dashboards.reports import (
     report,
 )
 from dashboards.reports.common_sql import LETTER, ORIGIN
-from dashboards.reports.declaration import DAYS
+from dashboards.reports.declaration import DAYS, gettext_noop
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-AHEAD = 7  # the forecast is for so many days ahead
+AHEAD = 7  # the forecast is for so many days ahead; titles name them
 FARTHEST = 3650  # days; for a debt that lasts longer, no day is forecast
 COLUMNS = (
-    Column("queue", "Origin queue", "queue"),
+    Column("queue", gettext_noop("Origin queue"), "queue"),
     Column(
-        "day", "Last day", "day", note="The last day with data; it may not be over yet."
+        "day",
+        gettext_noop("Last day"),
+        "day",
+        note=gettext_noop("The last day with data; it may not be over yet."),
     ),
     Column(
         "open",
-        "Open",
+        gettext_noop("Open"),
         "count",
         link="state:dead origin:{queue}",
-        note="At the end of the last day. The link leads to those open now.",
+        note=gettext_noop(
+            "At the end of the last day. The link leads to those open now."
+        ),
     ),
-    Column("change", "Change", "number", unit="a day", note="The median."),
-    Column("ahead", f"In {AHEAD} days", "number"),
-    Column("low", "At least", "number", note="With the lower quartile."),
-    Column("high", "At most", "number", note="With the upper quartile."),
+    Column(
+        "change",
+        gettext_noop("Change"),
+        "number",
+        unit=gettext_noop("a day"),
+        note=gettext_noop("The median."),
+    ),
+    Column("ahead", gettext_noop("In 7 days"), "number"),
+    Column(
+        "low",
+        gettext_noop("At least"),
+        "number",
+        note=gettext_noop("With the lower quartile."),
+    ),
+    Column(
+        "high",
+        gettext_noop("At most"),
+        "number",
+        note=gettext_noop("With the upper quartile."),
+    ),
     Column(
         "cleared_on",
-        "Cleared on",
+        gettext_noop("Cleared on"),
         "day",
-        note="Empty if the backlog does not fall, or would take more than ten years.",
+        note=gettext_noop(
+            "Empty if the backlog does not fall, or would take more than ten years."
+        ),
     ),
 )
 
@@ -73,23 +96,33 @@ def check(inputs: Inputs, rows: Rows) -> None:
     letters = inputs["open"].where(LETTER)
     waiting = letters.where(letters["day"] == last).count() if last else 0
     counted = sum(row["open"] for row in rows)
-    require_equal("every dead letter that still waits is counted", counted, waiting)
+    require_equal(
+        gettext_noop("every dead letter that still waits is counted"), counted, waiting
+    )
 
 
 @report(
     "debt-forecast",
-    title="Forecast of the dead letter backlog",
-    question="When will the dead letters be cleared, at the present rate?",
+    title=gettext_noop("Forecast of the dead letter backlog"),
+    question=gettext_noop(
+        "When will the dead letters be cleared, at the present rate?"
+    ),
     inputs=("lifelines", "open"),
     parameters=(
         Parameter(
-            DAYS, "count", 14, "Days", "Days that the forecast uses.", least=2, most=400
+            DAYS,
+            "count",
+            14,
+            gettext_noop("Days"),
+            gettext_noop("Days that the forecast uses."),
+            least=2,
+            most=400,
         ),
     ),
     columns=COLUMNS,
     charts=(
-        Chart("Open now", "bars", "queue", "open"),
-        Chart(f"Open in {AHEAD} days", "bars", "queue", "ahead"),
+        Chart(gettext_noop("Open now"), "bars", "queue", "open"),
+        Chart(gettext_noop("Open in 7 days"), "bars", "queue", "ahead"),
     ),
     check=check,
 )

@@ -42,6 +42,12 @@ STORED: Mapping[str, str] = {
 }
 
 
+def gettext_noop(text: str) -> str:
+    """Mark a declared text for translation, as Django's function of this name does. It
+    needs no settings: Spark's executors read declarations, too."""
+    return text
+
+
 def finite(said: Any) -> float:
     """
     Raises:
@@ -202,7 +208,7 @@ class Report:
         """A report of minutes as one of hours; another as it is."""
         if self.time is None or self.time.unit == "hour":
             return self
-        hour = replace(self.time, title="Hour", unit="hour")
+        hour = replace(self.time, title=gettext_noop("Hour"), unit="hour")
         columns = tuple(hour if one == self.time else one for one in self.columns)
         return replace(self, columns=columns)
 

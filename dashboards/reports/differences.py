@@ -17,7 +17,7 @@ from broker.errors.messages import InvalidFilter
 from broker.formats.filters import KEYS, PROPERTY, KeyKind, Term, equal, parse
 from broker.formats.filters.values import Alternative, Between, Is, Text, Value
 from dashboards.reports import Column, Inputs, Parameter, Rows, Values, report
-from dashboards.reports.declaration import DAYS
+from dashboards.reports.declaration import DAYS, gettext_noop
 from dashboards.reports.error_clusters import bare, letters
 from dashboards.reports.field_significance import (
     BETWEEN,
@@ -88,49 +88,87 @@ def tells(cells: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 COLUMNS = (
-    Column("cluster", "Cluster", "fingerprint", note="As in Causes of dead letters."),
-    Column("queue", "Queue", "queue", note="The queue they come from."),
-    Column("label", "Error", "text", note="The error without its variable parts."),
-    Column("field", "Field", "text", note="Its name in filters."),
-    Column("how", "How", "text"),
+    Column(
+        "cluster",
+        gettext_noop("Cluster"),
+        "fingerprint",
+        note=gettext_noop("As in Causes of dead letters."),
+    ),
+    Column(
+        "queue",
+        gettext_noop("Queue"),
+        "queue",
+        note=gettext_noop("The queue they come from."),
+    ),
+    Column(
+        "label",
+        gettext_noop("Error"),
+        "text",
+        note=gettext_noop("The error without its variable parts."),
+    ),
+    Column(
+        "field",
+        gettext_noop("Field"),
+        "text",
+        note=gettext_noop("Its name in filters."),
+    ),
+    Column("how", gettext_noop("How"), "text"),
     Column(
         "value",
-        "Value",
+        gettext_noop("Value"),
         "text",
-        note="Numbers as quartiles, or as several neighbouring quartiles.",
+        note=gettext_noop(
+            "Numbers as quartiles, or as several neighbouring quartiles."
+        ),
     ),
     Column(
         "failed",
-        "Failed with this value",
+        gettext_noop("Failed with this value"),
         "count",
         link=alike,
-        note="The link opens the dead letters of this queue with this value, of all"
-        " groups.",
+        note=gettext_noop(
+            "The link opens the dead letters of this queue with this value, of all"
+            " groups."
+        ),
         adds_up=False,
     ),
-    Column("failed_all", "Failed", "count", note="In total.", adds_up=False),
-    Column("failed_share", "Of the failed", "share"),
-    Column("succeeded", "Accepted with this value", "count", adds_up=False),
-    Column("succeeded_all", "Accepted", "count", note="In total.", adds_up=False),
-    Column("succeeded_share", "Of the accepted", "share"),
+    Column(
+        "failed_all",
+        gettext_noop("Failed"),
+        "count",
+        note=gettext_noop("In total."),
+        adds_up=False,
+    ),
+    Column("failed_share", gettext_noop("Of the failed"), "share"),
+    Column(
+        "succeeded", gettext_noop("Accepted with this value"), "count", adds_up=False
+    ),
+    Column(
+        "succeeded_all",
+        gettext_noop("Accepted"),
+        "count",
+        note=gettext_noop("In total."),
+        adds_up=False,
+    ),
+    Column("succeeded_share", gettext_noop("Of the accepted"), "share"),
     Column(
         "lift",
-        "How many times as common",
+        gettext_noop("How many times as common"),
         "number",
-        note="A dash if no message with this value was accepted.",
+        note=gettext_noop("A dash if no message with this value was accepted."),
     ),
     Column(
         "odds",
-        "Odds against chance",
+        gettext_noop("Odds against chance"),
         "number",
         "to 1",
-        note="At least, to 1; corrected for the number of comparisons.",
+        note=gettext_noop("At least, to 1; corrected for the number of comparisons."),
     ),
     Column(
         "unknown",
-        "Without fields",
+        gettext_noop("Without fields"),
         "count",
-        note="Dead letters whose fields are not in the archive.",
+        note=gettext_noop("Dead letters whose fields are not in the archive."),
         adds_up=False,
     ),
 )
@@ -145,22 +183,36 @@ def check(inputs: Inputs, rows: Rows) -> None:
     well = well.where(well["queue"].isin(list(told))).join(known, "message_id", "semi")
     counted = {row[0]: row[1] for row in well.groupBy("queue").count().collect()}
     for queue, count in told.items():
-        require_equal("every accepted message is counted once", count, counted[queue])
+        require_equal(
+            gettext_noop("every accepted message is counted once"),
+            count,
+            counted[queue],
+        )
 
 
 @report(
     "differences",
-    title="What sets failures apart",
-    question="What do dead-lettered messages have in common that accepted ones do not?",
+    title=gettext_noop("What sets failures apart"),
+    question=gettext_noop(
+        "What do dead-lettered messages have in common that accepted ones do not?"
+    ),
     inputs=("lifelines", "messages"),
     parameters=(
-        Parameter(DAYS, "count", 30, "Days", "Up to now.", least=1, most=400),
+        Parameter(
+            DAYS,
+            "count",
+            30,
+            gettext_noop("Days"),
+            gettext_noop("Up to now."),
+            least=1,
+            most=400,
+        ),
         Parameter(
             "least",
             "count",
             20,
-            "Dead letters, at least",
-            "Groups of similar errors with fewer are left out.",
+            gettext_noop("Dead letters, at least"),
+            gettext_noop("Groups of similar errors with fewer are left out."),
             least=5,
         ),
     ),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dashboards.reports import Chart, Column, Inputs, Total, Values, report
 from dashboards.reports.common_sql import seconds, spread
+from dashboards.reports.declaration import gettext_noop
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,36 +20,45 @@ EXPIRED = "ended = 'expired'"
 
 @report(
     "expiry",
-    title="Expired messages by queue and hour",
-    question="Which messages expire before anybody has processed them?",
+    title=gettext_noop("Expired messages by queue and hour"),
+    question=gettext_noop("Which messages expire before anybody has processed them?"),
     inputs=("lifelines",),
     columns=(
-        Column("day", "Day", "day"),
-        Column("hour", "Hour", "moment", unit="hour"),
-        Column("queue", "Queue", "queue"),
-        Column("expired", "Expired", "count"),
+        Column("day", gettext_noop("Day"), "day"),
+        Column("hour", gettext_noop("Hour"), "moment", unit="hour"),
+        Column("queue", gettext_noop("Queue"), "queue"),
+        Column("expired", gettext_noop("Expired"), "count"),
         Column(
             "tried",
-            "Had been delivered",
+            gettext_noop("Had been delivered"),
             "count",
-            note="Messages that failed at least once, and were not accepted.",
+            note=gettext_noop(
+                "Messages that failed at least once, and were not accepted."
+            ),
         ),
         Column(
             "moved",
-            "Moved on",
+            gettext_noop("Moved on"),
             "count",
-            note="Copied to the expiry address of the queue; the others are gone.",
+            note=gettext_noop(
+                "Copied to the expiry address of the queue; the others are gone."
+            ),
         ),
-        Column("p50", "Expired after (median)", "seconds", note="From the put."),
-        Column("p95", "95th percentile", "seconds"),
+        Column(
+            "p50",
+            gettext_noop("Expired after (median)"),
+            "seconds",
+            note=gettext_noop("From the put."),
+        ),
+        Column("p95", gettext_noop("95th percentile"), "seconds"),
     ),
     charts=(
-        Chart("Expired", "lines", "hour", "expired", "queue"),
-        Chart("Expired by day", "bars", "day", "expired", "queue"),
+        Chart(gettext_noop("Expired"), "lines", "hour", "expired", "queue"),
+        Chart(gettext_noop("Expired by day"), "bars", "day", "expired", "queue"),
     ),
     totals=(
         Total(
-            "every message that expired is counted once",
+            gettext_noop("every message that expired is counted once"),
             ("expired",),
             {"lifelines": EXPIRED},
         ),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dashboards.reports import Chart, Column, Inputs, Total, Values, report
 from dashboards.reports.common_sql import seconds, spread
+from dashboards.reports.declaration import gettext_noop
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,47 +20,62 @@ NOBODY = "(no name)"  # shown for a program that gave no name
 
 @report(
     "handlers",
-    title="Deliveries by handler and day",
-    question="Which consumers fail, and how long do they take?",
+    title=gettext_noop("Deliveries by handler and day"),
+    question=gettext_noop("Which consumers fail, and how long do they take?"),
     inputs=("deliveries",),
     columns=(
-        Column("day", "Day", "day"),
-        Column("queue", "Queue", "queue"),
+        Column("day", gettext_noop("Day"), "day"),
+        Column("queue", gettext_noop("Queue"), "queue"),
         Column(
             "handler",
-            "Handler",
+            gettext_noop("Handler"),
             "text",
-            note="The name of the consumer in the journal: a handler, a user or a"
-            " link.",
+            note=gettext_noop(
+                "The name of the consumer in the journal: a handler, a user or a link."
+            ),
         ),
-        Column("deliveries", "Deliveries", "count", note="Those that ended."),
-        Column("accepted", "Accepted", "count"),
-        Column("failed", "Failed", "count", note="Backed out, or given up."),
+        Column(
+            "deliveries",
+            gettext_noop("Deliveries"),
+            "count",
+            note=gettext_noop("Those that ended."),
+        ),
+        Column("accepted", gettext_noop("Accepted"), "count"),
+        Column(
+            "failed",
+            gettext_noop("Failed"),
+            "count",
+            note=gettext_noop("Backed out, or given up."),
+        ),
         Column(
             "otherwise",
-            "Ended otherwise",
+            gettext_noop("Ended otherwise"),
             "count",
-            note="Released, or taken away by an operator.",
+            note=gettext_noop("Released, or taken away by an operator."),
         ),
-        Column("share", "Share failed", "share"),
+        Column("share", gettext_noop("Share failed"), "share"),
         Column(
             "p50",
-            "Median",
+            gettext_noop("Median"),
             "seconds",
-            note="From the get to the end, of accepted deliveries.",
+            note=gettext_noop("From the get to the end, of accepted deliveries."),
         ),
-        Column("p95", "95th percentile", "seconds"),
+        Column("p95", gettext_noop("95th percentile"), "seconds"),
     ),
     charts=(
-        Chart("Deliveries by day", "bars", "day", "deliveries", "handler"),
-        Chart("Failed by day", "bars", "day", "failed", "handler"),
+        Chart(
+            gettext_noop("Deliveries by day"), "bars", "day", "deliveries", "handler"
+        ),
+        Chart(gettext_noop("Failed by day"), "bars", "day", "failed", "handler"),
     ),
     totals=(
         Total(
-            "every delivery is counted once", ("deliveries",), {"deliveries": "true"}
+            gettext_noop("every delivery is counted once"),
+            ("deliveries",),
+            {"deliveries": "true"},
         ),
         Total(
-            "every failed delivery is counted once",
+            gettext_noop("every failed delivery is counted once"),
             ("failed",),
             {"deliveries": "failed"},
         ),

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from dashboards.reports import Column, Inputs, Parameter, Rows, Values, report
 from dashboards.reports.common_sql import CAUSE, DEAD, LETTER, ORIGIN
-from dashboards.reports.declaration import AS_OF
+from dashboards.reports.declaration import AS_OF, gettext_noop
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
@@ -96,34 +96,58 @@ PARTS = f"""
     FROM stay WHERE NOT {LETTER} GROUP BY queue HAVING now > then
 """  # noqa: S608  # constants
 COLUMNS = (
-    Column("since", "Since", "moment", note="The beginning of the period."),
-    Column("what", "What", "text"),
-    Column("queue", "Queue", "queue", note="Of dead letters: their origin queue."),
-    Column("cause", "Cause", "cause"),
-    Column("how", "How", "text", note="How dead letters were cleared."),
+    Column(
+        "since",
+        gettext_noop("Since"),
+        "moment",
+        note=gettext_noop("The beginning of the period."),
+    ),
+    Column("what", gettext_noop("What"), "text"),
+    Column(
+        "queue",
+        gettext_noop("Queue"),
+        "queue",
+        note=gettext_noop("Of dead letters: their origin queue."),
+    ),
+    Column("cause", gettext_noop("Cause"), "cause"),
+    Column(
+        "how",
+        gettext_noop("How"),
+        "text",
+        note=gettext_noop("How dead letters were cleared."),
+    ),
     Column(
         "fingerprint",
-        "Fingerprint",
+        gettext_noop("Fingerprint"),
         "fingerprint",
         link="origin:{queue} fingerprint:{fingerprint}",
     ),
-    Column("error", "Error", "text", note="The last one with this fingerprint."),
-    Column("count", "Messages", "count", adds_up=False),
+    Column(
+        "error",
+        gettext_noop("Error"),
+        "text",
+        note=gettext_noop("The last one with this fingerprint."),
+    ),
+    Column("count", gettext_noop("Messages"), "count", adds_up=False),
     Column(
         "before",
-        "Before",
+        gettext_noop("Before"),
         "count",
-        note="In the period of the same length before; for what still waits: at its"
-        " beginning.",
+        note=gettext_noop(
+            "In the period of the same length before; for what still waits: at its"
+            " beginning."
+        ),
         adds_up=False,
     ),
     Column(
         "first_at",
-        "First",
+        gettext_noop("First"),
         "moment",
-        note="When it happened in the period; for what still waits: when it was put.",
+        note=gettext_noop(
+            "When it happened in the period; for what still waits: when it was put."
+        ),
     ),
-    Column("last_at", "Last", "moment"),
+    Column("last_at", gettext_noop("Last"), "moment"),
 )
 
 
@@ -138,26 +162,41 @@ def check(inputs: Inputs, rows: Rows) -> None:
     lifelines, going_on = inputs["lifelines"], inputs["open"]
     ended = lifelines.where(lifelines["ended_at"] > rows[0]["since"])
     died = ended.where(DEAD).count()
-    require_equal("every dead letter is counted once", total("dead-lettered"), died)
+    require_equal(
+        gettext_noop("every dead letter is counted once"), total("dead-lettered"), died
+    )
     cleared = ended.where(LETTER).count()
     require_equal(
-        "every dead letter that was cleared is counted once", total("cleared"), cleared
+        gettext_noop("every dead letter that was cleared is counted once"),
+        total("cleared"),
+        cleared,
     )
     days = lifelines.select("day").union(going_on.select("day"))
     last = days.selectExpr("max(day)").head()
     assert last
     waiting = going_on.where(LETTER).where(going_on["day"] == last[0]).count()
-    claim = "every dead letter that still waits is counted"
-    require_equal(claim, total("open dead letters"), waiting)
+    require_equal(
+        gettext_noop("every dead letter that still waits is counted"),
+        total("open dead letters"),
+        waiting,
+    )
 
 
 @report(
     "handover",
-    title="Shift handover",
-    question="What happened in the last hours, and what is left to do?",
+    title=gettext_noop("Shift handover"),
+    question=gettext_noop("What happened in the last hours, and what is left to do?"),
     inputs=("deliveries", "lifelines", "open"),
     parameters=(
-        Parameter(HOURS, "count", 12, "Hours", "Up to now.", least=1, most=24 * 31),
+        Parameter(
+            HOURS,
+            "count",
+            12,
+            gettext_noop("Hours"),
+            gettext_noop("Up to now."),
+            least=1,
+            most=24 * 31,
+        ),
     ),
     columns=COLUMNS,
     check=check,

@@ -14,67 +14,98 @@ from typing import TYPE_CHECKING
 
 from dashboards.reports import Chart, Column, Inputs, Total, Values, report
 from dashboards.reports.common_sql import DEAD, seconds
+from dashboards.reports.declaration import gettext_noop
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 RESCUED = "rescued_1", "rescued_2", "rescued_3", "rescued_4"
 COLUMNS = (
-    Column("day", "Day", "day"),
-    Column("queue", "Queue", "queue"),
-    Column("deliveries", "Deliveries", "count", note="Those that ended on the day."),
-    Column("failed_deliveries", "Failed", "count", note="Of these deliveries."),
+    Column("day", gettext_noop("Day"), "day"),
+    Column("queue", gettext_noop("Queue"), "queue"),
+    Column(
+        "deliveries",
+        gettext_noop("Deliveries"),
+        "count",
+        note=gettext_noop("Those that ended on the day."),
+    ),
+    Column(
+        "failed_deliveries",
+        gettext_noop("Failed"),
+        "count",
+        note=gettext_noop("Of these deliveries."),
+    ),
     Column(
         "held_s",
-        "Time in failed deliveries",
+        gettext_noop("Time in failed deliveries"),
         "seconds",
-        note="How long consumers held the messages in failed deliveries.",
+        note=gettext_noop("How long consumers held the messages in failed deliveries."),
     ),
     Column(
         "delayed_s",
-        "Delays",
+        gettext_noop("Delays"),
         "seconds",
-        note="After failed deliveries, as scheduled: an operator may have cut some"
-        " short.",
+        note=gettext_noop(
+            "After failed deliveries, as scheduled: an operator may have cut some"
+            " short."
+        ),
     ),
     Column(
         "failed_entries",
-        "Messages that failed",
+        gettext_noop("Messages that failed"),
         "count",
-        note="Messages that failed at least once, and left the queue on that day.",
+        note=gettext_noop(
+            "Messages that failed at least once, and left the queue on that day."
+        ),
     ),
-    Column("rescued", "Accepted after a failure", "count"),
-    Column("rescued_1", "After 1 failure", "count"),
-    Column("rescued_2", "After 2", "count"),
-    Column("rescued_3", "After 3", "count"),
-    Column("rescued_4", "After 4 or more", "count"),
-    Column("died", "Became dead letters", "count"),
+    Column("rescued", gettext_noop("Accepted after a failure"), "count"),
+    Column("rescued_1", gettext_noop("After 1 failure"), "count"),
+    Column("rescued_2", gettext_noop("After 2"), "count"),
+    Column("rescued_3", gettext_noop("After 3"), "count"),
+    Column("rescued_4", gettext_noop("After 4 or more"), "count"),
+    Column("died", gettext_noop("Became dead letters"), "count"),
     Column(
         "otherwise",
-        "Ended otherwise",
+        gettext_noop("Ended otherwise"),
         "count",
-        note="They expired, or an operator or a program removed them.",
+        note=gettext_noop("They expired, or an operator or a program removed them."),
     ),
     Column(
         "share",
-        "Share accepted after a failure",
+        gettext_noop("Share accepted after a failure"),
         "share",
-        note="Of the messages that failed and left the queue on that day.",
+        note=gettext_noop(
+            "Of the messages that failed and left the queue on that day."
+        ),
     ),
 )
 
 
 @report(
     "redelivery",
-    title="Redelivery by queue and day",
-    question="What do failed deliveries cost, and do they help in the end?",
+    title=gettext_noop("Redelivery by queue and day"),
+    question=gettext_noop(
+        "What do failed deliveries cost, and do they help in the end?"
+    ),
     inputs=("deliveries", "lifelines"),
     columns=COLUMNS,
     charts=(
-        Chart("Failed deliveries by day", "bars", "day", "failed_deliveries", "queue"),
-        Chart("Accepted after a failure, by day", "bars", "day", "rescued", "queue"),
         Chart(
-            "Time in failed deliveries by day",
+            gettext_noop("Failed deliveries by day"),
+            "bars",
+            "day",
+            "failed_deliveries",
+            "queue",
+        ),
+        Chart(
+            gettext_noop("Accepted after a failure, by day"),
+            "bars",
+            "day",
+            "rescued",
+            "queue",
+        ),
+        Chart(
+            gettext_noop("Time in failed deliveries by day"),
             "lines",
             "day",
             "held_s",
@@ -84,20 +115,22 @@ COLUMNS = (
     ),
     totals=(
         Total(
-            "every delivery is counted once", ("deliveries",), {"deliveries": "true"}
+            gettext_noop("every delivery is counted once"),
+            ("deliveries",),
+            {"deliveries": "true"},
         ),
         Total(
-            "every failed delivery is counted once",
+            gettext_noop("every failed delivery is counted once"),
             ("failed_deliveries",),
             {"deliveries": "failed"},
         ),
         Total(
-            "every message that failed is counted once",
+            gettext_noop("every message that failed is counted once"),
             ("failed_entries",),
             {"lifelines": "failed > 0"},
         ),
         Total(
-            "every message that failed has one outcome",
+            gettext_noop("every message that failed has one outcome"),
             (
                 "rescued",
                 "died",
@@ -106,7 +139,7 @@ COLUMNS = (
             {"lifelines": "failed > 0"},
         ),
         Total(
-            "every message that was processed at last had failed before",
+            gettext_noop("every message that was processed at last had failed before"),
             RESCUED,
             {"lifelines": "failed > 0 AND ended = 'accepted'"},
         ),

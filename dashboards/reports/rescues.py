@@ -13,44 +13,58 @@ from typing import TYPE_CHECKING
 
 from dashboards.reports import Chart, Column, Inputs, Total, Values, report
 from dashboards.reports.common_sql import DEAD
+from dashboards.reports.declaration import gettext_noop
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-MOST = 10  # entries with this many failures or more are in one row
+MOST = 10  # entries with this many failures or more are in one row; a note names it
 
 
 @report(
     "rescues",
-    title="Accepted after failures, by number of failures",
-    question="After how many failures does one more delivery still help?",
+    title=gettext_noop("Accepted after failures, by number of failures"),
+    question=gettext_noop("After how many failures does one more delivery still help?"),
     inputs=("lifelines",),
     columns=(
-        Column("day", "Day", "day", note="On which the message left the queue."),
-        Column("queue", "Queue", "queue"),
+        Column(
+            "day",
+            gettext_noop("Day"),
+            "day",
+            note=gettext_noop("On which the message left the queue."),
+        ),
+        Column("queue", gettext_noop("Queue"), "queue"),
         Column(
             "failures",
-            "Failures",
+            gettext_noop("Failures"),
             "count",
-            note=f"{MOST} is {MOST} or more.",
+            note=gettext_noop("10 is 10 or more."),
             adds_up=False,
         ),
-        Column("entries", "Entries", "count"),
-        Column("rescued", "Accepted after a failure", "count"),
-        Column("died", "Became dead letters", "count"),
-        Column("share", "Share accepted after a failure", "share"),
+        Column("entries", gettext_noop("Entries"), "count"),
+        Column("rescued", gettext_noop("Accepted after a failure"), "count"),
+        Column("died", gettext_noop("Became dead letters"), "count"),
+        Column("share", gettext_noop("Share accepted after a failure"), "share"),
     ),
     charts=(
         Chart(
-            "Accepted, by number of failures", "bars", "failures", "rescued", "queue"
+            gettext_noop("Accepted, by number of failures"),
+            "bars",
+            "failures",
+            "rescued",
+            "queue",
         ),
         Chart(
-            "Dead letters by number of failures", "bars", "failures", "died", "queue"
+            gettext_noop("Dead letters by number of failures"),
+            "bars",
+            "failures",
+            "died",
+            "queue",
         ),
     ),
     totals=(
         Total(
-            "every message that failed is counted once",
+            gettext_noop("every message that failed is counted once"),
             ("entries",),
             {"lifelines": "failed > 0"},
         ),

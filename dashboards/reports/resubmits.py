@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from dashboards.reports import Chart, Column, Inputs, Total, Values, report
 from dashboards.reports.common_sql import DEAD, UNKNOWN
+from dashboards.reports.declaration import gettext_noop
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,55 +25,78 @@ if TYPE_CHECKING:
 BACK = "parent_end = 'resubmitted'"
 BEGUN = f"{BACK} AND to_date(put_at) = day"
 COLUMNS = (
-    Column("day", "Day", "day"),
-    Column("queue", "Sent back to", "queue"),
-    Column("cause", "Cause", "cause"),
-    Column("kind", "Sent back", "text", note="Unchanged, or edited or patched."),
-    Column("resubmitted", "Sent back", "count", note="On the day."),
+    Column("day", gettext_noop("Day"), "day"),
+    Column("queue", gettext_noop("Sent back to"), "queue"),
+    Column("cause", gettext_noop("Cause"), "cause"),
+    Column(
+        "kind",
+        gettext_noop("Sent back"),
+        "text",
+        note=gettext_noop("Unchanged, or edited or patched."),
+    ),
+    Column(
+        "resubmitted",
+        gettext_noop("Sent back"),
+        "count",
+        note=gettext_noop("On the day."),
+    ),
     Column(
         "accepted",
-        "Accepted",
+        gettext_noop("Accepted"),
         "count",
-        note="On this day, whenever they were resubmitted; the same for the next two"
-        " columns.",
+        note=gettext_noop(
+            "On this day, whenever they were resubmitted; the same for the next two"
+            " columns."
+        ),
     ),
-    Column("died_again", "Dead-lettered again", "count"),
+    Column("died_again", gettext_noop("Dead-lettered again"), "count"),
     Column(
         "otherwise",
-        "Ended otherwise",
+        gettext_noop("Ended otherwise"),
         "count",
-        note="Expired, removed or moved, or the resubmit was undone.",
+        note=gettext_noop("Expired, removed or moved, or the resubmit was undone."),
     ),
     Column(
         "open",
-        "Open",
+        gettext_noop("Open"),
         "count",
-        note="Resubmitted, and without an outcome at the end of the day.",
+        note=gettext_noop("Resubmitted, and without an outcome at the end of the day."),
         adds_up=False,
     ),
-    Column("share", "Share of success", "share", note="Of what ended on the day."),
+    Column(
+        "share",
+        gettext_noop("Share of success"),
+        "share",
+        note=gettext_noop("Of what ended on the day."),
+    ),
 )
 
 
 @report(
     "resubmits",
-    title="Results of resubmits",
-    question="Do resubmits help?",
+    title=gettext_noop("Results of resubmits"),
+    question=gettext_noop("Do resubmits help?"),
     inputs=("lifelines", "open"),
     columns=COLUMNS,
     charts=(
-        Chart("Sent back by day", "bars", "day", "resubmitted", "cause"),
-        Chart("Accepted by day", "bars", "day", "accepted", "cause"),
-        Chart("Dead-lettered again by day", "bars", "day", "died_again", "cause"),
+        Chart(gettext_noop("Sent back by day"), "bars", "day", "resubmitted", "cause"),
+        Chart(gettext_noop("Accepted by day"), "bars", "day", "accepted", "cause"),
+        Chart(
+            gettext_noop("Dead-lettered again by day"),
+            "bars",
+            "day",
+            "died_again",
+            "cause",
+        ),
     ),
     totals=(
         Total(
-            "every resubmitted copy is counted once",
+            gettext_noop("every resubmitted copy is counted once"),
             ("resubmitted",),
             {"lifelines": BEGUN, "open": BEGUN},
         ),
         Total(
-            "every copy has one outcome",
+            gettext_noop("every copy has one outcome"),
             (
                 "accepted",
                 "died_again",
@@ -81,7 +105,9 @@ COLUMNS = (
             {"lifelines": BACK},
         ),
         Total(
-            "every copy without an outcome yet is counted", ("open",), {"open": BACK}
+            gettext_noop("every copy without an outcome yet is counted"),
+            ("open",),
+            {"open": BACK},
         ),
     ),
 )

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dashboards.reports import Chart, Column, Inputs, Parameter, Rows, Values, report
+from dashboards.reports.declaration import gettext_noop
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
@@ -88,70 +89,95 @@ def check(_: Inputs, rows: Rows) -> None:
     )  # fmt: skip
     for row in rows:
         done = sum(row[name] for name in ends)
-        require_equal("each dead letter has one outcome", done, row["matched"])
+        require_equal(
+            gettext_noop("each dead letter has one outcome"), done, row["matched"]
+        )
 
 
 @report(
     "rule-backtest",
-    title="Rules for dead letters, compared with what people did",
-    question="What would a queue's rules have done with past dead letters?",
+    title=gettext_noop("Rules for dead letters, compared with what people did"),
+    question=gettext_noop(
+        "What would a queue's rules have done with past dead letters?"
+    ),
     inputs=("lifelines", "open"),
     columns=(
-        Column("number", "Rule", "count", adds_up=False),
-        Column("rule", "As it is written", "text"),
-        Column("action", "Does", "text"),
+        Column("number", gettext_noop("Rule"), "count", adds_up=False),
+        Column("rule", gettext_noop("As it is written"), "text"),
+        Column("action", gettext_noop("Does"), "text"),
         Column(
             "matched",
-            "Letters",
+            gettext_noop("Letters"),
             "count",
-            note="Dead letters for which this is the first rule that matches.",
+            note=gettext_noop(
+                "Dead letters for which this is the first rule that matches."
+            ),
         ),
         Column(
             "unjudged",
-            "Not evaluated",
+            gettext_noop("Not evaluated"),
             "count",
-            note="The rule needs fields that the archive does not keep: all but the"
-            " queue, the broker's name, the fingerprint, and a reason of 0.",
+            note=gettext_noop(
+                "The rule needs fields that the archive does not keep: all but the"
+                " queue, the broker's name, the fingerprint, and a reason of 0."
+            ),
         ),
-        Column("succeeded", "Resubmitted, went well", "count"),
-        Column("died_again", "Resubmitted, dead-lettered again", "count"),
-        Column("underway", "Resubmitted, not ended", "count"),
-        Column("moved", "Moved", "count"),
-        Column("removed", "Removed or expired", "count"),
-        Column("still_there", "Still there", "count"),
-        Column("otherwise", "Anything else", "count"),
-        Column("agreed", "Rule and operators agree", "count"),
-        Column("differed", "They differ", "count"),
+        Column("succeeded", gettext_noop("Resubmitted, went well"), "count"),
+        Column("died_again", gettext_noop("Resubmitted, dead-lettered again"), "count"),
+        Column("underway", gettext_noop("Resubmitted, not ended"), "count"),
+        Column("moved", gettext_noop("Moved"), "count"),
+        Column("removed", gettext_noop("Removed or expired"), "count"),
+        Column("still_there", gettext_noop("Still there"), "count"),
+        Column("otherwise", gettext_noop("Anything else"), "count"),
+        Column("agreed", gettext_noop("Rule and operators agree"), "count"),
+        Column("differed", gettext_noop("They differ"), "count"),
         Column(
             "prevented",
-            "Successes lost",
+            gettext_noop("Successes lost"),
             "count",
-            note="The rule would remove messages that operators resubmitted"
-            " successfully.",
+            note=gettext_noop(
+                "The rule would remove messages that operators resubmitted"
+                " successfully."
+            ),
         ),
         Column(
             "brought_most",
-            "Successes gained, at most",
+            gettext_noop("Successes gained, at most"),
             "count",
-            note="The rule would resubmit messages that nobody resubmitted; the"
-            " result is not known.",
+            note=gettext_noop(
+                "The rule would resubmit messages that nobody resubmitted; the"
+                " result is not known."
+            ),
         ),
     ),
     charts=(
-        Chart("Rule and operators agree, by rule", "bars", "rule", "agreed"),
-        Chart("Rule and operators differ, by rule", "bars", "rule", "differed"),
+        Chart(
+            gettext_noop("Rule and operators agree, by rule"), "bars", "rule", "agreed"
+        ),
+        Chart(
+            gettext_noop("Rule and operators differ, by rule"),
+            "bars",
+            "rule",
+            "differed",
+        ),
     ),
     parameters=(
         Parameter(
-            "queue", "text", "DLQ", "Queue", note="The queue of the dead letters."
+            "queue",
+            "text",
+            "DLQ",
+            gettext_noop("Queue"),
+            note=gettext_noop("The queue of the dead letters."),
         ),
-        Parameter("days", "count", 30, "Days back", least=1, most=400),
+        Parameter("days", "count", 30, gettext_noop("Days back"), least=1, most=400),
         Parameter(
             "rules",
             "text",
             "",
-            "Rules",
-            note="Rules as runmqdlq reads them; empty: the rules of the queue.",
+            gettext_noop("Rules"),
+            note=gettext_noop(
+                "Rules as runmqdlq reads them; empty: the rules of the queue."
+            ),
             lines=6,
         ),
     ),

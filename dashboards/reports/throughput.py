@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dashboards.reports import Chart, Column, Inputs, Total, Values, report
 from dashboards.reports.common_sql import DEAD
+from dashboards.reports.declaration import gettext_noop
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -41,42 +42,44 @@ COUNTED = {
 
 @report(
     "throughput",
-    title="Throughput by queue and minute",
-    question="How many messages pass each queue, and are they processed?",
+    title=gettext_noop("Throughput by queue and minute"),
+    question=gettext_noop("How many messages pass each queue, and are they processed?"),
     inputs=("deliveries", "lifelines", "open"),
     columns=(
-        Column("day", "Day", "day"),
-        Column("minute", "Minute", "moment", unit="minute"),
-        Column("queue", "Queue", "queue"),
-        Column("put", "Put", "count", link="queue:{queue} at:{minute}"),
-        Column("got", "Got", "count"),
-        Column("accepted", "Accepted", "count"),
-        Column("backed_out", "Backed out", "count"),
+        Column("day", gettext_noop("Day"), "day"),
+        Column("minute", gettext_noop("Minute"), "moment", unit="minute"),
+        Column("queue", gettext_noop("Queue"), "queue"),
+        Column("put", gettext_noop("Put"), "count", link="queue:{queue} at:{minute}"),
+        Column("got", gettext_noop("Got"), "count"),
+        Column("accepted", gettext_noop("Accepted"), "count"),
+        Column("backed_out", gettext_noop("Backed out"), "count"),
         Column(
             "dead_lettered",
-            "Became dead letters",
+            gettext_noop("Became dead letters"),
             "count",
             link="origin:{queue} died:{minute}",
         ),
     ),
     charts=(
-        Chart("Put", "lines", "minute", "put", "queue"),
-        Chart("Accepted", "lines", "minute", "accepted", "queue"),
+        Chart(gettext_noop("Put"), "lines", "minute", "put", "queue"),
+        Chart(gettext_noop("Accepted"), "lines", "minute", "accepted", "queue"),
     ),
     keep_days=30,
     totals=(
         Total(
-            "every delivery that was accepted is counted once",
+            gettext_noop("every delivery that was accepted is counted once"),
             ("accepted",),
             {"deliveries": "outcome = 'accepted'"},
         ),
         Total(
-            "every delivery that was backed out is counted once",
+            gettext_noop("every delivery that was backed out is counted once"),
             ("backed_out",),
             {"deliveries": "outcome = 'backed out'"},
         ),
         Total(
-            "every dead letter is counted once", ("dead_lettered",), {"lifelines": DEAD}
+            gettext_noop("every dead letter is counted once"),
+            ("dead_lettered",),
+            {"lifelines": DEAD},
         ),
     ),
 )

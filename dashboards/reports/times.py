@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from dashboards.reports import Chart, Column, Inputs, Rows, Total, Values, report
 from dashboards.reports.common_sql import CAUSE, DEAD, LETTER, ORIGIN, seconds, spread
+from dashboards.reports.declaration import gettext_noop
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def check_deaths(_: Inputs, rows: Rows) -> None:
         if row["longest"] is not None
     ]
     require_equal(
-        "no time is shorter than a time that more messages took",
+        gettext_noop("no time is shorter than a time that more messages took"),
         sum(rising),
         len(rising),
     )
@@ -44,23 +45,39 @@ def check_deaths(_: Inputs, rows: Rows) -> None:
 
 @report(
     "time-to-dead-letter",
-    title="Time until dead-lettered",
-    question="How long after its put is a message dead-lettered?",
+    title=gettext_noop("Time until dead-lettered"),
+    question=gettext_noop("How long after its put is a message dead-lettered?"),
     inputs=("lifelines",),
     columns=(
-        Column("day", "Day", "day", note="On which they were dead-lettered."),
-        Column("queue", "Queue", "queue"),
-        Column("cause", "Cause", "cause"),
-        Column("deaths", "Dead letters", "count", link=LINK),
-        Column("p50", "Median", "seconds"),
-        Column("p90", "90th percentile", "seconds"),
-        Column("p99", "99th percentile", "seconds"),
-        Column("longest", "Longest", "seconds"),
-        Column("attempts", "Deliveries", "number", note="Of each message, on average."),
+        Column(
+            "day",
+            gettext_noop("Day"),
+            "day",
+            note=gettext_noop("On which they were dead-lettered."),
+        ),
+        Column("queue", gettext_noop("Queue"), "queue"),
+        Column("cause", gettext_noop("Cause"), "cause"),
+        Column("deaths", gettext_noop("Dead letters"), "count", link=LINK),
+        Column("p50", gettext_noop("Median"), "seconds"),
+        Column("p90", gettext_noop("90th percentile"), "seconds"),
+        Column("p99", gettext_noop("99th percentile"), "seconds"),
+        Column("longest", gettext_noop("Longest"), "seconds"),
+        Column(
+            "attempts",
+            gettext_noop("Deliveries"),
+            "number",
+            note=gettext_noop("Of each message, on average."),
+        ),
     ),
-    charts=(Chart("Dead letters by day", "bars", "day", "deaths", "queue"),),
+    charts=(
+        Chart(gettext_noop("Dead letters by day"), "bars", "day", "deaths", "queue"),
+    ),
     totals=(
-        Total("every dead letter is counted once", ("deaths",), {"lifelines": DEAD}),
+        Total(
+            gettext_noop("every dead letter is counted once"),
+            ("deaths",),
+            {"lifelines": DEAD},
+        ),
     ),
     check=check_deaths,
 )
@@ -80,30 +97,40 @@ def build_deaths(inputs: Inputs, _: Values) -> DataFrame:
 
 @report(
     "time-to-clear",
-    title="Time to clear dead letters",
-    question="How long do dead letters wait before somebody clears them?",
+    title=gettext_noop("Time to clear dead letters"),
+    question=gettext_noop("How long do dead letters wait before somebody clears them?"),
     inputs=("lifelines",),
     columns=(
-        Column("day", "Day", "day", note="On which they were cleared."),
-        Column("queue", "Origin queue", "queue"),
-        Column("how", "How", "text", note="Accepted: a program took it and was done."),
-        Column("cleared", "Cleared", "count"),
-        Column("p50", "Median", "seconds"),
-        Column("p90", "90th percentile", "seconds"),
-        Column("longest", "Longest", "seconds"),
+        Column(
+            "day",
+            gettext_noop("Day"),
+            "day",
+            note=gettext_noop("On which they were cleared."),
+        ),
+        Column("queue", gettext_noop("Origin queue"), "queue"),
+        Column(
+            "how",
+            gettext_noop("How"),
+            "text",
+            note=gettext_noop("Accepted: a program took it and was done."),
+        ),
+        Column("cleared", gettext_noop("Cleared"), "count"),
+        Column("p50", gettext_noop("Median"), "seconds"),
+        Column("p90", gettext_noop("90th percentile"), "seconds"),
+        Column("longest", gettext_noop("Longest"), "seconds"),
         Column(
             "hour",
-            "Usual hour",
+            gettext_noop("Usual hour"),
             "count",
-            unit="h UTC",
-            note="In which most were cleared; the earliest of several.",
+            unit=gettext_noop("h UTC"),
+            note=gettext_noop("In which most were cleared; the earliest of several."),
             adds_up=False,
         ),
     ),
-    charts=(Chart("Cleared by day", "bars", "day", "cleared", "how"),),
+    charts=(Chart(gettext_noop("Cleared by day"), "bars", "day", "cleared", "how"),),
     totals=(
         Total(
-            "every dead letter that was cleared is counted once",
+            gettext_noop("every dead letter that was cleared is counted once"),
             ("cleared",),
             {"lifelines": LETTER},
         ),

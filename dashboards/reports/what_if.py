@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dashboards.reports import Chart, Column, Inputs, Parameter, Rows, Values, report
+from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports.declaration import gettext_noop
+from dashboards.reports.policy_parameters import PARAMETERS, policies_of
 from dashboards.reports.policy_replay import (
     Policy,
     SimulatedOutcome,
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from pyarrow import Array
     from pyspark.sql import DataFrame
 
-AS_RECORDED, AS_GIVEN = "as recorded", "as given"
 # A row is the outcome of one message under one policy: with ``least``, if all unknown
 # attempts fail; with ``most``, if all succeed; with both, if these are the same.
 OUTCOMES = """array<struct<policy string, least boolean, most boolean, end string,
@@ -196,145 +197,124 @@ def simulate_outcomes(stories: Array, policies: Mapping[str, Policy | None]) -> 
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), rows)
 
 
-def policy_of(values: Values, name: str) -> Policy:
-    """One of the two policies, from the values of parameters."""
-    cap = values[f"{name}_cap_ms"]
-    return Policy(
-        values[f"{name}_attempts"],
-        values[f"{name}_delay_ms"],
-        values[f"{name}_multiplier"],
-        values[f"{name}_factor"],
-        None if cap < 0 else cap,
-    )
-
-
-def policies_of(values: Values) -> dict[str, Policy | None]:
-    given = values["a"] == AS_GIVEN
-    return {
-        f"A, {values['a']}": policy_of(values, "a") if given else None,
-        "B": policy_of(values, "b"),
-    }
-
-
-def settings_of(name: str, title: str, attempts: int) -> tuple[Parameter, ...]:
-    """The parameters of one policy."""
-    return (
-        Parameter(
-            f"{name}_attempts",
-            "count",
-            attempts,
-            f"{title}: max delivery attempts",
-            note="0 and below is no limit.",
-            least=-1,
-            most=1_000_000,
-        ),
-        Parameter(
-            f"{name}_delay_ms",
-            "count",
-            1000,
-            f"{title}: redelivery delay, in milliseconds",
-            least=0,
-            most=10**12,
-        ),
-        Parameter(
-            f"{name}_multiplier",
-            "number",
-            2.0,
-            f"{title}: its multiplier",
-            least=0.001,
-            most=1000,
-        ),
-        Parameter(
-            f"{name}_cap_ms",
-            "count",
-            -1,
-            f"{title}: its cap, in milliseconds",
-            note="-1: ten times the redelivery delay.",
-            least=-1,
-            most=10**12,
-        ),
-        Parameter(
-            f"{name}_factor",
-            "number",
-            0.0,
-            f"{title}: collision avoidance factor",
-            least=0,
-            most=1,
-        ),
-    )
-
-
 def check(_: Inputs, rows: Rows) -> None:
     """Compare the numbers of the policies with each other, and within each row."""
     messages = {
         name: sum(row["messages"] for row in rows if row["policy"].startswith(name))
         for name in "AB"
     }
-    claim = "both policies are tried on the same messages"
-    require_equal(claim, messages["B"], messages["A"])
+    require_equal(
+        gettext_noop("both policies are tried on the same messages"),
+        messages["B"],
+        messages["A"],
+    )
     for row in rows:
         ends = row["rescued_least"] + row["died_most"] + row["left"]
-        require_equal("each message has one outcome", ends, row["messages"])
+        require_equal(
+            gettext_noop("each message has one outcome"), ends, row["messages"]
+        )
         wrong = row["rescued_least"] > row["rescued_most"]
-        require_equal("no lower bound is above its upper bound", int(wrong), 0)
+        require_equal(
+            gettext_noop("no lower bound is above its upper bound"), int(wrong), 0
+        )
 
 
 @report(
     "what-if",
-    title="Redelivery policies side by side",
-    question="Which of the messages that failed would another redelivery policy save?",
+    title=gettext_noop("Redelivery policies side by side"),
+    question=gettext_noop(
+        "Which of the messages that failed would another redelivery policy save?"
+    ),
     inputs=("deliveries", "lifelines", "open"),
     columns=(
-        Column("queue", "Queue", "queue"),
-        Column("policy", "Policy", "text"),
-        Column("messages", "Failed once at least", "count", adds_up=False),
-        Column("rescued_least", "Accepted, at least", "count", adds_up=False),
+        Column("queue", gettext_noop("Queue"), "queue"),
+        Column("policy", gettext_noop("Policy"), "text"),
+        Column(
+            "messages", gettext_noop("Failed once at least"), "count", adds_up=False
+        ),
+        Column(
+            "rescued_least", gettext_noop("Accepted, at least"), "count", adds_up=False
+        ),
         Column(
             "rescued_most",
-            "Accepted, at most",
+            gettext_noop("Accepted, at most"),
             "count",
-            note="With those whose result is unknown: they were tried between the last"
-            " failure and the first success that were seen.",
+            note=gettext_noop(
+                "With those whose result is unknown: they were tried between the last"
+                " failure and the first success that were seen."
+            ),
             adds_up=False,
         ),
-        Column("certain", "Share accepted, at least", "share"),
-        Column("possible", "Share accepted, at most", "share"),
-        Column("died_least", "Dead-lettered, at least", "count", adds_up=False),
-        Column("died_most", "Dead-lettered, at most", "count", adds_up=False),
+        Column("certain", gettext_noop("Share accepted, at least"), "share"),
+        Column("possible", gettext_noop("Share accepted, at most"), "share"),
+        Column(
+            "died_least",
+            gettext_noop("Dead-lettered, at least"),
+            "count",
+            adds_up=False,
+        ),
+        Column(
+            "died_most", gettext_noop("Dead-lettered, at most"), "count", adds_up=False
+        ),
         Column(
             "left",
-            "Neither",
+            gettext_noop("Neither"),
             "count",
-            note="Ended in another way, or was still being redelivered at the end of"
-            " the journal.",
+            note=gettext_noop(
+                "Ended in another way, or was still being redelivered at the end of"
+                " the journal."
+            ),
             adds_up=False,
         ),
-        Column("p50", "Later by (median)", "seconds", note="Of those accepted for"
-               " certain, from the first get to the one that went well."),
-        Column("p90", "90th percentile", "seconds"),
-        Column("p99", "99th percentile", "seconds"),
-        Column("extra_least", "Extra attempts at least", "count", adds_up=False),
-        Column("extra_most", "Extra attempts at most", "count", adds_up=False),
-        Column("failing_least", "Time in failed deliveries at least", "seconds"),
-        Column("failing_most", "Time in failed deliveries at most", "seconds"),
+        Column(
+            "p50",
+            gettext_noop("Later by (median)"),
+            "seconds",
+            note=gettext_noop(
+                "Of those accepted for"
+                " certain, from the first get to the one that went well."
+            ),
+        ),
+        Column("p90", gettext_noop("90th percentile"), "seconds"),
+        Column("p99", gettext_noop("99th percentile"), "seconds"),
+        Column(
+            "extra_least",
+            gettext_noop("Extra attempts at least"),
+            "count",
+            adds_up=False,
+        ),
+        Column(
+            "extra_most", gettext_noop("Extra attempts at most"), "count", adds_up=False
+        ),
+        Column(
+            "failing_least",
+            gettext_noop("Time in failed deliveries at least"),
+            "seconds",
+        ),
+        Column(
+            "failing_most", gettext_noop("Time in failed deliveries at most"), "seconds"
+        ),
     ),
     charts=(
-        Chart("Accepted, at least", "beside", "queue", "rescued_least", "policy"),
-        Chart("Accepted, at most", "beside", "queue", "rescued_most", "policy"),
-    ),
-    parameters=(
-        Parameter("queue", "text", "*", "Queue", note="* is any run of characters."),
-        Parameter("days", "count", 30, "Days back", least=1, most=400),
-        Parameter(
-            "a", "text", AS_RECORDED, "Policy A", choices=(AS_RECORDED, AS_GIVEN),
-            note="What happened, or the settings below.",
+        Chart(
+            gettext_noop("Accepted, at least"),
+            "beside",
+            "queue",
+            "rescued_least",
+            "policy",
         ),
-        *settings_of("a", "A", 10),
-        *settings_of("b", "B", 10),
+        Chart(
+            gettext_noop("Accepted, at most"),
+            "beside",
+            "queue",
+            "rescued_most",
+            "policy",
+        ),
     ),
+    parameters=PARAMETERS,
     check=check,
     nightly=False,
-)  # fmt: skip
+)
 def build(inputs: Inputs, values: Values) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: PLC0415  not for pages
     from pyspark.sql.pandas.functions import arrow_udf  # noqa: PLC0415

@@ -12,6 +12,7 @@ from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -47,12 +48,13 @@ class CredentialRow:
 
     @property
     def state(self) -> str:
+        """In English; the page translates it."""
         one = self.credential
         if one.revoked_at:
-            return "revoked"
+            return gettext_noop("revoked")
         if one.expires_at and one.expires_at <= self.now:
-            return "expired"
-        return "valid" if one.user.is_active else "user is not active"
+            return gettext_noop("expired")
+        return "valid" if one.user.is_active else gettext_noop("user is not active")
 
     @property
     def may(self) -> str:
@@ -118,13 +120,14 @@ def revoke(request: HttpRequest, credential: str) -> HttpResponse:
     form = RevokeForm(request.POST if request.method == "POST" else None)
     if form.is_valid() and (answer := form.carry_out(request, credential=credential)):
         if answer.changed:
-            messages.success(
-                request,
-                f"{credential} is revoked: nobody logs in with it any more, and"
-                " listeners close its connections within five seconds.",
+            words = gettext(
+                "%(credential)s is revoked: nobody logs in with it any more, and"
+                " listeners close its connections within five seconds."
             )
+            messages.success(request, words % {"credential": credential})
         else:
-            messages.info(request, f"{credential} had been revoked already.")
+            words = gettext("%(credential)s had been revoked already.")
+            messages.info(request, words % {"credential": credential})
         return redirect("console:credentials")
     found = find_credential(credential)
     context = {

@@ -11,6 +11,7 @@ import pytest
 from broker.settlement.redelivery_policy import redelivery_delay
 from dashboards.pipeline.manifest import DAY, Span
 from dashboards.reports import discover, policy_replay, what_if
+from dashboards.reports.policy_parameters import AS_GIVEN
 from dashboards.reports.policy_replay import DIED, LEFT, RESCUED, Policy, Story
 from tests.dashboards.failing import MESSAGES, POLICIES, make_failures
 from tests.dashboards.histories import last_xid
@@ -117,7 +118,7 @@ def test_the_settings_that_held_give_what_happened(
     assert 12 < facts["p99"] < 20
 
     # Five died within 3 s; three hours later they went well. Nobody knows of between.
-    more = {"queue": "flat", "a": what_if.AS_GIVEN, "a_attempts": 3, "a_multiplier": 1}
+    more = {"queue": "flat", "a": AS_GIVEN, "a_attempts": 3, "a_multiplier": 1}
     _, longer = answered(spark, **more, b_attempts=20, b_multiplier=1)
     assert (longer["rescued_least"], longer["rescued_most"]) == (2, 7)
     assert (longer["died_least"], longer["died_most"]) == (0, 5)
