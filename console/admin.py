@@ -13,6 +13,7 @@ from django.contrib.auth.models import Group, Permission
 from django.db.models import Q, QuerySet
 from django.forms import ModelForm, ModelMultipleChoiceField
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from broker.security.granting import groups, may_manage, permissions
 from broker.security.users import IS_DJANGOS, NAME, User
@@ -21,9 +22,9 @@ from console.accounts import roles
 from console.configuration.site import site
 
 PERMISSIONS = "user_permissions"
-STRONGER = (
-    "The second factor of {} was not reset: the account has permissions that you lack."
-    " Ask a superuser."
+STRONGER = gettext_noop(
+    "The second factor of %(user)s was not reset: the account has permissions that you"
+    " lack. Ask a superuser."
 )
 
 
@@ -123,12 +124,12 @@ class PersonAdmin(WithPermissions, UserAdmin if IS_DJANGOS else OwnUserAdmin):  
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
 
-    @admin.display(description="Groups")
+    @admin.display(description=gettext_lazy("Groups"))
     def roles(self, user: User) -> str:
         return ", ".join(sorted(group.name for group in user.groups.all()))
 
     @admin.action(
-        description="Reset the second factor, and end all sessions",
+        description=gettext_lazy("Reset the second factor, and end all sessions"),
         permissions=["change"],
     )
     def reset_second_factor(self, request: HttpRequest, users: QuerySet[User]) -> None:
@@ -136,7 +137,8 @@ class PersonAdmin(WithPermissions, UserAdmin if IS_DJANGOS else OwnUserAdmin):  
             if may_manage(user_of(request), user):
                 self.message_user(request, second_factors.reset(user), messages.SUCCESS)
             else:
-                self.message_user(request, STRONGER.format(user), messages.ERROR)
+                said = gettext(STRONGER) % {"user": user}
+                self.message_user(request, said, messages.ERROR)
 
 
 if apps.is_installed("axes"):

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
 from django.utils.text import capfirst
+from django.utils.translation import gettext, gettext_noop
 
 from broker.bridges import secrets
 from broker.bridges.config import trying
@@ -53,8 +54,8 @@ KINDS: dict[type, ObjectKind] = {
 OF_FACTORIES = {"provider": "at", "username": "username", "properties": "ca_file"}
 OF_LINKS = {"source_factory": "at", "source": "name"}
 OF_LINKS |= {"target_factory": "at", "target": "name"}
-TAKEN = "This bridge has a link of this name. Choose another name."
-TRY_AGAIN = "Others have just changed the bridge. Create the link again."
+TAKEN = gettext_noop("This bridge has a link of this name. Choose another name.")
+TRY_AGAIN = gettext_noop("Others have just changed the bridge. Create the link again.")
 TAKEN_BY_BRIDGES = {one.lower() for one in RESERVED}
 Row = TypeVar("Row", ConnectionFactory, BridgeDestination)
 
@@ -102,7 +103,7 @@ class NewLink:
                 self.link.add_error(None, why)
         except SettingsChanged:
             again = TAKEN if is_taken(link.bridge.name, link.name) else TRY_AGAIN
-            self.link.add_error("name", again)
+            self.link.add_error("name", gettext(again))
         return link if self.link.is_valid() else None
 
     def store(self, link: Link, declared: list[Declaration]) -> None:
@@ -120,7 +121,8 @@ class NewLink:
             (one.stored.bridge.name for one in self.ends if one.stored), ""
         )
         if not name:
-            self.link.add_error("bridge", "Choose a bridge, or name a new one.")
+            why = gettext("Choose a bridge, or name a new one.")
+            self.link.add_error("bridge", why)
             return None
         bridge = Bridge.objects.filter(name=name).first() or Bridge(name=name)
         self.made = [] if bridge.pk else [bridge]
@@ -194,7 +196,7 @@ class NewLink:
             for fault in faults_of(part):
                 self.say(link, part, fault.field, fault.sentence)
         if is_taken(link.bridge.name, link.name):
-            self.link.add_error("name", TAKEN)
+            self.link.add_error("name", gettext(TAKEN))
         self.look_here(link)
         return self.is_valid()
 
@@ -222,9 +224,9 @@ class NewLink:
         """Look up the ends at this broker. A missing queue of the target is created."""
         held = authorities.held_by(self.user)
         if unseen := sorted(one for one in ends_here(link) if not may_see(held, one)):
-            why = f"To use {unseen[0]}, you need the authority “inquire” on it."
+            why = gettext("To use %(queue)s, you need the authority “inquire” on it.")
             end = self.source if unseen[0] == link.source.name else self.target
-            end.add_error("name", why)
+            end.add_error("name", why % {"queue": unseen[0]})
             return
         is_queue = link.source.kind == BridgeDestination.Kind.QUEUE
         if link.source_factory.provider == HERE:
@@ -249,7 +251,7 @@ class NewLink:
             if not isinstance(part, Link):
                 yield f"{part._meta.verbose_name} {KINDS[type(part)].key_of(part)[-1]}"
         if self.queue:
-            yield f"queue {self.queue}"
+            yield gettext("queue %(queue)s") % {"queue": self.queue}
 
 
 def may_see(held: authorities.GrantedAuthorities, name: str) -> bool:
@@ -295,14 +297,18 @@ def try_connection(user: User, end: EndForm) -> tuple[bool, str]:
         return False, " ".join(wrong)
     factory = end.stored
     if factory is not None and not permissions.may(user, TEST_STORED):
-        return False, "Users with the role administrator may test it."
+        return False, gettext("Users with the role administrator may test it.")
     if factory is None:
         if not end.is_new:
-            return True, "This broker is this process itself. No connection is needed."
+            return True, gettext(
+                "This broker is this process itself. No connection is needed."
+            )
         factory = new_factory(Bridge(name="new"), end)
     try:
         trying.try_out(factory)
     except BridgeError as error:
         return False, error.why if isinstance(error, ProviderError) else str(error)
-    as_user = f", and logged in as {factory.username}" if factory.username else ""
-    return True, f"Connected to {factory.url}{as_user}."
+    said = gettext("Connected to %(url)s.")
+    if factory.username:
+        said = gettext("Connected to %(url)s, and logged in as %(user)s.")
+    return True, said % {"url": factory.url, "user": factory.username}

@@ -11,6 +11,8 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from django import forms
+from django.utils.text import capfirst
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from broker.bridges.providers.interface import Capability
 from broker.bridges.providers.registry import HERE, PROVIDERS
@@ -22,12 +24,13 @@ from console.edges import permissions
 
 VIEW_CONNECTIONS = "broker.view_connectionfactory"
 STORED, NEW = "connection:", "new:"  # prefixes of choices of a broker
-NAMES = {"kombu": "Redis (by kombu)"}  # of its URLs, only these have a host
+# Of its URLs, only these have a host.
+NAMES = {"kombu": gettext_noop("Redis (by kombu)")}
 # Kinds of providers with these fields; the form hides them of others.
 WITH_PATH = ("backout", "rabbitmq", "kombu")
 WITH_FILE = ("backout", "amqp", "stomp", "rabbitmq")
 NOT_HOST = re.compile(r"[\s/@?#\[\]]")
-HOST_ALONE = (
+HOST_ALONE = gettext_noop(
     "Write the host alone, such as mq.example.org. Port, TLS and path have their own"
     " fields."
 )
@@ -43,6 +46,11 @@ class Safety:
     help: str
 
     @property
+    def words(self) -> str:
+        """The help, as pages show it."""
+        return gettext(self.help) % {"brokers": without_transactions()}
+
+    @property
     def fields(self) -> dict[str, bool]:
         """The attributes of a link that the choice sets."""
         return {
@@ -53,7 +61,7 @@ class Safety:
 
 def without_transactions() -> str:
     """The kinds of brokers that cannot have a transacted link."""
-    return " and ".join(
+    return f" {gettext('and')} ".join(
         name_of(key)
         for key, one in PROVIDERS.items()
         if Capability.TRANSACTIONS not in one.capabilities
@@ -61,66 +69,90 @@ def without_transactions() -> str:
 
 
 def name_of(provider: str) -> str:
-    label = NAMES.get(provider) or PROVIDERS[provider].label
-    return label[:1].upper() + label[1:]
+    return capfirst(gettext(NAMES.get(provider) or PROVIDERS[provider].label))
 
 
 SAFETY = (
     Safety(
         "transacted",
         words.ONCE,
-        "Source and target are one transaction. Not possible with"
-        f" {without_transactions()}: these have no transactions.",
+        gettext_noop(
+            "Source and target are one transaction. Not possible with %(brokers)s:"
+            " these have no transactions."
+        ),
     ),
     Safety(
         "duplicates",
-        "At least once, and duplicates are recognised",
-        "Only if the target is this broker. Each message is stored here once, as long"
-        " as its id is remembered.",
+        gettext_noop("At least once, and duplicates are recognised"),
+        gettext_noop(
+            "Only if the target is this broker. Each message is stored here once, as"
+            " long as its id is remembered."
+        ),
     ),
-    Safety("plain", "At least once", "After a fault, a message may come twice."),
+    Safety(
+        "plain",
+        gettext_noop("At least once"),
+        gettext_noop("After a fault, a message may come twice."),
+    ),
 )
 
 
 class EndForm(forms.Form):
     """One end of a link: the broker, how to connect to it, and the queue or topic."""
 
-    at = forms.ChoiceField(label="Broker")
+    at = forms.ChoiceField(label=gettext_lazy("Broker"))
     host = forms.CharField(
-        max_length=253, required=False, help_text="Such as mq.example.org."
+        label=gettext_lazy("Host"),
+        max_length=253,
+        required=False,
+        help_text=gettext_lazy("Such as mq.example.org."),
     )
     port = forms.IntegerField(
+        label=gettext_lazy("Port"),
         min_value=1,
         max_value=65535,
         required=False,
-        help_text="Empty: the usual port of this kind of broker.",
+        help_text=gettext_lazy("Empty: the usual port of this kind of broker."),
     )
     path = forms.CharField(
-        label="Virtual host or path",
+        label=gettext_lazy("Virtual host or path"),
         max_length=200,
         required=False,
-        help_text="RabbitMQ: the virtual host. Redis: the number of the database."
-        " Another Backout: the path of its console, if it has one.",
+        help_text=gettext_lazy(
+            "RabbitMQ: the virtual host. Redis: the number of the database. Another"
+            " Backout: the path of its console, if it has one."
+        ),
     )
-    username = forms.CharField(label="User", max_length=255, required=False)
+    username = forms.CharField(
+        label=gettext_lazy("User"), max_length=255, required=False
+    )
     password = forms.CharField(
+        label=gettext_lazy("Password"),
         required=False,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="It is stored encrypted, and never shown.",
+        help_text=gettext_lazy("It is stored encrypted, and never shown."),
     )
-    tls = forms.BooleanField(label="Connect with TLS", required=False)
+    tls = forms.BooleanField(label=gettext_lazy("Connect with TLS"), required=False)
     ca_file = forms.CharField(
-        label="File of the certificate authority",
+        label=gettext_lazy("File of the certificate authority"),
         max_length=500,
         required=False,
-        help_text="It verifies the certificate of the broker. Where the bridge process"
-        " runs, such as /etc/ssl/mq-ca.pem; empty: the authorities of the system.",
+        help_text=gettext_lazy(
+            "It verifies the certificate of the broker. Where the bridge process runs,"
+            " such as /etc/ssl/mq-ca.pem; empty: the authorities of the system."
+        ),
     )
-    kind = forms.ChoiceField(choices=BridgeDestination.Kind.choices)
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Kind"),
+        choices=[
+            (BridgeDestination.Kind.QUEUE, gettext_lazy("Queue")),
+            (BridgeDestination.Kind.TOPIC, gettext_lazy("Topic")),
+        ],
+    )
     name = forms.CharField(
         max_length=255,
-        label="Queue or topic",
+        label=gettext_lazy("Queue or topic"),
         widget=forms.TextInput(attrs={"list": "queues", "autocomplete": "off"}),
     )
 
@@ -136,7 +168,7 @@ class EndForm(forms.Form):
         is_target = prefix == "target"
         if is_target:
             name.required = False
-            name.help_text = "Empty: the name of the source."
+            name.help_text = gettext("Empty: the name of the source.")
             first = next(iter(self.connections), None)
             self.initial["at"] = f"{STORED}{first}" if first else f"{NEW}amqp"
         else:
@@ -166,13 +198,14 @@ class EndForm(forms.Form):
     def clean_host(self) -> str:
         host: str = self.cleaned_data["host"]
         if NOT_HOST.search(host) or not is_host(host):
-            raise forms.ValidationError(HOST_ALONE)
+            raise forms.ValidationError(gettext(HOST_ALONE))
         return host
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if self.is_new and "host" in cleaned and not cleaned["host"]:
-            self.add_error("host", "Write the name or the address of its host.")
+            why = gettext("Write the name or the address of its host.")
+            self.add_error("host", why)
         return cleaned
 
     @property
@@ -201,44 +234,54 @@ class LinkForm(forms.Form):
         choices=[(one.key, one.label) for one in SAFETY], initial="transacted"
     )
     name = forms.CharField(
-        label="Name of the link",
+        label=gettext_lazy("Name of the link"),
         max_length=100,
         validators=[check_name],
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text="Such as orders-out.",
+        help_text=gettext_lazy("Such as orders-out."),
     )
     bridge = forms.CharField(
+        label=gettext_lazy("Bridge"),
         max_length=100,
         required=False,
         validators=[check_name],
         widget=forms.TextInput(attrs={"list": "bridges", "autocomplete": "off"}),
-        help_text="A bridge is a set of links that share connections. A new name makes"
-        " a new bridge. Empty: the bridge of the connection.",
+        help_text=gettext_lazy(
+            "A bridge is a set of links that share connections. A new name makes a new"
+            " bridge. Empty: the bridge of the connection."
+        ),
     )
     enabled = forms.BooleanField(
-        label="Start it, now and whenever the bridge process starts",
+        label=gettext_lazy("Start it, now and whenever the bridge process starts"),
         required=False,
         initial=True,
     )
     selector = forms.CharField(
+        label=gettext_lazy("Selector"),
         required=False,
-        help_text="Transfer only messages that match, such as colour = 'red'.",
+        help_text=gettext_lazy(
+            "Transfer only messages that match, such as colour = 'red'."
+        ),
     )
     durable_name = forms.CharField(
-        label="Durable subscription",
+        label=gettext_lazy("Durable subscription"),
         max_length=255,
         required=False,
-        help_text="Of a topic: a name under which it keeps messages while the link is"
-        " stopped.",
+        help_text=gettext_lazy(
+            "Of a topic: a name under which it keeps messages while the link is"
+            " stopped."
+        ),
     )
     source_client_id = forms.CharField(
-        label="Client id",
+        label=gettext_lazy("Client id"),
         max_length=255,
         required=False,
-        help_text="A durable subscription needs one.",
+        help_text=gettext_lazy("A durable subscription needs one."),
     )
     description = forms.CharField(
-        required=False, widget=forms.Textarea(attrs={"rows": 2})
+        label=gettext_lazy("Description"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
     )
     MORE = ("selector", "durable_name", "source_client_id", "description")
 
@@ -283,9 +326,10 @@ def choices_of(connections: list[ConnectionFactory]) -> Choices:
             (f"{STORED}{one.pk}", f"{one.name} ({words.provider_of(one)}, {one.url})")
             for one in of
         ]
-        found.append((f"Connections of the bridge {bridge}", known))
+        title = gettext("Connections of the bridge %(bridge)s") % {"bridge": bridge}
+        found.append((title, known))
     kinds = [(f"{NEW}{key}", name_of(key)) for key in PROVIDERS if key != HERE]
-    return [*found, ("A new connection", kinds)]
+    return [*found, (gettext("A new connection"), kinds)]
 
 
 def connections_for(actor: Principal) -> list[ConnectionFactory]:

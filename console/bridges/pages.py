@@ -3,13 +3,14 @@ messages."""
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext, gettext_lazy, gettext_noop, pgettext
 from django.views.decorators.http import (
     require_http_methods,
     require_POST,
@@ -46,8 +47,16 @@ from dashboards.live import depths
 
 RECORDS = 5
 BRANCHES = 50
-ALREADY = "is in that state already; nothing was done"
-WHY = {"reason": "Say why. Whoever compares both sides later will read it."}
+ALREADY = gettext_noop("The link %(link)s is in that state already; nothing was done.")
+ORDERED = {
+    "start": gettext_noop("The link %(link)s is ordered to start."),
+    "pause": gettext_noop("The link %(link)s is ordered to pause."),
+    "resume": gettext_noop("The link %(link)s is ordered to resume."),
+    "stop": gettext_noop("The link %(link)s is ordered to stop."),
+}
+WHY: dict[str, Any] = {
+    "reason": gettext_lazy("Say why. Whoever compares both sides later will read it.")
+}
 StartForm, PauseForm, ResumeForm, StopForm = (
     form_of(one, "bridge", "link")
     for one in (start_link, pause_link, resume_link, stop_link)
@@ -91,9 +100,10 @@ def new_link(request: HttpRequest) -> HttpResponse:
             return render(request, "console/bridges/_tested.html", {"end": end})
         return render(request, "console/bridges/new.html", context)
     if said and (link := new.create()):
-        also = ", ".join(new.created)
-        made = f"The link {link} is created{f', with {also}' if also else ''}."
-        messages.success(request, made)
+        made = gettext("The link %(link)s is created.")
+        if also := ", ".join(new.created):
+            made = gettext("The link %(link)s is created, with %(also)s.")
+        messages.success(request, made % {"link": link, "also": also})
         return redirect_to(link)
     status = 422 if said else 200
     return render(request, "console/bridges/new.html", context, status=status)
@@ -178,14 +188,26 @@ def ordered(request: HttpRequest, kind: type[ActForm], **about: str) -> HttpResp
     else:
         if answer is None:
             (row,) = rows.rows_of([found])
-            context = {"row": row, "command": what, "form": form}
+            context = {"row": row, "command": what, "label": label_of(what)}
+            context |= {"form": form}
             status = 422 if form.errors else 200
             page = "console/bridges/order.html"
             return render(request, page, context, status=status)
-        said = f"is ordered to {what}" if answer.changed else ALREADY
-        messages.success(request, f"The link {found} {said}.")
+        said = ORDERED[what] if answer.changed else ALREADY
+        messages.success(request, gettext(said) % {"link": found})
     to_list = request.POST.get("back") == "list"
     return redirect("console:bridges") if to_list else redirect_to(found)
+
+
+def label_of(command: str) -> str:
+    """A command as a heading has it."""
+    labels = {
+        "start": pgettext("verb", "Start"),
+        "pause": pgettext("verb", "Pause"),
+        "resume": gettext("Resume"),
+        "stop": pgettext("verb", "Stop"),
+    }
+    return labels[command]
 
 
 def redirect_to(one: Link) -> HttpResponse:
@@ -227,8 +249,10 @@ def decided(request: HttpRequest, kind: type[ActForm], **about: str) -> HttpResp
     branch = find_branch(EVERYTHING, **about)
     form = kind(request.POST if request.method == "POST" else None)
     if form.is_valid() and (answer := form.carry_out(request, **about)):
-        word = "committed" if answer.committed else "rolled back"
-        messages.success(request, f"The transaction {branch.xid} is {word} there.")
+        said = gettext("The transaction %(xid)s is rolled back there.")
+        if answer.committed:
+            said = gettext("The transaction %(xid)s is committed there.")
+        messages.success(request, said % {"xid": branch.xid})
         return redirect_to(branch.link)
     (row,) = rows.rows_of([branch.link])
     commits = kind is CommitForm

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext, pgettext
+
 from broker.models import Link, LinkStatus
 
 
@@ -34,36 +36,47 @@ def steps_of(link: Link, status: LinkStatus) -> Iterator[LinkStep]:
         return Figure(name, getattr(status, name), words)
 
     yield LinkStep(
-        "Receive",
-        "in a transaction" if link.transacted else "one by one, in order",
-        [figure("received", "received")],
+        gettext("Receive"),
+        gettext("in a transaction")
+        if link.transacted
+        else gettext("one by one, in order"),
+        [figure("received", gettext("received"))],
         [
-            figure("duplicates", "known already"),
-            figure("looped", "came back in a loop"),
+            figure("duplicates", gettext("known already")),
+            figure("looped", gettext("came back in a loop")),
         ],
     )
     yield LinkStep(
-        "Check expiry",
-        "what has expired is not sent",
-        exits=[figure("expired", "expired")],
+        gettext("Check expiry"),
+        gettext("what has expired is not sent"),
+        exits=[figure("expired", gettext("expired"))],
     )
+    kept = gettext("reply-to removed")
+    if link.retain_reply_to:
+        kept = gettext("reply-to kept")
+    by = gettext("by a transformer") if link.transformer else gettext("no transformer")
     yield LinkStep(
-        "Transform",
-        f"reply-to {'kept' if link.retain_reply_to else 'removed'}; "
-        + ("by a transformer" if link.transformer else "no transformer"),
-        [figure("transformed", "transformed")] if link.transformer else [],
+        gettext("Transform"),
+        f"{kept}; {by}",
+        [figure("transformed", gettext("transformed"))] if link.transformer else [],
         [
-            figure("not_transferred", "not transferred"),
-            figure("branched", "branched off"),
+            figure("not_transferred", gettext("not transferred")),
+            figure("branched", gettext("branched off")),
         ],
     )
-    tagged = link.bridge.tag_messages
-    yield LinkStep("Tag", "with the bridge’s name" if tagged else "off for this bridge")
-    yield LinkStep("Send", "to the target", [figure("sent", "sent")])
     yield LinkStep(
-        "Commit" if link.transacted else "Acknowledge",
-        "both ends at once" if link.transacted else "at the source, once sent",
+        pgettext("verb", "Tag"),
+        gettext("with the bridge’s name")
+        if link.bridge.tag_messages
+        else gettext("off for this bridge"),
     )
+    yield LinkStep(
+        gettext("Send"), gettext("to the target"), [figure("sent", gettext("sent"))]
+    )
+    if link.transacted:
+        yield LinkStep(pgettext("verb", "Commit"), gettext("both ends at once"))
+    else:
+        yield LinkStep(gettext("Acknowledge"), gettext("at the source, once sent"))
 
 
 def figures_of(link: Link, status: LinkStatus) -> Iterator[Figure]:

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from django.utils.text import capfirst
+from django.utils.translation import gettext, gettext_noop, ngettext
+
 from broker.bridges import standing
 from broker.bridges.providers.interface import Capability
 from broker.bridges.providers.registry import HERE, PROVIDERS
 from broker.bridges.states import Command, state_after
-from broker.errors.bridges import CommandRefused
+from broker.errors.bridges import CommandRefused, Hold
 from broker.formats.quantities import write_count, write_duration
 from broker.models import (
     BridgeDestination,
@@ -33,15 +36,29 @@ CHIPS: dict[str, str] = {  # the chip of each state
     LinkState.STOPPING: "delayed",
     LinkState.STOPPED: "gone",
 }
-ONCE = "Once and only once"
+ONCE = gettext_noop("Once and only once")
 GUARANTEES = {
-    "local": f"{ONCE}, by one database transaction: both ends are here.",
-    "two-phase": f"{ONCE}, by prepare and commit at both ends.",
-    "marker": f"{ONCE}, by a marker queue in the other provider’s transaction.",
-    "duplicates": "At least once, and duplicates are recognised: each message is stored"
-    " here once, as long as its id is remembered.",
-    "none": "None: it is transacted, and its provider has no transactions. It will not"
-    " start. Make it a link without transactions, under Settings.",
+    "local": gettext_noop(
+        "Once and only once, by one database transaction: both ends are here."
+    ),
+    "two-phase": gettext_noop(
+        "Once and only once, by prepare and commit at both ends."
+    ),
+    "marker": gettext_noop(
+        "Once and only once, by a marker queue in the other provider’s transaction."
+    ),
+    "duplicates": gettext_noop(
+        "At least once, and duplicates are recognised: each message is stored here"
+        " once, as long as its id is remembered."
+    ),
+    "none": gettext_noop(
+        "None: it is transacted, and its provider has no transactions. It will not"
+        " start. Make it a link without transactions, under Settings."
+    ),
+}
+WAITS = {
+    Hold.FULL: gettext_noop("waits: target full"),
+    Hold.INHIBITED: gettext_noop("waits: target put-inhibited"),
 }
 
 
@@ -79,16 +96,16 @@ def end_of(factory: ConnectionFactory, at: BridgeDestination | None) -> EndWords
 def provider_of(factory: ConnectionFactory) -> str:
     """The kind of provider that a connection factory connects to."""
     if factory.provider == "kombu":
-        return f"{scheme_of(factory.url)}, by kombu"
+        return gettext("%(scheme)s, by kombu") % {"scheme": scheme_of(factory.url)}
     known = PROVIDERS.get(factory.provider)
-    return known.label.partition(" (")[0] if known else factory.provider
+    return gettext(known.label).partition(" (")[0] if known else factory.provider
 
 
 def scheme_of(url: str) -> str:
     try:
-        return urlsplit(url).scheme or "no URL"
+        return urlsplit(url).scheme or gettext("no URL")
     except ValueError:
-        return "no URL"
+        return gettext("no URL")
 
 
 def guarantee_of(link: Link) -> str:
@@ -99,12 +116,14 @@ def guarantee_of(link: Link) -> str:
         if one.provider != HERE and (known := PROVIDERS.get(one.provider))
     ]
     if link.transacted:
-        return GUARANTEES[way_of([one.capabilities for one in others])]
+        return gettext(GUARANTEES[way_of([one.capabilities for one in others])])
     if link.duplicate_detection and link.target_factory.provider == HERE:
-        return GUARANTEES["duplicates"]
+        return gettext(GUARANTEES["duplicates"])
     told = {one.guarantee for one in others} or {"at least once"}
-    words = max(told, key=len)
-    return f"{words[0].upper()}{words[1:]}: after a fault, a message may come twice."
+    words = capfirst(gettext(max(told, key=len)))
+    return gettext("%(guarantee)s: after a fault, a message may come twice.") % {
+        "guarantee": words
+    }
 
 
 def way_of(others: Sequence[Capability]) -> str:
@@ -119,16 +138,16 @@ def way_of(others: Sequence[Capability]) -> str:
 def chip_of(status: LinkStatus) -> tuple[str, str]:
     """The chip and the label of a link's state."""
     if standing.has_failed(status):
-        return "stopped", "failed"
+        return "stopped", gettext("failed")
     if hold := standing.held_by(status):
-        return "redelivery", f"waits: target {hold}"
+        return "redelivery", gettext(WAITS[hold])
     if standing.is_troubled(status):
-        return "redelivery", "tries again"
+        return "redelivery", gettext("tries again")
     if not status.link.enabled and status.state in (
         LinkState.STOPPED,
         LinkState.UNINITIALIZED,
     ):
-        return "gone", "disabled"
+        return "gone", gettext("disabled")
     return CHIPS[status.state], str(LinkState(status.state).label)
 
 
@@ -137,13 +156,16 @@ def what_to_do(status: LinkStatus) -> str:
     if not status.error:
         return ""
     if standing.has_failed(status):
-        return "Fix that, then start the link: it continues where it stopped."
+        return gettext("Fix that, then start the link: it continues where it stopped.")
     if standing.held_by(status):
-        return "Nothing failed: make room at the target, or allow puts to it."
+        return gettext("Nothing failed: make room at the target, or allow puts to it.")
     if standing.is_troubled(status):
-        times = write_count(status.failures, "time")
-        return f"It failed {times} in a row, and tries again by itself."
-    return "The problem is over: nothing to do."
+        return ngettext(
+            "It failed %(n)s time in a row, and tries again by itself.",
+            "It failed %(n)s times in a row, and tries again by itself.",
+            status.failures,
+        ) % {"n": write_count(status.failures)}
+    return gettext("The problem is over: nothing to do.")
 
 
 def commands_of(status: LinkStatus) -> list[Command]:
@@ -172,70 +194,87 @@ def lag_in_words(link: Link, status: LinkStatus) -> str:
         return ""
     known = PROVIDERS.get(link.source_factory.provider)
     if known and Capability.LAG not in known.capabilities:
-        return "not told by this provider"
-    return "not asked yet"
+        return gettext("not told by this provider")
+    return gettext("not asked yet")
 
 
 def settings_of(link: Link) -> Iterator[tuple[str, str]]:
     """The settings of a link as names and sentences. One query."""
-    yield "Selector", link.selector or "none: all messages"
+    yield gettext("Selector"), link.selector or gettext("none: all messages")
     if link.durable_name:
-        yield "Durable subscription", link.durable_name
+        yield gettext("Durable subscription"), link.durable_name
     yield (
-        "Reply-to",
-        "kept"
+        gettext("Reply-to"),
+        gettext("kept")
         if link.retain_reply_to
-        else "removed: consumers at the target cannot answer here",
+        else gettext("removed: consumers at the target cannot answer here"),
     )
     yield from of_transformer(link)
     yield (
-        "Tag",
+        gettext("Tag"),
         f"JMS_SUN_JMSBRIDGE_NAME = {link.bridge.name}"
         if link.bridge.tag_messages
-        else "none",
+        else gettext("none"),
     )
     if not link.transacted:
-        yield "If the target refuses one", str(link.get_on_send_failure_display())
-    yield "Settled together", f"{link.batch:,} messages at most"
-    yield "Tries to connect", "; ".join(dict.fromkeys(attempts_of(link)))
-    yield "Dead messages go to", ", then ".join(dead_queues_of(link))
+        refused = str(link.get_on_send_failure_display())
+        yield gettext("If the target refuses one"), refused
+    most = ngettext("%(n)s message at most", "%(n)s messages at most", link.batch) % {
+        "n": write_count(link.batch)
+    }
+    yield gettext("Settled together"), most
+    yield gettext("Tries to connect"), "; ".join(dict.fromkeys(attempts_of(link)))
+    yield gettext("Dead messages go to"), dead_queues_of(link)
     yield (
-        "Starts by itself",
-        "yes, with the bridge process"
+        gettext("Starts by itself"),
+        gettext("yes, with the bridge process")
         if link.enabled
-        else "no: it is disabled, and cannot be started",
+        else gettext("no: it is disabled, and cannot be started"),
     )
 
 
 def of_transformer(link: Link) -> Iterator[tuple[str, str]]:
     if not link.transformer:
-        yield "Transformer", "none"
+        yield gettext("Transformer"), gettext("none")
         return
-    limit = link.transformer_time_limit_s
-    within = f", within {write_duration(limit)}" if limit else ""
-    yield "Transformer", f"{link.transformer}{within}"
+    said = link.transformer
+    if limit := link.transformer_time_limit_s:
+        said = gettext("%(transformer)s, within %(time)s") % {
+            "transformer": link.transformer,
+            "time": write_duration(limit),
+        }
+    yield gettext("Transformer"), said
     if link.transform_failure == Link.TransformFailure.TRANSFER:
-        said = "a dead message is kept, and the message is sent untransformed"
+        said = gettext("a dead message is kept, and the message is sent untransformed")
     elif link.consume_on_transform_error:
-        said = "a dead message is kept, the message is not sent, and the link continues"
+        said = gettext(
+            "a dead message is kept, the message is not sent, and the link continues"
+        )
     else:
-        said = "the link stops, and the message stays at its source"
-    yield "If the transformer fails", said
+        said = gettext("the link stops, and the message stays at its source")
+    yield gettext("If the transformer fails"), said
 
 
 def attempts_of(link: Link) -> Iterator[str]:
     for one in (link.source_factory, link.target_factory):
         if one.provider != HERE:
-            times = (
-                "for ever" if one.connect_attempts < 0 else f"{one.connect_attempts}×"
-            )
-            yield f"{times}, every {write_duration(one.connect_interval_s)}"
+            values = {
+                "n": one.connect_attempts,
+                "time": write_duration(one.connect_interval_s),
+            }
+            if one.connect_attempts < 0:
+                yield gettext("for ever, every %(time)s") % values
+            else:
+                yield gettext("%(n)s×, every %(time)s") % values
     if link.source_factory.provider == link.target_factory.provider == HERE:
-        yield "not needed: both ends are here"
+        yield gettext("not needed: both ends are here")
 
 
-def dead_queues_of(link: Link) -> Iterator[str]:
-    yield f"{BUILT_IN_QUEUE} here"
+def dead_queues_of(link: Link) -> str:
+    """The queues to which dead messages go, in their order."""
+    found = [gettext("%(queue)s here") % {"queue": BUILT_IN_QUEUE}]
     more = DeadMessageQueue.objects.filter(bridge=link.bridge_id, enabled=True)
     for one in more.select_related("destination", "factory"):
-        yield f"{one.destination.name} at {one.factory.name}"
+        values = {"queue": one.destination.name, "connection": one.factory.name}
+        found.append(gettext("%(queue)s at %(connection)s") % values)
+    return f", {gettext('then')} ".join(found)

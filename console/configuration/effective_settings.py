@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext, ngettext, pgettext
 
 from broker.config.address_settings import (
     ATTRIBUTES,
@@ -55,28 +56,35 @@ class SettingGroup:
 
 def ordinal(number: int) -> str:
     """1st, 2nd, 3rd, 4th …"""
+    forms = {
+        1: pgettext("ordinal", "%(n)sst"),
+        2: pgettext("ordinal", "%(n)snd"),
+        3: pgettext("ordinal", "%(n)srd"),
+    }
     last = 0 if number % 100 in (11, 12, 13) else number % 10
-    return f"{write_count(number)}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
+    form = forms.get(last) or pgettext("ordinal", "%(n)sth")
+    return form % {"n": write_count(number)}
 
 
 def deliveries(value: int) -> str:
     if value <= 0:
-        return "no limit"
-    return write_count(value, "delivery", "deliveries")
+        return gettext("no limit")
+    said = ngettext("%(n)s delivery", "%(n)s deliveries", value)
+    return said % {"n": write_count(value)}
 
 
 def lifetime(value: int) -> str:
     if value < 0:
-        return "none"
-    return write_stored(value, "_ms") if value else "at once"
+        return gettext("none")
+    return write_stored(value, "_ms") if value else gettext("at once")
 
 
 def factor(value: float) -> str:
-    return f"± {value * 100:g} %" if value else "none"
+    return f"± {value * 100:g} %" if value else gettext("none")
 
 
 def multiplier(value: float) -> str:
-    return f"× {value:g}" if value != 1 else "× 1, always the same"
+    return f"× {value:g}" if value != 1 else gettext("× 1, always the same")
 
 
 def policy(value: str) -> str:
@@ -97,10 +105,12 @@ def words(field: str, value: Any) -> str:
     if field in WORDS:
         return WORDS[field](value)
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return gettext("yes") if value else gettext("no")
     if isinstance(value, int) and value:
         return write_stored(value, "_s" if field.endswith("_s") else "_ms")
-    return value or ("not at all" if field.endswith("_s") else "none")
+    if value:
+        return str(value)
+    return gettext("not at all") if field.endswith("_s") else gettext("none")
 
 
 def groups(decisions: Sequence[Decision], merged: AddressSetting) -> list[SettingGroup]:
@@ -113,28 +123,38 @@ def groups(decisions: Sequence[Decision], merged: AddressSetting) -> list[Settin
 
 
 def row(decision: Decision, merged: AddressSetting) -> SettingRow:
-    said, why = "", decision.why if decision.decided_by else "Built-in default."
+    said, why = "", why_of(decision)
     if decision.value is not None:
         said = words(decision.field, decision.value)
     elif decision.field == "max_redelivery_delay_ms":
         said = words(decision.field, longest_delay_ms(merged))
-        why = "No setting defines it: ten times the redelivery delay."
+        why = gettext("No setting defines it: ten times the redelivery delay.")
     elif decision.field == "poison_policy":
-        said = "by queue"
-        why = (
+        said = gettext("by queue")
+        why = gettext(
             "No setting defines it: ibm where the queue has a backout threshold, else"
             " artemis."
         )
     elif decision.field == "message_retention_s":
         said = words(decision.field, settings.BROKER_MESSAGE_RETENTION_DAYS * DAY_S)
-        why = "No setting defines it: BROKER_MESSAGE_RETENTION_DAYS."
+        why = gettext("No setting defines it: BROKER_MESSAGE_RETENTION_DAYS.")
     passed = [
         Passed(one.match, words(decision.field, one.value))
         for one in decision.passed_over
     ]
-    return SettingRow(
-        ATTRIBUTES[decision.field].title, said, decision.decided_by, why, passed
-    )
+    title = gettext(ATTRIBUTES[decision.field].title)
+    return SettingRow(title, said, decision.decided_by, why, passed)
+
+
+def why_of(decision: Decision) -> str:
+    """Why a field has its value, as ``Decision.why`` says it in English."""
+    if decision.decided_by is None:
+        return gettext("Built-in default.")
+    others = ", ".join(one.match for one in decision.passed_over)
+    said = gettext("%(setting)s alone defines it.")
+    if others:
+        said = gettext("%(setting)s is more specific than %(others)s.")
+    return said % {"setting": decision.decided_by, "others": others}
 
 
 def as_counted(merged: AddressSetting) -> AddressSetting:
@@ -158,27 +178,43 @@ def ending(
         fed: the addresses that have a queue.
     """
     if stairs.limit is None:
-        return "Never: a message that always fails is redelivered for ever."
-    to = rule.dead_letter_address
+        return gettext("Never: a message that always fails is redelivered for ever.")
+    to, more = rule.dead_letter_address, ""
+    values = {"nth": ordinal(stairs.limit), "to": to}
     if not to:
-        what = f"is discarded: no dead letter address is set. {restorable(rule)}"
+        said = gettext(
+            "After the %(nth)s failed delivery the message is discarded: no dead letter"
+            " address is set."
+        )
+        more = restorable(rule)
     elif to == address:
-        what = "stays: dead letters go here, and are not dead-lettered again."
+        said = gettext(
+            "After the %(nth)s failed delivery the message stays: dead letters go here,"
+            " and are not dead-lettered again."
+        )
     elif rule.auto_create_dead_letter_resources:
         prefix, suffix = rule.dead_letter_queue_prefix, rule.dead_letter_queue_suffix
-        name = name_for(address, prefix or "", suffix or "")
-        what = f"goes to {to}, on its queue {name}, which is created automatically."
+        values["queue"] = name_for(address, prefix or "", suffix or "")
+        said = gettext(
+            "After the %(nth)s failed delivery the message goes to %(to)s, on its queue"
+            " %(queue)s, which is created automatically."
+        )
     elif to not in fed:
-        what = f"is discarded: {to} has no queue to take it. {restorable(rule)}"
+        said = gettext(
+            "After the %(nth)s failed delivery the message is discarded: %(to)s has no"
+            " queue to take it."
+        )
+        more = restorable(rule)
     else:
-        what = f"goes to {to}."
-    return f"After the {ordinal(stairs.limit)} failed delivery the message {what}"
+        said = gettext("After the %(nth)s failed delivery the message goes to %(to)s.")
+    return f"{said % values} {more}".rstrip()
 
 
 def restorable(rule: AddressSetting) -> str:
     if not rule.discard_retention_s:
-        return "It cannot be restored."
-    return f"It can be restored for {write_stored(rule.discard_retention_s, '_s')}."
+        return gettext("It cannot be restored.")
+    time = write_stored(rule.discard_retention_s, "_s")
+    return gettext("It can be restored for %(time)s.") % {"time": time}
 
 
 def exceptions(merged: AddressSetting, queues: Sequence[Queue]) -> Iterator[str]:
@@ -186,15 +222,20 @@ def exceptions(merged: AddressSetting, queues: Sequence[Queue]) -> Iterator[str]
     for queue in queues:
         who = policy_of(merged, queue.backout_threshold)
         if who in (Policy.IBM, Policy.BOTH) and queue.backout_threshold:
-            to = queue.backout_queue or "the broker’s dead letter queue"
-            broker = "" if who is Policy.BOTH else " The broker does not count here."
-            yield (
-                f"On queue {queue.name} a consumer moves the message to {to} when it"
-                f" gets it after its {ordinal(queue.backout_threshold)} backout."
-                f"{broker}"
+            values = {
+                "queue": queue.name,
+                "to": queue.backout_queue or gettext("the broker’s dead letter queue"),
+                "nth": ordinal(queue.backout_threshold),
+            }
+            said = gettext(
+                "On queue %(queue)s a consumer moves the message to %(to)s when it gets"
+                " it after its %(nth)s backout."
             )
+            broker = gettext("The broker does not count here.")
+            yield said % values + ("" if who is Policy.BOTH else f" {broker}")
         elif who is Policy.IBM:
-            yield (
-                f"On queue {queue.name} no consumer moves it away: the policy is ibm,"
-                " and the queue has no backout threshold."
+            said = gettext(
+                "On queue %(queue)s no consumer moves it away: the policy is ibm, and"
+                " the queue has no backout threshold."
             )
+            yield said % {"queue": queue.name}

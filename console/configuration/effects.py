@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from django.contrib.auth import get_user_model
 from django.db.models import Model
+from django.utils.translation import gettext, ngettext
 
 from broker.bridges.config.edits import state_of
 from broker.config.address_settings import DEFAULTS, merge
@@ -66,12 +67,15 @@ def of_setting(
     found = [one for one in hit if one.address.name in changed]
     if not found:
         return
-    yield f"It changes {counted(found)}."
+    yield gettext("It changes %(queues)s.") % {"queues": counted(found)}
     if others := len(hit) - len(found):
-        yield (
-            f"On {write_count(others, 'more queue')} that it matches, nothing"
-            " changes: more specific settings decide there."
-        )
+        yield ngettext(
+            "On %(n)s more queue that it matches, nothing changes: more specific"
+            " settings decide there.",
+            "On %(n)s more queues that it matches, nothing changes: more specific"
+            " settings decide there.",
+            others,
+        ) % {"n": write_count(others)}
 
 
 def values(address: str, settings: Iterable[AddressSetting]) -> list[Any]:
@@ -82,12 +86,20 @@ def values(address: str, settings: Iterable[AddressSetting]) -> list[Any]:
 def of_queue(queue: Queue) -> Iterator[str]:
     depth = journal.depths([queue.pk]).get(queue.pk, journal.Depth())
     if not depth.total:
-        yield "It holds no messages now."
+        yield gettext("It holds no messages now.")
         return
-    yield (
-        f"It holds {write_count(depth.total, 'message')}: {depth.ready:,}"
-        f" ready, {depth.claimed:,} in flight, {depth.delayed:,} delayed."
-    )
+    yield ngettext(
+        "It holds %(n)s message: %(ready)s ready, %(claimed)s in flight, %(delayed)s"
+        " delayed.",
+        "It holds %(n)s messages: %(ready)s ready, %(claimed)s in flight, %(delayed)s"
+        " delayed.",
+        depth.total,
+    ) % {
+        "n": write_count(depth.total),
+        "ready": write_count(depth.ready),
+        "claimed": write_count(depth.claimed),
+        "delayed": write_count(depth.delayed),
+    }
 
 
 def of_authority(old: Any, new: Authority) -> Iterator[str]:
@@ -102,37 +114,54 @@ def of_authority(old: Any, new: Authority) -> Iterator[str]:
     patterns = {new.pattern, old.pattern if old else new.pattern}
     names = Queue.objects.order_by("name").values_list("name", flat=True)
     hit = [name for name in names if any(matches(one, name) for one in patterns)]
-    count = len(users)
-    who = write_count(count, "user")
-    yield f"It concerns {listed(who, sorted(users.values()))}."
+    who = ngettext("%(n)s user", "%(n)s users", len(users)) % {
+        "n": write_count(len(users))
+    }
+    named = listed(who, sorted(users.values()))
+    yield gettext("It concerns %(users)s.") % {"users": named}
     if hit:
-        what = write_count(len(hit), "queue")
-        yield f"It is on {listed(what, hit)}."
+        named = listed(queues_in_words(len(hit)), hit)
+        yield gettext("It is on %(queues)s.") % {"queues": named}
     else:
-        yield "No queue matches now; it is on those that will."
+        yield gettext("No queue matches now; it is on those that will.")
 
 
 def of_links(links: Iterable[Link]) -> Iterator[str]:
     """The links that run; what runs takes a change over at its next start."""
     states = [(one.name, state_of(one).label) for one in links]
     for name, state in states[:NAMED]:
-        yield f"Link {name} is {state}."
-    if len(states) > NAMED:
-        yield f"And {len(states) - NAMED:,} more links."
+        yield gettext("Link %(link)s is %(state)s.") % {"link": name, "state": state}
+    if (more := len(states) - NAMED) > 0:
+        yield ngettext("And %(n)s more link.", "And %(n)s more links.", more) % {
+            "n": write_count(more)
+        }
     if states:
-        yield "A link that runs takes it over at its next start."
+        yield gettext("A link that runs takes it over at its next start.")
 
 
 def counted(queues: list[Queue]) -> str:
     depths = journal.depths([one.pk for one in queues])
     held = sum(one.total for one in depths.values())
-    count = len(queues)
-    what = f"{write_count(count, 'queue')}, with {write_count(held, 'message')}"
+    messages = ngettext("%(n)s message", "%(n)s messages", held) % {
+        "n": write_count(held)
+    }
+    what = gettext("%(queues)s, with %(messages)s") % {
+        "queues": queues_in_words(len(queues)),
+        "messages": messages,
+    }
     return listed(what, [one.name for one in queues])
+
+
+def queues_in_words(count: int) -> str:
+    said = ngettext("%(n)s queue", "%(n)s queues", count)
+    return said % {"n": write_count(count)}
 
 
 def listed(what: str, names: list[str]) -> str:
     if not names:
         return what
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return f"{what}: {', '.join(names[:NAMED])}{more}"
+    said = ", ".join(names[:NAMED])
+    if (more := len(names) - NAMED) > 0:
+        values = {"names": said, "n": write_count(more)}
+        said = gettext("%(names)s and %(n)s more") % values
+    return f"{what}: {said}"

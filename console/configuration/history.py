@@ -34,14 +34,17 @@ class HistoryRecord:
 
 def audit_url(model: type[Model], key: object) -> str:
     """The audit with every record of an object; with an empty key, of its kind."""
-    kind = str(model._meta.verbose_name)
-    return reverse("console:audit", query={"object": f"{kind}:{key}"})
+    return reverse("console:audit", query={"object": f"{kind_of(model)}:{key}"})
+
+
+def kind_of(model: type[Model]) -> str:
+    """The kind of an object as the audit has it: in English."""
+    return model._meta.verbose_name_raw
 
 
 def records(one: Model) -> list[HistoryRecord]:
     """The newest records of an object. One query, and one for each reference."""
-    kind = str(one._meta.verbose_name)
-    rows = audit.found(audit.AuditFilter(object=f"{kind}:{one.pk}"))
+    rows = audit.found(audit.AuditFilter(object=f"{kind_of(type(one))}:{one.pk}"))
     return [HistoryRecord(row, fields_of(row, type(one))) for row in rows[:MOST]]
 
 

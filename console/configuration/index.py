@@ -5,36 +5,54 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.text import capfirst
+from django.utils.translation import gettext, gettext_noop
+
 SECTIONS: Mapping[str, Mapping[str, str]] = {  # models with what they are for
-    "Queues and addresses": {
-        "Queue": "Where messages wait; limits, backout threshold, contact.",
-        "AddressSetting": "Redelivery, dead letters and expiry, for all addresses that"
-        " a pattern matches.",
-        "Address": "The names that producers send to, and what subscriptions get.",
-        "QueueAlias": "Other names of queues and addresses.",
-        "ModelQueue": "Templates of queues that clients create.",
-        "Subscription": "What clients subscribed to. They subscribe and unsubscribe.",
+    gettext_noop("Queues and addresses"): {
+        "Queue": gettext_noop(
+            "Where messages wait; limits, backout threshold, contact."
+        ),
+        "AddressSetting": gettext_noop(
+            "Redelivery, dead letters and expiry, for all addresses that"
+            " a pattern matches."
+        ),
+        "Address": gettext_noop(
+            "The names that producers send to, and what subscriptions get."
+        ),
+        "QueueAlias": gettext_noop("Other names of queues and addresses."),
+        "ModelQueue": gettext_noop("Templates of queues that clients create."),
+        "Subscription": gettext_noop(
+            "What clients subscribed to. They subscribe and unsubscribe."
+        ),
     },
-    "Who may do what": {
-        "User": "People who sign in, their groups, and second factors.",
-        "Group": "Roles: permissions of many users at once.",
-        "Authority": "What users and groups may do, on which queues.",
-        "RedactionRule": "What is masked in messages, on which queues.",
-        "AccessAttempt": "Wrong passwords. Delete a row to let somebody try again"
-        " before the lock ends.",
+    gettext_noop("Who may do what"): {
+        "User": gettext_noop("People who sign in, their groups, and second factors."),
+        "Group": gettext_noop("Roles: permissions of many users at once."),
+        "Authority": gettext_noop("What users and groups may do, on which queues."),
+        "RedactionRule": gettext_noop("What is masked in messages, on which queues."),
+        "AccessAttempt": gettext_noop(
+            "Wrong passwords. Delete a row to let somebody try again"
+            " before the lock ends."
+        ),
     },
-    "Bridges": {
-        "Bridge": "Groups of links to other brokers.",
-        "Link": "What moves messages from a source to a target.",
-        "ConnectionFactory": "How to reach a broker, and as whom.",
-        "BridgeDestination": "Queues and topics at other brokers.",
-        "DeadMessageQueue": "Where messages go that a link cannot transfer.",
+    gettext_noop("Bridges"): {
+        "Bridge": gettext_noop("Groups of links to other brokers."),
+        "Link": gettext_noop("What moves messages from a source to a target."),
+        "ConnectionFactory": gettext_noop("How to reach a broker, and as whom."),
+        "BridgeDestination": gettext_noop("Queues and topics at other brokers."),
+        "DeadMessageQueue": gettext_noop(
+            "Where messages go that a link cannot transfer."
+        ),
     },
-    "Housekeeping": {
-        "PeriodicTask": "When reports and housekeeping run.",
+    gettext_noop("Housekeeping"): {
+        "PeriodicTask": gettext_noop("When reports and housekeeping run."),
     },
 }
-NAMES = {"AccessAttempt": "Failed sign-ins", "PeriodicTask": "Scheduled tasks"}
+NAMES = {
+    "AccessAttempt": gettext_noop("failed sign-ins"),
+    "PeriodicTask": gettext_noop("scheduled tasks"),
+}
 
 
 def sections(apps: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -44,24 +62,29 @@ def sections(apps: list[dict[str, Any]]) -> list[dict[str, Any]]:
         apps: ``AdminSite.get_app_list``; it has what the user may see.
     """
     known = {
-        model["object_name"]: model | {"app": app["app_label"]}
+        model["object_name"]: model
+        | {"app": app["app_label"]}
+        | {"objects": model["model"]._meta.verbose_name_plural}
         for app in apps
         for model in app["models"]
     }
     found = []
     for title, purposes in SECTIONS.items():
         models = [
-            {"purpose": purpose} | known.pop(name) | renamed(name)
+            {"purpose": gettext(purpose)} | known.pop(name) | renamed(name)
             for name, purpose in purposes.items()
             if name in known
         ]
         if models:
-            found.append({"name": title, "models": models})
+            found.append({"name": gettext(title), "models": models})
     if known:
-        found.append({"name": "More", "models": list(known.values())})
+        found.append({"name": gettext("More"), "models": list(known.values())})
     return found
 
 
 def renamed(name: str) -> dict[str, str]:
     """The plain name of a model of another package, if it needs one."""
-    return {"name": NAMES[name]} if name in NAMES else {}
+    if name not in NAMES:
+        return {}
+    objects = gettext(NAMES[name])
+    return {"name": capfirst(objects), "objects": objects}

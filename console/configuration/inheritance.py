@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.forms import ModelForm
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from broker.admin import quantities
 from broker.config.address_settings import DEFAULTS, by_specificity, decide
@@ -108,12 +109,13 @@ def of_queues() -> Iterator[tuple[str, str]]:
     largest = quantities.write_quantity(
         "max_message_bytes", settings.BROKER_MAX_MESSAGE_BYTES
     )
-    yield "max_depth", "no limit"
-    yield "max_message_bytes", f"{largest}, the limit of the broker"
-    yield "backout_queue", "none"
-    yield "selector", "none: it accepts every message"
-    yield "reason_above", "as for other queues"
-    yield "approval_above", "never"
+    limit = gettext("%(size)s, the limit of the broker") % {"size": largest}
+    yield "max_depth", gettext("no limit")
+    yield "max_message_bytes", limit
+    yield "backout_queue", gettext("none")
+    yield "selector", gettext("none: it accepts every message")
+    yield "reason_above", gettext("as for other queues")
+    yield "approval_above", gettext("never")
 
 
 def matching(address: str) -> Mapping[str, str]:

@@ -9,6 +9,7 @@ from axes.models import AccessAttempt
 from django.conf import settings
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 
 class AttemptAdmin(admin.ModelAdmin):
@@ -21,10 +22,10 @@ class AttemptAdmin(admin.ModelAdmin):
     ordering = ["-attempt_time"]
     fieldsets = (
         (None, {"fields": ("username", "ip_address", "failures", "attempt_time")}),
-        ("Client", {"fields": ("user_agent",)}),
+        (gettext_lazy("Client"), {"fields": ("user_agent",)}),
     )
     readonly_fields = ("failures",)
-    search_help_text = "A name or an address."
+    search_help_text = gettext_lazy("A name or an address.")
 
     def has_add_permission(self, *_: Any) -> bool:
         return False
@@ -32,16 +33,20 @@ class AttemptAdmin(admin.ModelAdmin):
     def has_change_permission(self, *_: Any) -> bool:
         return False
 
-    @admin.display(description="wrong passwords", ordering="failures_since_start")
+    @admin.display(
+        description=gettext_lazy("wrong passwords"), ordering="failures_since_start"
+    )
     def failures(self, one: AccessAttempt) -> int:
         return int(one.failures_since_start)
 
-    @admin.display(description="state")
+    @admin.display(description=gettext_lazy("state"))
     def status(self, one: AccessAttempt) -> str:
         if one.attempt_time < get_cool_off_threshold():
-            return "over"
+            return gettext("over")
         left = settings.AXES_FAILURE_LIMIT - one.failures_since_start
-        return f"{left} tries left" if left > 0 else "kept out"
+        if left <= 0:
+            return gettext("kept out")
+        return ngettext("%(n)s try left", "%(n)s tries left", left) % {"n": left}
 
 
 class UnlistedAdmin(admin.ModelAdmin):

@@ -28,6 +28,7 @@ from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
+from django.utils.translation import gettext, gettext_lazy
 
 from broker.models import Act
 from broker.security import audit
@@ -89,11 +90,11 @@ class AuditedAdmin(ModelAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: Any = None
     ) -> HttpResponse:
-        plural = str(self.opts.verbose_name_plural)
-        title = NAMES.get(str(self.opts.object_name), capfirst(plural))
+        plural = NAMES.get(str(self.opts.object_name), "")
+        title = gettext(plural) if plural else str(self.opts.verbose_name_plural)
         may_look = request.user.has_perm(AUDIT)
         context = {
-            "title": title,
+            "title": capfirst(title),
             "audit_url": history.audit_url(self.model, "") if may_look else "",
         }
         return super().changelist_view(request, context | (extra_context or {}))
@@ -110,7 +111,7 @@ class AuditedAdmin(ModelAdmin):
             raise PermissionDenied
         context = {
             **self.admin_site.each_context(request),
-            "title": f"History of {one}",
+            "title": gettext("History of %(object)s") % {"object": one},
             "opts": self.opts,
             "object": one,
             "records": history.records(one),
@@ -127,8 +128,8 @@ def note(act: Act, one: Model, before: dict[str, Any], after: dict[str, Any]) ->
 class SettingsSite(AdminSite):
     """The site on which every page is audited."""
 
-    site_header = site_title = "Backout settings"
-    index_title = "Settings"
+    site_header = site_title = gettext_lazy("Backout settings")
+    index_title = gettext_lazy("Settings")
 
     def index(
         self, request: HttpRequest, extra_context: Any = None

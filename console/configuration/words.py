@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Field, ForeignKey, Model
+from django.utils.translation import gettext
 
 from broker.admin import quantities
 
@@ -28,11 +29,11 @@ def value(model: type[Model], name: str, stored: Any) -> str:
     except FieldDoesNotExist:
         field = None
     if isinstance(stored, list):
-        said = ", ".join(map(str, stored)) or "none"
+        said = ", ".join(map(str, stored)) or gettext("none")
     elif stored is None:
-        said = "not defined"
+        said = gettext("not defined")
     elif isinstance(stored, bool):
-        said = "yes" if stored else "no"
+        said = gettext("yes") if stored else gettext("no")
     elif isinstance(field, ForeignKey):
         other = field.related_model._base_manager.filter(pk=stored).first()
         said = str(other or stored)
@@ -41,5 +42,5 @@ def value(model: type[Model], name: str, stored: Any) -> str:
     elif isinstance(stored, int | float) and stored > 0 and quantities.ending_of(name):
         said = quantities.write_quantity(name, stored)
     else:
-        said = str(stored) if stored != "" else "none"
+        said = str(stored) if stored != "" else gettext("none")
     return said if len(said) <= LONGEST else f"{said[:LONGEST]}…"
