@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext_noop
 
+from broker.formats.sentences import say
 from broker.problems.problem import Bound, Condition, Name, Problem
 from broker.problems.readings import Readings
 from console import second_factors
@@ -13,9 +14,12 @@ from console import second_factors
 
 def missing_groups(seen: Readings, bound: Bound) -> Iterator[Problem]:
     for name in second_factors.missing_groups():
-        text = (
-            f"BACKOUT_SECOND_FACTOR_GROUPS names the group {name}, which does not"
-            " exist: until it does, every user needs a second factor."
+        text = say(
+            gettext_noop(
+                "BACKOUT_SECOND_FACTOR_GROUPS names the group %(group)s, which does not"
+                " exist: until it does, every user needs a second factor."
+            ),
+            group=name,
         )
         yield Problem(name, text, is_urgent=False, code="no-such-group")
 

@@ -11,7 +11,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Max, Min
 from django.utils.translation import gettext_noop
 
-from broker.formats.quantities import write_count
+from broker.formats.sentences import say
 from broker.problems.problem import Bound, Condition, Name, Problem
 from broker.problems.readings import Readings
 from dashboards.models import ReportRun
@@ -23,16 +23,27 @@ DAY = timedelta(days=1)
 NAMED = 5  # the most reports that one sentence names
 
 
+ONE_LATE = (
+    gettext_noop("%(n)s report"),
+    gettext_noop("%(reports)s of the night is not done: %(names)s."),
+)
+MANY_LATE = (
+    gettext_noop("%(n)s reports"),
+    gettext_noop("%(reports)s of the night are not done: %(names)s."),
+)
+
+
 def late(seen: Readings, bound: Bound) -> Iterator[Problem]:
     """One problem for all reports that are late."""
     if missing := not_done(seen.now):
         reports = discover()
         titles = [reports[slug].title for slug in missing if slug in reports]
         names = ", ".join(titles[:NAMED]) + (", …" if len(titles) > NAMED else "")
-        some = write_count(len(missing), "report")
-        verb = "is" if len(missing) == 1 else "are"
-        text = f"{some} of the night {verb} not done: {names}."
-        yield Problem("reports", text, len(missing), is_urgent=False, name=some)
+        many = len(missing)
+        name, text = MANY_LATE if many > 1 else ONE_LATE
+        name = say(name, n=many)
+        text = say(text, reports=name, names=names)
+        yield Problem("reports", text, many, is_urgent=False, name=name)
 
 
 def untaken(seen: Readings, bound: Bound) -> Iterator[Problem]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
+from django.utils.translation import gettext_noop
+
 from broker.config.advice import Advice
 from broker.config.configuration import Configuration
 from broker.config.moves import Move, moves
 from broker.config.transfers import Way
+from broker.formats.sentences import say
 
 Circle = tuple[Move, ...]  # each move begins where the previous move ends
 # Moves by name of the source, then of the target.
@@ -30,8 +33,11 @@ def of_circles(found: Configuration) -> Iterator[Advice]:
         yield Advice(
             about,
             "circle-of-moves",
-            f"Messages can go round without end: {steps}.",
-            f"End the circle: {remedies}.",
+            say(
+                gettext_noop("Messages can go round without end: %(steps)s."),
+                steps=steps,
+            ),
+            say(gettext_noop("End the circle: %(remedies)s."), remedies=remedies),
         )
 
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.utils.translation import gettext_noop
+
 from broker.config.address_settings import Policy
 from broker.config.advice import Advice
 from broker.config.configuration import Configuration, changed
 from broker.formats.quantities import write_count, write_stored
+from broker.formats.sentences import say
 from broker.models import Address, AddressSetting, Delayed
 
 LOOKED_AT = 1000  # most delayed messages that are examined
@@ -43,10 +46,17 @@ def of_attempts(found: Configuration) -> Iterator[Advice]:
             yield Advice(
                 rule.match,
                 "attempts-without-address",
-                f"The address setting {rule.match} allows"
-                f" {write_count(rule.max_delivery_attempts or 0, 'delivery attempt')},"
-                " and no dead letter address is set: then messages are discarded.",
-                "Name a dead letter address, or say -1 for no limit.",
+                say(
+                    gettext_noop(
+                        "The address setting %(match)s allows %(write_count)s, and no"
+                        " dead letter address is set: then messages are discarded."
+                    ),
+                    match=rule.match,
+                    write_count=write_count(
+                        rule.max_delivery_attempts or 0, "delivery attempt"
+                    ),
+                ),
+                gettext_noop("Name a dead letter address, or say -1 for no limit."),
             )
 
 
@@ -58,9 +68,16 @@ def of_takers(rule: AddressSetting, to: str, found: Configuration) -> Iterator[A
         yield Advice(
             rule.match,
             "dead-letters-match-nothing",
-            f"Each queue of {to}, the dead letter address of {rule.match}, has a"
-            " selector: dead letters that none of them matches are discarded.",
-            "Add a queue without a selector.",
+            say(
+                gettext_noop(
+                    "Each queue of %(to)s, the dead letter address of %(match)s,"
+                    " has a selector: dead letters that none of them matches are"
+                    " discarded."
+                ),
+                to=to,
+                match=rule.match,
+            ),
+            gettext_noop("Add a queue without a selector."),
         )
     if queues or makes:
         return
@@ -72,9 +89,19 @@ def of_takers(rule: AddressSetting, to: str, found: Configuration) -> Iterator[A
     yield Advice(
         rule.match,
         "dead-letter-address-without-queue",
-        f"{to}, the dead letter address of {rule.match}, {what}: dead letters are"
-        " discarded.",
-        f"Create a queue on it, or correct the name.{hint}",
+        say(
+            gettext_noop(
+                "%(to)s, the dead letter address of %(match)s, %(what)s: dead"
+                " letters are discarded."
+            ),
+            to=to,
+            match=rule.match,
+            what=what,
+        ),
+        say(
+            gettext_noop("Create a queue on it, or correct the name.%(hint)s"),
+            hint=hint,
+        ),
     )
 
 
@@ -101,10 +128,18 @@ def of_expiry(rule: AddressSetting, to: str, found: Configuration) -> Iterator[A
     yield Advice(
         rule.match,
         "dead-letters-expire",
-        f"The settings of {to}, the dead letter address of {rule.match}, let its"
-        f" messages expire after {write_stored(lives_ms, '_ms')}:"
-        f" dead letters then {end}.",
-        f"Set “no expiry” for {to}, or allow more time.",
+        say(
+            gettext_noop(
+                "The settings of %(to)s, the dead letter address of"
+                " %(match)s, let its messages expire after %(lives_ms)s: dead"
+                " letters then %(end)s."
+            ),
+            to=to,
+            match=rule.match,
+            lives_ms=write_stored(lives_ms, "_ms"),
+            end=end,
+        ),
+        say(gettext_noop("Set “no expiry” for %(to)s, or allow more time."), to=to),
     )
 
 
@@ -125,8 +160,14 @@ def of_those_that_stay(found: Configuration) -> Iterator[Advice]:
         yield Advice(
             name,
             "dead-letters-stay",
-            f"Messages on {name} have used up their"
-            f" {write_count(limit, 'delivery attempt')} where dead letters go: they"
-            " stay, and are delivered again after a while.",
-            "Stop their consumer, or allow -1 attempts there.",
+            say(
+                gettext_noop(
+                    "Messages on %(name)s have used up their %(limit)s where dead"
+                    " letters go: they stay, and are delivered again after a"
+                    " while."
+                ),
+                name=name,
+                limit=write_count(limit, "delivery attempt"),
+            ),
+            gettext_noop("Stop their consumer, or allow -1 attempts there."),
         )

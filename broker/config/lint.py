@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext_noop
 
 from broker import sql
 from broker.config.address_settings import Policy, policy_of
@@ -22,6 +23,7 @@ from broker.config.configuration import Configuration, QueueRow, stored
 from broker.config.dead_letter_routes import of_dead_letter_addresses
 from broker.formats.mq import mqdlh
 from broker.formats.quantities import write_stored
+from broker.formats.sentences import say
 from broker.models import AddressSetting, ModelQueue, Queue
 
 # Functions of packages above this one that warn of temporary states. A warning is shown
@@ -87,10 +89,16 @@ def of_backout_queue(
             yield Advice(
                 name,
                 "threshold-without-backout-queue",
-                f"{name} has a backout threshold of {queue.backout_threshold:,} and no"
-                " backout queue: poison messages go to the dead letter queue, or are"
-                " discarded if they ask for that.",
-                "Name a backout queue.",
+                say(
+                    gettext_noop(
+                        "%(name)s has a backout threshold of %(backout_threshold)s"
+                        " and no backout queue: poison messages go to the dead letter"
+                        " queue, or are discarded if they ask for that."
+                    ),
+                    name=name,
+                    backout_threshold=f"{queue.backout_threshold:,}",
+                ),
+                gettext_noop("Name a backout queue."),
             )
         return
     found = configuration.queue(target)
@@ -98,17 +106,28 @@ def of_backout_queue(
         yield Advice(
             name,
             "no-such-backout-queue",
-            f"The backout queue of {name}, {target}, does not exist: no message can be"
-            " moved to it.",
-            "Create it, or name another one.",
+            say(
+                gettext_noop(
+                    "The backout queue of %(name)s, %(target)s, does not exist:"
+                    " no message can be moved to it."
+                ),
+                name=name,
+                target=target,
+            ),
+            gettext_noop("Create it, or name another one."),
         )
     elif found.name == name:
         yield Advice(
             name,
             "own-backout-queue",
-            f"{name} is its own backout queue: poison messages come back to it, their"
-            " backouts counted from 0, for ever.",
-            "Name another queue.",
+            say(
+                gettext_noop(
+                    "%(name)s is its own backout queue: poison messages come back"
+                    " to it, their backouts counted from 0, for ever."
+                ),
+                name=name,
+            ),
+            gettext_noop("Name another queue."),
         )
 
 
@@ -124,10 +143,24 @@ def of_policy(queue: QueueRow, setting: AddressSetting) -> Iterator[Advice]:
         yield Advice(
             queue.name,
             "threshold-never-reached",
-            f"{queue.name} has the poison policy “both” and a backout threshold of"
-            f" {threshold:,}, but messages leave it at their backout number"
-            f" {attempts:,}: the threshold is never reached.",
-            f"Set a threshold below {attempts:,}, or allow more delivery attempts.",
+            say(
+                gettext_noop(
+                    "%(name)s has the poison policy “both” and a backout"
+                    " threshold of %(threshold)s, but messages leave it at their"
+                    " backout number %(attempts)s: the threshold is never"
+                    " reached."
+                ),
+                name=queue.name,
+                threshold=f"{threshold:,}",
+                attempts=f"{attempts:,}",
+            ),
+            say(
+                gettext_noop(
+                    "Set a threshold below %(attempts)s, or allow more delivery"
+                    " attempts."
+                ),
+                attempts=f"{attempts:,}",
+            ),
         )
 
 
@@ -143,9 +176,15 @@ def of_setting(setting: AddressSetting) -> Iterator[Advice]:
         yield Advice(
             name,
             "attempts-of-zero",
-            f"The address setting {name} allows 0 delivery attempts, which means no"
-            " limit: no message is ever a dead letter for its attempts.",
-            "Say -1 if that is meant; 1 is one delivery and no more.",
+            say(
+                gettext_noop(
+                    "The address setting %(name)s allows 0 delivery attempts,"
+                    " which means no limit: no message is ever a dead letter for"
+                    " its attempts."
+                ),
+                name=name,
+            ),
+            gettext_noop("Say -1 if that is meant; 1 is one delivery and no more."),
         )
     delay, cap = setting.redelivery_delay_ms, setting.max_redelivery_delay_ms
     if delay is not None and cap is not None and cap < delay:
@@ -153,20 +192,34 @@ def of_setting(setting: AddressSetting) -> Iterator[Advice]:
         yield Advice(
             name,
             "delay-above-its-cap",
-            f"The address setting {name} has a redelivery delay of"
-            f" {write_stored(delay, '_ms')}, but lets no delay be longer than {most}:"
-            f" every one is {most}.",
-            "Raise the max redelivery delay, or leave it empty.",
+            say(
+                gettext_noop(
+                    "The address setting %(name)s has a redelivery delay of"
+                    " %(delay)s, but lets no delay be longer than %(most)s: every"
+                    " one is %(most)s."
+                ),
+                name=name,
+                delay=write_stored(delay, "_ms"),
+                most=most,
+            ),
+            gettext_noop("Raise the max redelivery delay, or leave it empty."),
         )
     shortest, longest = setting.min_expiry_delay_ms, setting.max_expiry_delay_ms
     if shortest is not None and longest is not None and shortest > longest >= 0:
         yield Advice(
             name,
             "expiry-delays-crossed",
-            f"The address setting {name} has a min expiry delay of"
-            f" {write_stored(shortest, '_ms')}, above its max of"
-            f" {write_stored(longest, '_ms')}: both are applied, and contradict.",
-            "Lower the one, or raise the other.",
+            say(
+                gettext_noop(
+                    "The address setting %(name)s has a min expiry delay of"
+                    " %(shortest)s, above its max of %(longest)s: both are"
+                    " applied, and contradict."
+                ),
+                name=name,
+                shortest=write_stored(shortest, "_ms"),
+                longest=write_stored(longest, "_ms"),
+            ),
+            gettext_noop("Lower the one, or raise the other."),
         )
 
 
@@ -183,9 +236,15 @@ def of_dead_letter_queue(configuration: Configuration) -> Iterator[Advice]:
         yield Advice(
             name,
             "no-dead-letter-queue",
-            f"The broker’s dead letter queue, {name}, does not exist: what cannot be"
-            " put anywhere else is lost, or stops its consumers.",
-            "Create it, or name another one (BROKER_DEAD_LETTER_QUEUE).",
+            say(
+                gettext_noop(
+                    "The broker’s dead letter queue, %(name)s, does not exist:"
+                    " what cannot be put anywhere else is lost, or stops its"
+                    " consumers."
+                ),
+                name=name,
+            ),
+            gettext_noop("Create it, or name another one (BROKER_DEAD_LETTER_QUEUE)."),
         )
         return
     found = dead.name
@@ -193,9 +252,15 @@ def of_dead_letter_queue(configuration: Configuration) -> Iterator[Advice]:
         yield Advice(
             found,
             "dead-letter-queue-inhibited",
-            f"The dead letter queue {found} is put-inhibited: what cannot be put"
-            " anywhere else is lost, or stops its consumers.",
-            "Allow puts.",
+            say(
+                gettext_noop(
+                    "The dead letter queue %(found)s is put-inhibited: what"
+                    " cannot be put anywhere else is lost, or stops its"
+                    " consumers."
+                ),
+                found=found,
+            ),
+            gettext_noop("Allow puts."),
         )
     if dead.max_depth is not None:
         depth = sql.fetch_one("depth", queue_id=dead.pk)[0] if dead.pk else 0
@@ -203,9 +268,16 @@ def of_dead_letter_queue(configuration: Configuration) -> Iterator[Advice]:
             yield Advice(
                 found,
                 "dead-letter-queue-fills",
-                f"The dead letter queue {found} is more than 80 % full: it holds"
-                f" {depth:,} of {dead.max_depth:,} messages.",
-                "Resubmit or discard some, or raise its max depth.",
+                say(
+                    gettext_noop(
+                        "The dead letter queue %(found)s is more than 80 %% full: it"
+                        " holds %(depth)s of %(max_depth)s messages."
+                    ),
+                    found=found,
+                    depth=f"{depth:,}",
+                    max_depth=f"{dead.max_depth:,}",
+                ),
+                gettext_noop("Resubmit or discard some, or raise its max depth."),
             )
     if dead.max_message_bytes is None:
         return
@@ -214,10 +286,22 @@ def of_dead_letter_queue(configuration: Configuration) -> Iterator[Advice]:
         yield Advice(
             found,
             "dead-letter-queue-too-short",
-            f"The dead letter queue {found} takes {dead.max_message_bytes:,} bytes a"
-            f" message, but the largest that queues hold have {largest:,} with a dead"
-            " letter header.",
-            f"Raise its max message bytes to {largest:,}, or leave them empty.",
+            say(
+                gettext_noop(
+                    "The dead letter queue %(found)s takes %(max_message_bytes)s"
+                    " bytes a message, but the largest that queues hold have"
+                    " %(largest)s with a dead letter header."
+                ),
+                found=found,
+                max_message_bytes=f"{dead.max_message_bytes:,}",
+                largest=f"{largest:,}",
+            ),
+            say(
+                gettext_noop(
+                    "Raise its max message bytes to %(largest)s, or leave them empty."
+                ),
+                largest=f"{largest:,}",
+            ),
         )
 
 

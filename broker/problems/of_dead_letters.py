@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
+from django.utils.translation import gettext_noop
+
 from broker.formats.quantities import write_count, write_duration
+from broker.formats.sentences import say
 from broker.models import DeadLetter
 from broker.monitoring import dead_letters
 from broker.problems.of_queues import of_one
@@ -17,13 +20,30 @@ def dead(seen: Readings, bound: Bound) -> Iterator[Problem]:
     for one in seen.queues:
         count = one.depth.total
         if one.takes_dead_letters and count:
-            yield of_one(one.name, f"{write_count(count, 'dead letter')}.", count)
+            text = gettext_noop("%(queue)s: %(n)s dead letters.")
+            if count == 1:
+                text = gettext_noop("%(queue)s: %(n)s dead letter.")
+            yield of_one(one.name, say(text, queue=one.name, n=f"{count:,}"), count)
 
 
 def growth(seen: Readings, bound: Bound) -> Iterator[Problem]:
-    span = "hour" if bound.within_s == HOUR_S else write_duration(bound.within_s)
+    if bound.within_s == HOUR_S:
+        one_more = gettext_noop(
+            "%(n)s new dead letter of %(queue)s in the last hour: %(why)s"
+        )
+        many = gettext_noop(
+            "%(n)s new dead letters of %(queue)s in the last hour: %(why)s"
+        )
+    else:
+        one_more = gettext_noop(
+            "%(n)s new dead letter of %(queue)s in the last %(span)s: %(why)s"
+        )
+        many = gettext_noop(
+            "%(n)s new dead letters of %(queue)s in the last %(span)s: %(why)s"
+        )
+    span = write_duration(bound.within_s)
     for one in seen.growing(bound.within_s):
-        yield of_group(one, seen, f" in the last {span}")
+        yield of_group(one, seen, one_more if one.messages == 1 else many, span)
 
 
 def new_causes(seen: Readings, bound: Bound) -> Iterator[Problem]:
@@ -36,16 +56,25 @@ def new_causes(seen: Readings, bound: Bound) -> Iterator[Problem]:
     known = set(older.values_list("fingerprint", flat=True).distinct())
     for one in groups:
         if one.fingerprint not in known:
-            yield of_group(one, seen, ", of a new cause")
+            text = gettext_noop(
+                "%(n)s new dead letters of %(queue)s, of a new cause: %(why)s"
+            )
+            if one.messages == 1:
+                text = gettext_noop(
+                    "%(n)s new dead letter of %(queue)s, of a new cause: %(why)s"
+                )
+            yield of_group(one, seen, text)
 
 
-def of_group(group: dead_letters.Growing, seen: Readings, how: str) -> Problem:
+def of_group(
+    group: dead_letters.Growing, seen: Readings, text: str, span: str = ""
+) -> Problem:
     name, origin = seen.names.get(group.queue_id, ""), group.origin_queue
-    new = write_count(group.messages, "new dead letter")
-    why = group.pattern[:200] or "no error was given"
+    why = group.pattern[:200] or say(gettext_noop("no error was given"))
+    new = write_count(group.messages)
     return Problem(
         subject=f"{origin} → {name} {group.fingerprint}",
-        text=f"{new} of {origin}{how}: {why}",
+        text=say(text, n=new, queue=origin, span=span, why=why),
         value=group.messages,
         queues=(name,),
         of=origin,

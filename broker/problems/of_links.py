@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from django.db.models import Count, Min
+from django.utils.translation import gettext_noop
 
 from broker.bridges import secrets, standing
 from broker.bridges.configured import ENDS, WITH_ENDS, ends_here
+from broker.formats.sentences import say
 from broker.models import Branch, Link, LinkStatus
 from broker.problems.problem import Bound, Problem
 from broker.problems.readings import MOST, Readings
@@ -24,13 +26,15 @@ def failed(seen: Readings, bound: Bound) -> Iterator[Problem]:
     for one in standing.troubled().prefetch_related(*WITH_ENDS)[:MOST]:
         if not is_recent(one, seen.now - PATIENCE):
             hold = standing.held_by(one)
-            why = f"waits: its target is {hold}" if hold else "transfers nothing"
-            yield of_link(one, why, RETRIES)
+            text = gettext_noop("%(link)s transfers nothing: %(error)s")
+            if hold:
+                text = gettext_noop("%(link)s waits: its target is %(hold)s: %(error)s")
+            yield of_link(one, text, RETRIES, hold)
 
 
 def stopped() -> Iterator[Problem]:
     for one in standing.failed().prefetch_related(*WITH_ENDS)[:MOST]:
-        yield of_link(one, "stopped by itself")
+        yield of_link(one, gettext_noop("%(link)s stopped by itself: %(error)s"))
 
 
 def is_recent(one: LinkStatus, since: datetime) -> bool:
@@ -39,8 +43,9 @@ def is_recent(one: LinkStatus, since: datetime) -> bool:
     return any(at is not None and at > since for at in known)
 
 
-def of_link(one: LinkStatus, why: str, code: str = "") -> Problem:
-    link, text = one.link, f"{one.link} {why}: {one.error[:200]}"
+def of_link(one: LinkStatus, text: str, code: str = "", hold: str = "") -> Problem:
+    link = one.link
+    text = say(text, link=str(link), error=one.error[:200], hold=hold)
     key, ends = (link.bridge.name, link.name), tuple(sorted(ends_here(link)))
     return Problem(str(link), text, queues=ends, since=one.error_at, key=key, code=code)
 
@@ -53,16 +58,24 @@ def in_doubt(seen: Readings, bound: Bound) -> Iterator[Problem]:
     links = Link.objects.select_related(*ENDS).in_bulk(list(counts))
     for pk, row in counts.items():
         link, many = links[pk], row["branches"]
-        words = "transaction waits" if many == 1 else "transactions wait"
-        text = f"{link}: {many:,} {words} for the other broker."
+        text = gettext_noop("%(link)s: %(n)s transactions wait for the other broker.")
+        if many == 1:
+            text = gettext_noop(
+                "%(link)s: %(n)s transaction waits for the other broker."
+            )
+        text = say(text, link=str(link), n=f"{many:,}")
         key, ends = (link.bridge.name, link.name), tuple(sorted(ends_here(link)))
         yield Problem(str(link), text, many, ends, since=row["since"], key=key)
 
 
 def lost_passwords(seen: Readings, bound: Bound) -> Iterator[Problem]:
     for one in secrets.lost():
-        text = (
-            f"The password of the connection factory {one} cannot be decrypted:"
-            " BACKOUT_SECRET_KEYS no longer has its key. No link can use it."
+        text = say(
+            gettext_noop(
+                "The password of the connection factory %(factory)s cannot be"
+                " decrypted: BACKOUT_SECRET_KEYS no longer has its key. No link can use"
+                " it."
+            ),
+            factory=str(one),
         )
         yield Problem(str(one), text, is_urgent=False, code="password-lost")

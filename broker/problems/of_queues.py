@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from django.utils.translation import gettext_noop
+
 from broker.client.dispatch import stoppages
 from broker.config.lint import advice
-from broker.formats.quantities import write_count, write_duration
+from broker.formats.quantities import write_duration
+from broker.formats.sentences import say
 from broker.monitoring import queue_states, wait_times
 from broker.problems.problem import Bound, Problem
 from broker.problems.readings import MOST, Readings
+
+WHILE_PAUSED = {  # by whether messages wait, and whether the pause ends by itself
+    (True, True): gettext_noop("%(queue)s: %(n)s wait until it resumes by itself."),
+    (True, False): gettext_noop("%(queue)s: %(n)s wait until somebody resumes it."),
+    (False, True): gettext_noop("%(queue)s: nothing waits until it resumes by itself."),
+    (False, False): gettext_noop("%(queue)s: nothing waits until somebody resumes it."),
+}
 
 
 def of_one(
@@ -21,21 +31,27 @@ def of_one(
     *,
     is_urgent: bool = False,
 ) -> Problem:
-    said = f"{name}: {text}"
-    return Problem(name, said, value, (name,), name, since, is_urgent, (name,))
+    return Problem(name, text, value, (name,), name, since, is_urgent, (name,))
 
 
 def stopped(seen: Readings, bound: Bound) -> Iterator[Problem]:
-    text = "no queue accepts one message, so delivery has stopped."
+    text = gettext_noop(
+        "%(queue)s: no queue accepts one message, so delivery has stopped."
+    )
     for one in stoppages.standing()[:MOST]:
-        yield of_one(one.queue.name, text, 1, one.stopped_at, is_urgent=True)
+        name = one.queue.name
+        yield of_one(name, say(text, queue=name), 1, one.stopped_at, is_urgent=True)
 
 
 def untaken(seen: Readings, bound: Bound) -> Iterator[Problem]:
     found = queue_states.untaken(seen.waits, seen.now)
     for one in seen.queues:
         if one.is_idle and one.pk in found:
-            text = f"{one.depth.ready:,} ready, and no consumer takes any."
+            text = say(
+                gettext_noop("%(queue)s: %(n)s ready, and no consumer takes any."),
+                queue=one.name,
+                n=f"{one.depth.ready:,}",
+            )
             since = found[one.pk]
             yield of_one(one.name, text, one.depth.ready, since, is_urgent=True)
 
@@ -45,7 +61,8 @@ def late(seen: Readings, bound: Bound) -> Iterator[Problem]:
         wait = seen.waits.get(one.pk)
         if wait and wait.late:
             count = f"{wait.late:,}{'+' * (wait.late >= wait_times.COUNTED)}"
-            text = f"{count} should be ready by now."
+            text = gettext_noop("%(queue)s: %(n)s should be ready by now.")
+            text = say(text, queue=one.name, n=count)
             yield of_one(one.name, text, wait.late, wait.late_since, is_urgent=True)
 
 
@@ -53,10 +70,10 @@ def paused(seen: Readings, bound: Bound) -> Iterator[Problem]:
     for one in seen.queues:
         if one.paused:
             ready, end = one.depth.ready, one.paused_until
-            waits = f"{ready:,} wait" if ready else "nothing waits"
-            till = "it resumes by itself" if end else "somebody resumes it"
             is_urgent = bool(ready and not end)
-            text = f"{waits} until {till}."
+            text = say(
+                WHILE_PAUSED[bool(ready), bool(end)], queue=one.name, n=f"{ready:,}"
+            )
             yield of_one(one.name, text, ready, end, is_urgent=is_urgent)
 
 
@@ -64,16 +81,21 @@ def deep(seen: Readings, bound: Bound) -> Iterator[Problem]:
     for one in seen.queues:
         total = one.depth.total
         if total >= bound.threshold and not one.takes_dead_letters:
-            yield of_one(
-                one.name, f"{write_count(total, 'message')} on the queue.", total
-            )
+            text = gettext_noop("%(queue)s: %(n)s messages on the queue.")
+            if total == 1:
+                text = gettext_noop("%(queue)s: %(n)s message on the queue.")
+            yield of_one(one.name, say(text, queue=one.name, n=f"{total:,}"), total)
 
 
 def old(seen: Readings, bound: Bound) -> Iterator[Problem]:
     for one in seen.queues:
         age_s = int(seen.ages.get(one.pk, -1))
         if age_s >= bound.threshold and not one.takes_dead_letters:
-            text = f"the oldest message has waited {write_duration(age_s)}."
+            text = say(
+                gettext_noop("%(queue)s: the oldest message has waited %(time)s."),
+                queue=one.name,
+                time=write_duration(age_s),
+            )
             yield of_one(one.name, text, age_s)
 
 

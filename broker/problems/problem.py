@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
+from broker.formats.sentences import translated
 from broker.formats.wildcards import matches
 from broker.models import AlertRule
 
@@ -60,14 +61,15 @@ class Problem:
 
     @property
     def parts(self) -> tuple[str, str, str]:
-        """The text before the name, the name, and the text after it. A text without
-        the name is all in the second part."""
-        name = self.name or self.of or self.subject
-        if not name or name not in self.text:
-            return "", self.text, ""
-        if self.text.startswith(name):
-            return "", name, self.text.removeprefix(name)
-        return self.text.rpartition(name)
+        """The text before the name, the name, and the text after it, in the language of
+        the page. A text without the name is all in the second part."""
+        text = translated(self.text)
+        name = translated(self.name) or self.of or self.subject
+        if not name or name not in text:
+            return "", text, ""
+        if text.startswith(name):
+            return "", name, text.removeprefix(name)
+        return text.rpartition(name)
 
     @property
     def state(self) -> ProblemState:

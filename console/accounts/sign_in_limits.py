@@ -19,6 +19,7 @@ from django.core.checks import CheckMessage, Tags, register
 from django.core.checks import Warning as Advice
 from django.db.models import Sum
 from django.http import HttpRequest
+from django.utils.translation import gettext_noop
 
 from broker.checks import BROKER
 from broker.security import audit
@@ -76,10 +77,16 @@ def proxy_is_trusted(**_: Any) -> list[CheckMessage]:
         return []
     return [
         Advice(
-            "HTTPS=1 says that a proxy is in front, but BACKOUT_TRUSTED_PROXIES does"
-            " not name it: the limit of wrong passwords takes all users for one.",
-            hint="Set BACKOUT_TRUSTED_PROXIES to the address of the proxy, for example"
-            " 127.0.0.1. Let the proxy set X-Forwarded-For, not add to it.",
+            gettext_noop(
+                "HTTPS=1 says that a proxy is in front, but"
+                " BACKOUT_TRUSTED_PROXIES does not name it: the limit of"
+                " wrong passwords takes all users for one."
+            ),
+            hint=gettext_noop(
+                "Set BACKOUT_TRUSTED_PROXIES to the address of the proxy, for"
+                " example 127.0.0.1. Let the proxy set X-Forwarded-For, not"
+                " add to it."
+            ),
             id="console.W001",
         )
     ]

@@ -12,7 +12,9 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Tags, register
 from django.core.checks import Warning as Advice
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_noop
 
+from broker.formats.sentences import say
 from console.integration import middleware
 from console.runtime import prefix
 from dashboards.spark import cpu_share, own_conf
@@ -199,10 +201,17 @@ def pages_are_live(**_: Any) -> Iterator[CheckMessage]:
         )
     elif (source := asgi_source()) and "console" not in source.read_text():
         yield Advice(
-            f"{source} does not route web sockets to the console, so that pages ask"
-            " for new numbers every few seconds.",
-            hint="Write application = with_sockets(application), which"
-            " console.integration.sockets has.",
+            say(
+                gettext_noop(
+                    "%(source)s does not route web sockets to the console, so"
+                    " that pages ask for new numbers every few seconds."
+                ),
+                source=source,
+            ),
+            hint=gettext_noop(
+                "Write application = with_sockets(application), which"
+                " console.integration.sockets has."
+            ),
             id="console.W002",
         )
 

@@ -20,7 +20,7 @@ LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}  # each in its own words
 
 
 def chosen(cookies: Mapping[str, str], accepted: str) -> str:
-    """The language of the cookie, else the first that the browser accepts, else English.
+    """The language of the cookie, else the first that the browser accepts, or English.
 
     Args:
         cookies: of a request.

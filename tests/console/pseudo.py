@@ -39,18 +39,20 @@ def bracketed(text: object) -> str:
 
 
 def unmarked(page: str) -> list[str]:
-    """The texts of a page that stand in no brackets, in its order."""
+    """The texts of a page that stand in no brackets, in its order. What is in brackets
+    may be in several elements."""
     reader = Reader()
     reader.feed(page)
     reader.close()
-    return [left for text in reader.found if WORD.search(left := without(text))]
+    texts = [*without("\n".join(reader.texts)).split("\n"), *map(without, reader.read)]
+    return [left for text in texts if WORD.search(left := " ".join(text.split()))]
 
 
 def without(text: str) -> str:
     """A text without what is in brackets."""
     while (shorter := INNERMOST.sub(" ", text)) != text:
         text = shorter
-    return " ".join(text.split())
+    return text
 
 
 class Reader(HTMLParser):
@@ -58,16 +60,17 @@ class Reader(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.texts: list[str] = []
+        self.read: list[str] = []  # attributes
         self.open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in VOID:
             self.open.append(tag)
-        self.found += [value for name, value in attrs if name in READ_OUT and value]
+        self.read += [value for name, value in attrs if name in READ_OUT and value]
         given = dict(attrs)
         if tag == "input" and given.get("type") in ("submit", "button"):
-            self.found.append(given.get("value") or "")
+            self.read.append(given.get("value") or "")
 
     def handle_endtag(self, tag: str) -> None:
         while self.open and self.open.pop() != tag:
@@ -75,7 +78,7 @@ class Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if not SKIPPED & {*self.open}:
-            self.found.append(data)
+            self.texts.append(" ".join(data.split()))
 
 
 def words_of_data() -> set[str]:

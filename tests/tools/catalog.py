@@ -2,8 +2,8 @@
 
     .venv/bin/python -m tests.tools.catalog
 
-It needs GNU gettext. What is new has no translation yet: write it into the ``.po`` files
-below ``console/locale``, and run the command again. A test compares all of them.
+It needs GNU gettext. What is new has no translation yet: write it into the ``.po``
+files below ``console/locale``, and run the command again. A test compares all of them.
 """
 
 from __future__ import annotations

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from django.utils.translation import gettext_noop
+
 from broker.bridges.providers.registry import HERE
 from broker.config.advice import Advice
 from broker.config.names import local_queue
 from broker.errors import NoSuchQueue
+from broker.formats.sentences import say
 from broker.models import BridgeDestination, Delayed, Link, Queue, Subscription
 
 
@@ -31,11 +34,20 @@ def of_sources(link: Link, sources: Iterable[Queue]) -> Iterator[Advice]:
             yield Advice(
                 queue.name,
                 "source-has-delays",
-                f"The queue {queue.name}, the source of the link {link}, holds delayed"
-                " messages: the link transfers them when they are due, after messages"
-                " that were put later.",
-                "Set no delivery delay where the order matters, and let no other"
-                " consumer back out messages of a queue with a redelivery delay.",
+                say(
+                    gettext_noop(
+                        "The queue %(name)s, the source of the link %(link)s, holds"
+                        " delayed messages: the link transfers them when they are"
+                        " due, after messages that were put later."
+                    ),
+                    name=queue.name,
+                    link=link,
+                ),
+                gettext_noop(
+                    "Set no delivery delay where the order matters, and let no"
+                    " other consumer back out messages of a queue with a"
+                    " redelivery delay."
+                ),
             )
 
 
