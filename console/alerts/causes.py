@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from uuid import uuid4
 from zlib import crc32
 
+from django.core.cache import cache as kept
 from django.utils.translation import gettext, ngettext
 
 from broker.alerts import sight
@@ -28,6 +30,7 @@ from console.alerts.places import PAGES, STATES, of_alert
 from dashboards.live import cache, problems
 
 KEY = "console.causes"
+STAMP = "console.causes.stamp"  # counts of before it are not shown
 KEPT_S = 5
 NAMED = 2  # origins of a group that its sentence names besides the first
 Found = tuple[list[Problem], list[Alert]]
@@ -178,13 +181,27 @@ def now(user: Principal, held: GrantedAuthorities, seen: Readings) -> Causes:
     """The causes that the user may see, by these readings. The badge on the same page
     counts them as well."""
     found = visible(cache.look_now(KEY, partial(look, seen)), user, held)
-    return Causes(sorted(rows_of(*found), key=lambda one: one.rank))
+    causes = Causes(sorted(rows_of(*found), key=lambda one: one.rank))
+    cache.look_now(key_of(user, held), lambda: len(causes.urgent))
+    return causes
 
 
 def count(user: Principal, held: GrantedAuthorities) -> int:
-    """Causes that need somebody now, for the badge; up to some seconds old."""
+    """Causes that need somebody now, for the badge; up to some seconds old. Each user's
+    number is kept: with thousands of problems, no page can count them."""
+    return cache.recent(key_of(user, held), partial(counted, user, held), KEPT_S)
+
+
+def counted(user: Principal, held: GrantedAuthorities) -> int:
     found = visible(cache.recent(KEY, look, KEPT_S), user, held)
     return sum(one.is_urgent for one in rows_of(*found))
+
+
+def key_of(user: Principal, held: GrantedAuthorities) -> str:
+    """The key of the number of causes for a user with these authorities."""
+    granted = crc32(repr(sorted(held.patterns.items())).encode())
+    stamp = kept.get(STAMP, "")
+    return f"{KEY}.{user and user.pk}.{granted:08x}.{stamp}"
 
 
 def look(seen: Readings | None = None) -> Found:
@@ -194,6 +211,7 @@ def look(seen: Readings | None = None) -> Found:
 def forget() -> None:
     """Drop what the badge counts: alerts have been acknowledged."""
     cache.forget(KEY)
+    kept.set(STAMP, uuid4().hex, cache.STALE_S)
 
 
 def visible(found: Found, user: Principal, held: GrantedAuthorities) -> Found:
