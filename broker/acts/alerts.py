@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
+from django.utils.translation import gettext_noop
+
 from broker.acts.declaring import Holds, Reason, declared
 from broker.acts.objects import find_rule, find_target
 from broker.alerts import acts, notifications, owed, sight
@@ -24,7 +26,7 @@ from broker.sql import database_now
 class AcknowledgeAlert:
     """The alert."""
 
-    alert: Annotated[int, Holds("Its number.", names="alert")]
+    alert: Annotated[int, Holds(gettext_noop("Its number."), names="alert")]
     reason: Reason = ""
 
 
@@ -120,7 +122,9 @@ class AcknowledgeAlerts:
     alerts: Annotated[
         tuple[int, ...],
         Holds(
-            "The numbers of the alerts; none: all.", most=sight.MOST, is_argument=True
+            gettext_noop("The numbers of the alerts; none: all."),
+            most=sight.MOST,
+            is_argument=True,
         ),
     ] = ()
     reason: Reason = ""
@@ -167,15 +171,24 @@ def acknowledged(
 class SilenceAlerts:
     """Which alerts, and until when: all that is given must fit."""
 
-    until: Annotated[datetime, Holds("Until when, or for how long: at most 30 days.")]
+    until: Annotated[
+        datetime, Holds(gettext_noop("Until when, or for how long: at most 30 days."))
+    ]
     rule: Annotated[
-        str | None, Holds("Those of this rule.", names="alert rule", most=60)
+        str | None,
+        Holds(gettext_noop("Those of this rule."), names="alert rule", most=60),
     ] = None
     queue: Annotated[
-        str, Holds("Those of this queue, or of a pattern of queues.", most=255)
+        str,
+        Holds(
+            gettext_noop("Those of this queue, or of a pattern of queues."), most=255
+        ),
     ] = ""
     fingerprint: Annotated[
-        str, Holds("Those about dead letters with this fingerprint.", most=100)
+        str,
+        Holds(
+            gettext_noop("Those about dead letters with this fingerprint."), most=100
+        ),
     ] = ""
     reason: Reason = ""
 
@@ -235,7 +248,7 @@ def silence_alerts(actor: Principal, request: SilenceAlerts) -> SilenceState:
 class EndAlertSilence:
     """The silence."""
 
-    silence: Annotated[int, Holds("Its number.", names="silence")]
+    silence: Annotated[int, Holds(gettext_noop("Its number."), names="silence")]
 
 
 @declared(permission=sight.OPERATE, recorded_as=Act.END_SILENCE)
@@ -250,7 +263,9 @@ def end_alert_silence(actor: Principal, request: EndAlertSilence) -> SilenceStat
 class SendTestNotification:
     """The target."""
 
-    target: Annotated[str, Holds("Its name.", names="alert target", most=60)]
+    target: Annotated[
+        str, Holds(gettext_noop("Its name."), names="alert target", most=60)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

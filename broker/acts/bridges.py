@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Annotated, ClassVar
 
+from django.utils.translation import gettext_noop
+
 from broker.acts.declaring import Holds, Reason, declared
 from broker.acts.objects import find_link
 from broker.acts.operations import rights
@@ -29,9 +31,9 @@ LINKS = "broker.view_link"
 # Authority on the queues that a link uses here.
 SET: dict[str, Authority] = {"link": "set"}
 
-BridgeName = Annotated[str, Holds("The name of the bridge.")]
+BridgeName = Annotated[str, Holds(gettext_noop("The name of the bridge."))]
 LinkName = Annotated[
-    str, Holds("The name of the link.", names="link", within=("bridge",))
+    str, Holds(gettext_noop("The name of the link."), names="link", within=("bridge",))
 ]
 
 
@@ -194,10 +196,14 @@ class LinkBranchRequest:
     """The transaction, and why: whoever compares both sides later reads it."""
 
     bridge: BridgeName
-    link: Annotated[str, Holds("The name of the link.")]
+    link: Annotated[str, Holds(gettext_noop("The name of the link."))]
     xid: Annotated[
         str,
-        Holds("The transaction, as listed.", names="branch", within=("bridge", "link")),
+        Holds(
+            gettext_noop("The transaction, as listed."),
+            names="branch",
+            within=("bridge", "link"),
+        ),
     ]
     reason: Reason = ""
 
@@ -263,10 +269,11 @@ class ResubmitThroughLink:
     bridge: BridgeName
     link: LinkName
     message: Annotated[
-        int | None, Holds("Only this message.", least=1, most=2**63 - 1)
+        int | None, Holds(gettext_noop("Only this message."), least=1, most=2**63 - 1)
     ] = None
     fingerprint: Annotated[
-        str | None, Holds("Only dead letters with this fingerprint.", most=12)
+        str | None,
+        Holds(gettext_noop("Only dead letters with this fingerprint."), most=12),
     ] = None
     reason: Reason = ""
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
+from django.utils.translation import gettext_noop
+
 from broker.acts.declaring import LONGEST_REASON, Holds, declared
 from broker.acts.objects import find_endpoint
 from broker.errors.queues import NoSuchConnection
@@ -15,8 +17,12 @@ from broker.security.authorities import Principal
 
 CLOSE = "broker.close_clientconnection"
 
-Number = Annotated[int, Holds("The number of the connection.", names="connection")]
-Why = Annotated[str, Holds("Why, for the audit.", least=1, most=LONGEST_REASON)]
+Number = Annotated[
+    int, Holds(gettext_noop("The number of the connection."), names="connection")
+]
+Why = Annotated[
+    str, Holds(gettext_noop("Why, for the audit."), least=1, most=LONGEST_REASON)
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,9 @@ class CloseEndpoint:
     """The connection, its endpoint, and why."""
 
     connection: Number
-    endpoint: Annotated[int, Holds("The number of the endpoint.", names="endpoint")]
+    endpoint: Annotated[
+        int, Holds(gettext_noop("The number of the endpoint."), names="endpoint")
+    ]
     reason: Why = ""
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db.models import QuerySet
+from django.utils.translation import gettext_noop
 from django.views.decorators.debug import sensitive_variables
 
 from broker.acts.declaring import Holds, Reason, declared
@@ -76,20 +77,31 @@ class CreateCredential:
     """The name, the user, and what the credential may do."""
 
     name: Annotated[
-        str, Holds("The name with which the application logs in.", most=100)
+        str,
+        Holds(gettext_noop("The name with which the application logs in."), most=100),
     ]
     owner: Annotated[
-        str, Holds("The user whose authorities it has. It never has more.", most=150)
+        str,
+        Holds(
+            gettext_noop("The user whose authorities it has. It never has more."),
+            most=150,
+        ),
     ]
     patterns: Annotated[
         tuple[str, ...],
-        Holds("The queues and addresses that it may use.", least=1, most=1000),
+        Holds(
+            gettext_noop("The queues and addresses that it may use."),
+            least=1,
+            most=1000,
+        ),
     ] = ("#",)
-    may_get: Annotated[bool, Holds("Whether it may get messages.")] = True
-    may_browse: Annotated[bool, Holds("Whether it may browse messages.")] = True
-    may_put: Annotated[bool, Holds("Whether it may put messages.")] = True
+    may_get: Annotated[bool, Holds(gettext_noop("Whether it may get messages."))] = True
+    may_browse: Annotated[
+        bool, Holds(gettext_noop("Whether it may browse messages."))
+    ] = True
+    may_put: Annotated[bool, Holds(gettext_noop("Whether it may put messages."))] = True
     expires_at: Annotated[
-        datetime | None, Holds("When it expires; it is valid until then.")
+        datetime | None, Holds(gettext_noop("When it expires; it is valid until then."))
     ] = None
 
 
@@ -157,7 +169,10 @@ class RevokeCredential:
     """The credential, and why."""
 
     credential: Annotated[
-        str, Holds("The name of the credential.", names="credential", most=100)
+        str,
+        Holds(
+            gettext_noop("The name of the credential."), names="credential", most=100
+        ),
     ]
     reason: Reason = ""
 

@@ -21,6 +21,8 @@ from enum import Enum
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+from django.utils.translation import gettext_noop
+
 from broker.models import Act
 from broker.security import authorities
 from broker.security.authorities import Authority, Principal
@@ -52,11 +54,13 @@ class Holds:
     within: tuple[str, ...] = ()
 
 
-Reason = Annotated[str, Holds("Why, for the audit.", most=LONGEST_REASON)]
+Reason = Annotated[str, Holds(gettext_noop("Why, for the audit."), most=LONGEST_REASON)]
 OperationNumber = Annotated[
-    int, Holds("The number of the operation.", names="operation")
+    int, Holds(gettext_noop("The number of the operation."), names="operation")
 ]
-QueueName = Annotated[str, Holds("The name of the queue.", names="queue", most=255)]
+QueueName = Annotated[
+    str, Holds(gettext_noop("The name of the queue."), names="queue", most=255)
+]
 
 
 @dataclass(frozen=True, slots=True)

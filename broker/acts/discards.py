@@ -6,6 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated
 
+from django.utils.translation import gettext_noop
+
 from broker.acts.declaring import Holds, Reason, declared, name_in_journal
 from broker.errors.acts import InvalidRequest
 from broker.errors.discards import NotInDiscardBin
@@ -26,18 +28,23 @@ class RestoreMessages:
 
     messages: Annotated[
         tuple[int, ...],
-        Holds("The numbers of messages.", most=AT_ONCE, is_argument=True),
+        Holds(gettext_noop("The numbers of messages."), most=AT_ONCE, is_argument=True),
     ] = ()
     fingerprint: Annotated[
         str | None,
         Holds(
-            "Instead of messages: a group of dead letters, of which the newest"
-            " 500 are taken.",
+            gettext_noop(
+                "Instead of messages: a group of dead letters, of which the newest"
+                " 500 are taken."
+            ),
             most=12,
         ),
     ] = None
     queue: Annotated[
-        str | None, Holds("Only those that were discarded from this queue.", most=255)
+        str | None,
+        Holds(
+            gettext_noop("Only those that were discarded from this queue."), most=255
+        ),
     ] = None
     reason: Reason = ""
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, ClassVar
 
+from django.utils.translation import gettext_noop
+
 from broker.acts.declaring import Holds, declared
 from broker.errors.acts import InvalidRequest
 from broker.models import Act, DeadLetterGroup
@@ -19,7 +21,8 @@ from broker.security.users import named
 from broker.sql import database_now
 
 Fingerprint = Annotated[
-    str, Holds("Its fingerprint.", names="group of dead letters", most=100)
+    str,
+    Holds(gettext_noop("Its fingerprint."), names="group of dead letters", most=100),
 ]
 
 
@@ -138,11 +141,15 @@ class DescribeGroup:
     """The owner of a group, a note, and a link to further documentation."""
 
     fingerprint: Fingerprint
-    owner: Annotated[str | None, Holds("The user who takes care of it.", most=150)] = (
-        None
-    )
-    note: Annotated[str, Holds("A note.", most=dead_letter_groups.LONGEST_NOTE)] = ""
-    ticket: Annotated[str, Holds("A link to more, with http or https.", most=2000)] = ""
+    owner: Annotated[
+        str | None, Holds(gettext_noop("The user who takes care of it."), most=150)
+    ] = None
+    note: Annotated[
+        str, Holds(gettext_noop("A note."), most=dead_letter_groups.LONGEST_NOTE)
+    ] = ""
+    ticket: Annotated[
+        str, Holds(gettext_noop("A link to more, with http or https."), most=2000)
+    ] = ""
 
 
 @declared(permission=CHANGE, recorded_as=Act.SAY)
@@ -185,10 +192,14 @@ class SnoozeGroup:
     """Until when, and the number of dead letters that ends the snooze earlier."""
 
     fingerprint: Fingerprint
-    until: Annotated[datetime, Holds("Until when, or for how long.")]
+    until: Annotated[datetime, Holds(gettext_noop("Until when, or for how long."))]
     above: Annotated[
         int | None,
-        Holds("Not after it has more dead letters than this.", least=0, most=2**31 - 1),
+        Holds(
+            gettext_noop("Not after it has more dead letters than this."),
+            least=0,
+            most=2**31 - 1,
+        ),
     ] = None
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from broker import operations
 from broker.acts.declaring import Holds, Reason, Rule, declared
@@ -124,25 +125,35 @@ class EditMessage:
     """The changes: a whole new body, a patch, or a new body and a patch of headers."""
 
     message: Annotated[
-        int, Holds("The number of the message, or of a copy.", names="message")
+        int,
+        Holds(
+            gettext_noop("The number of the message, or of a copy."), names="message"
+        ),
     ]
     queue: Annotated[
         str,
-        Holds("Where it is; without it, the first queue that it waits on.", most=255),
+        Holds(
+            gettext_noop("Where it is; without it, the first queue that it waits on."),
+            most=255,
+        ),
     ] = ""
     body: Annotated[
         Any,
         Holds(
-            "The new body. If it is left out, the body stays as it is, or as the"
-            " patch changes it.",
+            gettext_noop(
+                "The new body. If it is left out, the body stays as it is, or as the"
+                " patch changes it."
+            ),
             is_file=True,
         ),
     ] = None
     encoding: Annotated[
-        Literal["text", "base64", "json"], Holds("How the body is written.")
+        Literal["text", "base64", "json"],
+        Holds(gettext_noop("How the body is written.")),
     ] = "text"
     patch: Annotated[
-        str | None, Holds("The same as for a plan.", is_file=True, is_json=True)
+        str | None,
+        Holds(gettext_noop("The same as for a plan."), is_file=True, is_json=True),
     ] = None
     reason: Reason = ""
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal, get_args
 
+from django.utils.translation import gettext_noop
+
 from broker.acts.declaring import Holds, QueueName, Reason, declared
 from broker.acts.visible_queues import find_queue
 from broker.client.dispatch import stoppages
@@ -34,7 +36,11 @@ class PauseQueue:
     queue: QueueName
     until: Annotated[
         datetime | None,
-        Holds("When it resumes by itself; without it, when somebody resumes it."),
+        Holds(
+            gettext_noop(
+                "When it resumes by itself; without it, when somebody resumes it."
+            )
+        ),
     ] = None
     reason: Reason = ""
 
@@ -95,7 +101,8 @@ class ResetCounters:
 
     queue: QueueName
     counters: Annotated[
-        tuple[Counter, ...], Holds("Which; without it, all five.", least=1)
+        tuple[Counter, ...],
+        Holds(gettext_noop("Which; without it, all five."), least=1),
     ] = get_args(Counter)
     reason: Reason = ""
 

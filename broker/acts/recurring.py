@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from django.utils.translation import gettext_noop
+
 from broker.acts.declaring import Holds, Reason, declared
 from broker.models import Act, Queue
 from broker.operations import recurring
@@ -15,7 +17,9 @@ from broker.security.authorities import Principal
 class PutRecurringMessage:
     """The recurring message, and why."""
 
-    recurring: Annotated[str, Holds("Its name.", names="recurring message", most=100)]
+    recurring: Annotated[
+        str, Holds(gettext_noop("Its name."), names="recurring message", most=100)
+    ]
     reason: Reason = ""
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 
+from django.utils.translation import gettext_noop
+
 from broker.acts.declaring import Holds, QueueName, declared
 from broker.acts.visible_queues import find_queue
 from broker.config.lint import advised
@@ -79,11 +81,15 @@ class SaveRules:
     """The rules, and the revision that they replace."""
 
     queue: QueueName
-    text: Annotated[str, Holds("The rules as text.", most=LENGTH, is_file=True)]
+    text: Annotated[
+        str, Holds(gettext_noop("The rules as text."), most=LENGTH, is_file=True)
+    ]
     revision: Annotated[
         int | None,
         Holds(
-            "Only if this revision is stored; 0: only if none is stored yet.",
+            gettext_noop(
+                "Only if this revision is stored; 0: only if none is stored yet."
+            ),
             least=0,
             most=2**31 - 1,
         ),
@@ -114,7 +120,7 @@ class SwitchRules:
     """The mode."""
 
     queue: QueueName
-    mode: Annotated[Mode, Holds("The mode.")]
+    mode: Annotated[Mode, Holds(gettext_noop("The mode."))]
 
 
 @declared(

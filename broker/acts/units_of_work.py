@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from django.utils.translation import gettext_noop
+
 from broker.acts.declaring import Holds, Reason, declared, name_in_journal
 from broker.acts.objects import find_prepared
 from broker.errors.units_of_work import NoSuchUnitOfWork
@@ -18,14 +20,16 @@ FORCE = "broker.resubmit_message"
 FORCED = "An operator backed out its unit of work: "
 BACKED_OUT = "An operator backed out its prepared unit of work: "
 
-Prepared = Annotated[int, Holds("Its number.", names="prepared unit of work")]
+Prepared = Annotated[
+    int, Holds(gettext_noop("Its number."), names="prepared unit of work")
+]
 
 
 @dataclass(frozen=True, slots=True)
 class BackOutUnitOfWork:
     """The unit of work, and why: it is told with each message."""
 
-    uow: Annotated[int, Holds("Its number.", names="unit of work")]
+    uow: Annotated[int, Holds(gettext_noop("Its number."), names="unit of work")]
     reason: Reason = ""
 
 

@@ -5,11 +5,14 @@ It shows no messages and no entries; these are in the console.
 
 from __future__ import annotations
 
+from django.apps import apps
+
 from broker.admin import (
     addresses,
     alerts,
     authorities,
     bridges,
+    labels,
     queues,
     recurring,
     redaction,
@@ -20,7 +23,10 @@ __all__ = [
     "alerts",
     "authorities",
     "bridges",
+    "labels",
     "queues",
     "recurring",
     "redaction",
 ]
+
+labels.mark(apps.get_app_config("broker").get_models())

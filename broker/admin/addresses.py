@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import admin
 from django.db.models import Count, QuerySet
+from django.utils.translation import gettext, gettext_lazy
 
 from broker.admin.fieldsets import folded
 from broker.admin.names import NamedForm
@@ -16,6 +17,9 @@ from broker.config.address_settings import ATTRIBUTES, Group, in_group
 from broker.formats.wildcards import configured
 from broker.models import Address, AddressSetting
 
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
 NOWHERE = {  # by text field, the checkbox that defines it as empty
     name: f"no_{name}"
     for name, one in ATTRIBUTES.items()
@@ -24,18 +28,27 @@ NOWHERE = {  # by text field, the checkbox that defines it as empty
 # The fields that the form shows first; the other fields are in folded groups.
 FIRST = ("max_delivery_attempts", "dead_letter_address", "redelivery_delay_ms")
 MORE = {
-    Group.POISON: "The policy says who moves a message away that cannot be processed."
-    " The broker counts by max delivery attempts; consumers, by the backout threshold"
-    " of the queue.",
-    Group.DEAD_LETTERS: "Auto-created queues for dead letters: one for each address"
-    " that messages come from.",
-    Group.ARRIVAL: "When what arrives expires: the first of these that is defined"
-    " decides, and min and max together.",
+    Group.POISON: gettext_lazy(
+        "The policy says who moves a message away that cannot be processed."
+        " The broker counts by max delivery attempts; consumers, by the backout"
+        " threshold of the queue."
+    ),
+    Group.DEAD_LETTERS: gettext_lazy(
+        "Auto-created queues for dead letters: one for each address"
+        " that messages come from."
+    ),
+    Group.ARRIVAL: gettext_lazy(
+        "When what arrives expires: the first of these that is defined"
+        " decides, and min and max together."
+    ),
 }
-NOT_DEFINED = ("unknown", "not defined here")  # the third value of a yes-or-no field
+NOT_DEFINED = (
+    "unknown",
+    gettext_lazy("not defined here"),
+)  # the third value of a yes-or-no field
 
 
-def tick(label: str, help_text: str) -> forms.BooleanField:
+def tick(label: _StrPromise, help_text: _StrPromise) -> forms.BooleanField:
     return forms.BooleanField(required=False, label=label, help_text=help_text)
 
 
@@ -56,10 +69,12 @@ class AddressAdmin(admin.ModelAdmin):
     fieldsets = [
         (None, {"fields": ["name"]}),
         (
-            "Subscriptions",
+            gettext_lazy("Subscriptions"),
             {
-                "description": "A subscription gets a queue of its own, cloned from a"
-                " model queue. Changing the model changes no queue that exists.",
+                "description": gettext_lazy(
+                    "A subscription gets a queue of its own, cloned from a"
+                    " model queue. Changing the model changes no queue that exists."
+                ),
                 "fields": ["durable_model", "nondurable_model"],
             },
         ),
@@ -69,7 +84,7 @@ class AddressAdmin(admin.ModelAdmin):
         every: QuerySet[Address] = super().get_queryset(*request)
         return every.annotate(fed=Count("queues"))
 
-    @admin.display(description="queues", ordering="fed")
+    @admin.display(description=gettext_lazy("queues"), ordering="fed")
     def fed_queues(self, address: Address) -> int:
         """Number of queues of the address. Without one, its messages are lost."""
         return address.fed  # type: ignore[attr-defined,no-any-return]
@@ -78,35 +93,50 @@ class AddressAdmin(admin.ModelAdmin):
 def how_to_match() -> str:
     """The syntax of patterns of address settings, as this broker is configured."""
     syntax = configured()
-    literal = f" {'…'.join(syntax.markers)} means its own text." * bool(syntax.markers)
-    return (
-        f"Words separated by {syntax.delimiter} – {syntax.single_word} matches one"
-        f" word, {syntax.any_words} at the end matches any number of words.{literal}"
-    )
+    told = gettext(
+        "Words separated by %(delimiter)s – %(one)s matches one word, %(any)s at the"
+        " end matches any number of words."
+    ) % {
+        "delimiter": syntax.delimiter,
+        "one": syntax.single_word,
+        "any": syntax.any_words,
+    }
+    if not syntax.markers:
+        return told
+    literal = gettext("%(text)s means its own text.")
+    return f"{told} {literal % {'text': '…'.join(syntax.markers)}}"
 
 
 class AddressSettingForm(forms.ModelForm):
     """Distinguishes a text that is not defined from one that is defined as empty."""
 
     no_dead_letter_address = tick(
-        "No dead letter address",
-        "Poison messages are discarded, whatever other settings say.",
+        gettext_lazy("No dead letter address"),
+        gettext_lazy("Poison messages are discarded, whatever other settings say."),
     )
     no_expiry_address = tick(
-        "No expiry address",
-        "Expired messages are discarded, whatever other settings say.",
+        gettext_lazy("No expiry address"),
+        gettext_lazy("Expired messages are discarded, whatever other settings say."),
     )
     no_dead_letter_queue_prefix = tick(
-        "No prefix", "Their names begin with the address, whatever other settings say."
+        gettext_lazy("No prefix"),
+        gettext_lazy(
+            "Their names begin with the address, whatever other settings say."
+        ),
     )
     no_dead_letter_queue_suffix = tick(
-        "No suffix", "Their names end with the address, whatever other settings say."
+        gettext_lazy("No suffix"),
+        gettext_lazy("Their names end with the address, whatever other settings say."),
     )
     no_expiry_queue_prefix = tick(
-        "No prefix", "Their names begin with the address, whatever other settings say."
+        gettext_lazy("No prefix"),
+        gettext_lazy(
+            "Their names begin with the address, whatever other settings say."
+        ),
     )
     no_expiry_queue_suffix = tick(
-        "No suffix", "Their names end with the address, whatever other settings say."
+        gettext_lazy("No suffix"),
+        gettext_lazy("Their names end with the address, whatever other settings say."),
     )
 
     class Meta:
@@ -121,7 +151,11 @@ class AddressSettingForm(forms.ModelForm):
             self.fields["match"].help_text = how_to_match()
         for one in self.fields.values():
             if isinstance(one.widget, forms.NullBooleanSelect):
-                one.widget.choices = [NOT_DEFINED, ("true", "yes"), ("false", "no")]
+                one.widget.choices = [
+                    NOT_DEFINED,
+                    ("true", gettext("yes")),
+                    ("false", gettext("no")),
+                ]
 
     def clean(self) -> dict[str, Any]:
         """Store an empty text if its checkbox is ticked: an empty text is a definition,
@@ -131,8 +165,13 @@ class AddressSettingForm(forms.ModelForm):
             if not cleaned.get(none):
                 continue
             if cleaned.get(field):
-                what = "Name an address" if "address" in field else "Give a text"
-                self.add_error(field, f"{what}, or say that there is none.")
+                is_address = "address" in field
+                why = (
+                    gettext("Name an address, or say that there is none.")
+                    if is_address
+                    else gettext("Give a text, or say that there is none.")
+                )
+                self.add_error(field, why)
             cleaned[field] = ""
         return cleaned
 
@@ -153,33 +192,41 @@ class AddressSettingAdmin(ExchangingAdmin):
         (
             None,
             {
-                "description": "What is left empty is decided by a less specific"
-                " setting, or in the end by the broker's defaults.",
+                "description": gettext_lazy(
+                    "What is left empty is decided by a less specific"
+                    " setting, or in the end by the broker's defaults."
+                ),
                 "fields": ["match", *map(with_tick, FIRST)],
             },
         ),
-        *(folded(group, fields_of(group), MORE.get(group, "")) for group in Group),
+        *(
+            folded(gettext_lazy(group.value), fields_of(group), MORE.get(group, ""))
+            for group in Group
+        ),
     ]
 
     @admin.display(
-        description="redelivery delay",
+        description=gettext_lazy("redelivery delay"),
         ordering="redelivery_delay_ms",
-        empty_value="not defined here",
     )
-    def redelivered_after(self, setting: AddressSetting) -> str | None:
+    def redelivered_after(self, setting: AddressSetting) -> str:
         delay = setting.redelivery_delay_ms
-        return (
-            "none"
-            if delay == 0
-            else write_quantity("redelivery_delay_ms", delay) or None
-        )
+        if delay == 0:
+            return gettext("none")
+        told = write_quantity("redelivery_delay_ms", delay)
+        return told or gettext("not defined here")
 
-    @admin.display(description="dead letter address", empty_value="not defined here")
-    def poison_goes_to(self, setting: AddressSetting) -> str | None:
-        to = setting.dead_letter_address
-        return "none" if to == "" else to
+    @admin.display(description=gettext_lazy("dead letter address"))
+    def poison_goes_to(self, setting: AddressSetting) -> str:
+        return goes_to(setting.dead_letter_address)
 
-    @admin.display(description="expiry address", empty_value="not defined here")
-    def expired_goes_to(self, setting: AddressSetting) -> str | None:
-        to = setting.expiry_address
-        return "none" if to == "" else to
+    @admin.display(description=gettext_lazy("expiry address"))
+    def expired_goes_to(self, setting: AddressSetting) -> str:
+        return goes_to(setting.expiry_address)
+
+
+def goes_to(address: str | None) -> str:
+    """Where messages go, in a list of settings."""
+    if address is None:
+        return gettext("not defined here")
+    return address or gettext("none")

@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib import messages
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from broker.admin.quantities import QuantitiesAdmin
 from broker.config.lint import advice, advised
@@ -46,4 +47,7 @@ def advising(request: HttpRequest, name: str = "") -> Iterator[None]:
     for one in found[:MOST]:
         messages.warning(request, str(one))
     if len(found) > MOST:
-        messages.warning(request, f"And {len(found) - MOST:,} more like these.")
+        messages.warning(
+            request,
+            gettext("And %(n)s more like these.") % {"n": f"{len(found) - MOST:,}"},
+        )

@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 
 from broker.alerts import acts
 from broker.alerts.editing import faults_of_rule, faults_of_target
@@ -21,11 +22,11 @@ from broker.formats.quantities import (
 )
 from broker.models import AlertRule, AlertTarget
 
-WHO = (
+WHO = gettext_lazy(
     "A target is told in messages of the queue backout.alerts. What cannot be delivered"
     " is tried again for two hours, and then lies on backout.alerts.dead."
 )
-THRESHOLD = (
+THRESHOLD = gettext_lazy(
     "A number of messages such as 5,000; a time such as 10 min for the age of the"
     " oldest message; percent for the disk. Without a meaning for other conditions."
 )
@@ -48,22 +49,27 @@ class DurationField(forms.CharField):
 class RuleForm(forms.ModelForm):
     threshold = forms.CharField(required=False, help_text=THRESHOLD)
     within_s = DurationField(
-        label="Within",
-        help_text="The period of the conditions on dead-letter groups, such as 1 h.",
+        label=gettext_lazy("Within"),
+        help_text=gettext_lazy(
+            "The period of the conditions on dead-letter groups, such as 1 h."
+        ),
     )
     for_s = DurationField(
-        label="For",
+        label=gettext_lazy("For"),
         required=False,
-        help_text="How long it must hold before the alert fires, such as 5 min. 0: at"
-        " once.",
+        help_text=gettext_lazy(
+            "How long it must hold before the alert fires, such as 5 min. 0: at once."
+        ),
     )
     repeat_s = DurationField(
-        label="Repeat every",
+        label=gettext_lazy("Repeat every"),
         required=False,
-        help_text="While it fires and nobody acknowledges it, such as 4 h. 0: never.",
+        help_text=gettext_lazy(
+            "While it fires and nobody acknowledges it, such as 4 h. 0: never."
+        ),
     )
     escalate_after_s = DurationField(
-        label="Escalate after", help_text="Such as 15 min."
+        label=gettext_lazy("Escalate after"), help_text=gettext_lazy("Such as 15 min.")
     )
 
     class Meta:
@@ -108,11 +114,11 @@ class AlertRuleAdmin(admin.ModelAdmin):
     fieldsets = [
         (None, {"fields": ["name", "enabled", "severity"]}),
         (
-            "When",
+            gettext_lazy("When"),
             {"fields": ["condition", "queues", "threshold", "within_s", "for_s"]},
         ),
         (
-            "Who is told",
+            gettext_lazy("Who is told"),
             {
                 "description": WHO,
                 "fields": ["targets", "escalate_after_s", "escalate_to", "repeat_s"],
@@ -123,12 +129,14 @@ class AlertRuleAdmin(admin.ModelAdmin):
 
 class TargetForm(forms.ModelForm):
     new_secret = forms.CharField(
-        label="Secret",
+        label=gettext_lazy("Secret"),
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="Webhook: the key of its signatures, whsec_ and base64. Slack: the"
-        " URL of the incoming webhook. PagerDuty: the integration key. It is kept"
-        " encrypted and never shown. Empty: it stays as it is.",
+        help_text=gettext_lazy(
+            "Webhook: the key of its signatures, whsec_ and base64. Slack: the"
+            " URL of the incoming webhook. PagerDuty: the integration key. It is kept"
+            " encrypted and never shown. Empty: it stays as it is."
+        ),
     )
 
     class Meta:
@@ -156,12 +164,14 @@ class AlertTargetAdmin(admin.ModelAdmin):
     fieldsets = [
         (None, {"fields": ["name", "kind", "enabled", "address", "new_secret"]}),
         (
-            "Quiet hours",
+            gettext_lazy("Quiet hours"),
             {"fields": ["quiet_from", "quiet_until", "zone", "critical_passes"]},
         ),
     ]
 
-    @admin.action(description="Send a test notification", permissions=["change"])
+    @admin.action(
+        description=gettext_lazy("Send a test notification"), permissions=["change"]
+    )
     def try_out(self, request: HttpRequest, queryset: QuerySet[AlertTarget]) -> None:
         for target in queryset:
             try:

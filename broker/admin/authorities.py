@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from broker.models import Authority
 from broker.security.authorities import FIELDS
@@ -13,13 +14,21 @@ from broker.security.authorities import Authority as Name
 from broker.security.users import IS_DJANGOS, NAME
 
 MEANS: dict[Name, str] = {
-    "inquire": "See that the queue is there, its depth and its attributes.",
-    "browse": "Read bodies and properties of what lies there.",
-    "unmask": "See what redaction rules mask, for a reason that is audited.",
-    "get": "Take messages; move, remove and expire them by operations.",
-    "put": "Send there; move, copy, resubmit and restore to it.",
-    "passall": "Send what somebody else sent, as it was: what a consumer has to move.",
-    "set": "Pause and resume, reset counters, close its clients, switch its rules.",
+    "inquire": gettext_noop(
+        "See that the queue is there, its depth and its attributes."
+    ),
+    "browse": gettext_noop("Read bodies and properties of what lies there."),
+    "unmask": gettext_noop(
+        "See what redaction rules mask, for a reason that is audited."
+    ),
+    "get": gettext_noop("Take messages; move, remove and expire them by operations."),
+    "put": gettext_noop("Send there; move, copy, resubmit and restore to it."),
+    "passall": gettext_noop(
+        "Send what somebody else sent, as it was: what a consumer has to move."
+    ),
+    "set": gettext_noop(
+        "Pause and resume, reset counters, close its clients, switch its rules."
+    ),
 }
 
 
@@ -29,14 +38,16 @@ class AuthorityForm(forms.ModelForm):
     class Meta:
         model = Authority
         fields = "__all__"  # noqa: DJ007  the admin's fieldsets name them
-        help_texts = {FIELDS[name]: text for name, text in MEANS.items()}
+        help_texts = {FIELDS[name]: gettext_lazy(text) for name, text in MEANS.items()}
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if not ("user" in self.errors or "group" in self.errors):
             chosen = [one for one in ("user", "group") if cleaned.get(one)]
             if len(chosen) != 1:
-                self.add_error("user", "Choose a user or a group: one of them.")
+                self.add_error(
+                    "user", gettext("Choose a user or a group: one of them.")
+                )
         return cleaned
 
 
@@ -55,18 +66,20 @@ class AuthorityAdmin(admin.ModelAdmin):
         (
             None,
             {
-                "description": "All that is granted to a user and to the user’s groups"
-                " counts; nothing takes away. Superusers may all.",
+                "description": gettext_lazy(
+                    "All that is granted to a user and to the user’s groups"
+                    " counts; nothing takes away. Superusers may all."
+                ),
                 "fields": ["user", "group", "pattern"],
             },
         ),
         (
-            "On these queues they may",
+            gettext_lazy("On these queues they may"),
             {"fields": list(FIELDS.values())},
         ),
     ]
 
-    @admin.display(description="may")
+    @admin.display(description=gettext_lazy("may"))
     def granted(self, authority: Authority) -> str:
         words = [word for word, field in FIELDS.items() if getattr(authority, field)]
-        return ", ".join(words) or "nothing"
+        return ", ".join(words) or gettext("nothing")

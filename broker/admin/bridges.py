@@ -9,6 +9,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_lazy
 
 from broker.admin.advising import AdvisingAdmin
 from broker.admin.bridges_import import ExchangingBridgesAdmin
@@ -29,11 +30,12 @@ from broker.models import (
 )
 from broker.models.bridge_names import AS_SOURCE
 
-NAMES = "Names in JNDI and descriptions are kept for documents of Open MQ."
-FROM_THE_NEXT_START = "What is changed of a link that runs holds from its next start."
-
-
-CHOICES = [("", "---------"), *((key, one.label) for key, one in PROVIDERS.items())]
+NAMES = gettext_lazy(
+    "Names in JNDI and descriptions are kept for documents of Open MQ."
+)
+FROM_THE_NEXT_START = gettext_lazy(
+    "What is changed of a link that runs holds from its next start."
+)
 
 
 class PartForm(forms.ModelForm):
@@ -60,19 +62,21 @@ class FactoryForm(PartForm):
     provider = forms.ChoiceField(
         choices=[
             ("", "---------"),
-            *((key, one.label) for key, one in PROVIDERS.items()),
+            *((key, gettext_lazy(one.label)) for key, one in PROVIDERS.items()),
         ]
     )
     password = forms.CharField(
         required=False,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="It is kept encrypted and never shown. Empty: it stays as it is.",
+        help_text=gettext_lazy(
+            "It is kept encrypted and never shown. Empty: it stays as it is."
+        ),
     )
     no_password = forms.BooleanField(
         required=False,
-        label="No password",
-        help_text="The one that is stored is taken away.",
+        label=gettext_lazy("No password"),
+        help_text=gettext_lazy("The one that is stored is taken away."),
     )
 
     def clean(self) -> dict[str, Any]:
@@ -80,7 +84,7 @@ class FactoryForm(PartForm):
         password = cleaned.get("password", "")
         if cleaned.get("no_password"):
             if password:
-                self.add_error("password", "Give a password, or take it away.")
+                self.add_error("password", gettext("Give a password, or take it away."))
             self.instance.secret = ""
         elif password:
             self.instance.secret = secrets.encrypt(password)
@@ -110,7 +114,7 @@ class BridgeAdmin(ExchangingBridgesAdmin, PartAdmin):
         every: QuerySet[Bridge] = super().get_queryset(*request)
         return every.annotate(of_links=Count("links"))
 
-    @admin.display(description="links", ordering="of_links")
+    @admin.display(description=gettext_lazy("links"), ordering="of_links")
     def link_count(self, bridge: Bridge) -> int:
         return bridge.of_links  # type: ignore[attr-defined,no-any-return]
 
@@ -125,19 +129,22 @@ class ConnectionFactoryAdmin(PartAdmin):
     actions = ["try_connection"]
     fieldsets = [
         (None, {"fields": ["bridge", "name", "description"]}),
-        ("Provider", {"fields": ["provider", "url", "properties"]}),
-        ("Login", {"fields": ["username", "password", "no_password"]}),
+        (gettext_lazy("Provider"), {"fields": ["provider", "url", "properties"]}),
+        (gettext_lazy("Login"), {"fields": ["username", "password", "no_password"]}),
         folded(
-            "Connections", ["connect_attempts", "connect_interval_s", "idle_timeout_s"]
+            gettext_lazy("Connections"),
+            ["connect_attempts", "connect_interval_s", "idle_timeout_s"],
         ),
         folded("Open MQ", ["lookup_name", "multi_rm"], NAMES),
     ]
 
-    @admin.display(description="password", empty_value="none")
-    def has_password(self, factory: ConnectionFactory) -> str | None:
-        return "stored" if factory.secret else None
+    @admin.display(description=gettext_lazy("password"))
+    def has_password(self, factory: ConnectionFactory) -> str:
+        return gettext("stored") if factory.secret else gettext("none")
 
-    @admin.action(description="Try the connection", permissions=["change"])
+    @admin.action(
+        description=gettext_lazy("Try the connection"), permissions=["change"]
+    )
     def try_connection(
         self, request: HttpRequest, queryset: QuerySet[ConnectionFactory]
     ) -> None:
@@ -157,7 +164,7 @@ class BridgeDestinationAdmin(PartAdmin):
     search_fields = ["ref_name", "name"]
     fieldsets = [
         (None, {"fields": ["bridge", "ref_name", "description"]}),
-        ("At its provider", {"fields": ["kind", "name"]}),
+        (gettext_lazy("At its provider"), {"fields": ["kind", "name"]}),
         folded("Open MQ", ["lookup_name", "properties"], NAMES),
     ]
 
@@ -172,19 +179,22 @@ class DeadMessageQueueAdmin(PartAdmin):
         (
             None,
             {
-                "description": "The built-in one is always the first; these come after"
-                " it, until one takes the message.",
+                "description": gettext_lazy(
+                    "The built-in one is always the first; these come after"
+                    " it, until one takes the message."
+                ),
                 "fields": ["bridge", "name", "description", "position", "enabled"],
             },
         ),
         (
-            "Where it is",
+            gettext_lazy("Where it is"),
             {"fields": ["factory", "destination", "client_id", "stay_connected"]},
         ),
         folded(
-            "How it is sent", ["time_to_live_ms", "send_attempts", "send_interval_s"]
+            gettext_lazy("How it is sent"),
+            ["time_to_live_ms", "send_attempts", "send_interval_s"],
         ),
-        folded("Transformer", ["transformer", "properties"]),
+        folded(gettext_lazy("Transformer"), ["transformer", "properties"]),
     ]
 
 
@@ -207,7 +217,7 @@ class LinkAdmin(PartAdmin):
             },
         ),
         (
-            "From and to",
+            gettext_lazy("From and to"),
             {
                 "fields": [
                     ("source_factory", "source"),
@@ -217,25 +227,25 @@ class LinkAdmin(PartAdmin):
             },
         ),
         folded(
-            "More of the source",
+            gettext_lazy("More of the source"),
             ["source_description", "durable_name", "source_client_id"],
         ),
         folded(
-            "More of the target",
+            gettext_lazy("More of the target"),
             [
                 *("target_description", "stay_connected", "target_client_id"),
                 "retain_reply_to",
             ],
         ),
         folded(
-            "Transformer",
+            gettext_lazy("Transformer"),
             [
                 *("transformer", "properties", "transformer_time_limit_s"),
                 *("transform_failure", "consume_on_transform_error"),
             ],
         ),
         folded(
-            "Transfer",
+            gettext_lazy("Transfer"),
             [
                 "batch",
                 "on_send_failure",
@@ -245,15 +255,15 @@ class LinkAdmin(PartAdmin):
         ),
     ]
 
-    @admin.display(description="state")
+    @admin.display(description=gettext_lazy("state"))
     def state(self, link: Link) -> str:
-        return state_of(link).label
+        return str(state_of(link).label)
 
-    @admin.display(description="source")
+    @admin.display(description=gettext_lazy("source"))
     def from_where(self, link: Link) -> str:
         return f"{link.source_factory.name}: {link.source.kind}:{link.source.name}"
 
-    @admin.display(description="target")
+    @admin.display(description=gettext_lazy("target"))
     def to_where(self, link: Link) -> str:
         to = link.target
         where = AS_SOURCE if to is None else f"{to.kind}:{to.name}"

@@ -11,8 +11,14 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext, gettext_lazy
 
-from broker.admin.settings_import import ChangedField, ImportForm, write_value
+from broker.admin.settings_import import (
+    ChangedField,
+    ImportForm,
+    write_counts,
+    write_value,
+)
 from broker.bridges.config import bridge_import
 from broker.bridges.config.bridge_import import Mode
 from broker.bridges.config.documents import Document, stored
@@ -31,9 +37,11 @@ class BridgeImportForm(ImportForm):
 
     file = forms.FileField(
         required=False,
-        label="File",
-        help_text="XML as exported here, or as an Open MQ has it: one <jmsbridge>. At"
-        " most 1 MiB.",
+        label=gettext_lazy("File"),
+        help_text=gettext_lazy(
+            "XML as exported here, or as an Open MQ has it: one <jmsbridge>. At"
+            " most 1 MiB."
+        ),
     )
 
     def read(self, raw: str | bytes) -> Any:
@@ -93,7 +101,7 @@ class ExchangingBridgesAdmin(admin.ModelAdmin):
             {
                 **self.admin_site.each_context(request),
                 "opts": self.opts,
-                "title": "Import a bridge",
+                "title": gettext("Import a bridge"),
                 **context,
             },
         )
@@ -107,8 +115,9 @@ class ExchangingBridgesAdmin(admin.ModelAdmin):
         except BrokerError as error:
             messages.error(request, str(error))
             return False
-        words = ", ".join(f"{count} {deed}" for deed, count in done.counts.items())
-        messages.success(request, f"Imported {done.bridge}: {words}.")
+        told = gettext("Imported %(bridge)s: %(counts)s.")
+        words = {"bridge": done.bridge, "counts": write_counts(done.counts.items())}
+        messages.success(request, told % words)
         for one in done.left_open:
             messages.warning(request, one.what)
         for warning in done.warnings:
@@ -151,4 +160,5 @@ def preview_context(document: Document, mode: Mode) -> dict[str, Any]:
 
 
 def words(field: str) -> str:
-    return field.replace("_", " ")
+    name = field.replace("_", " ")
+    return gettext(name) if name else name

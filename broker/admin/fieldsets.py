@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
 
 Row = str | tuple[str, ...]  # a field, or the fields of one row
 
 
-def folded(title: str, fields: Sequence[Row], description: str = "") -> tuple[str, Any]:
+def folded(
+    title: str | _StrPromise,
+    fields: Sequence[Row],
+    description: str | _StrPromise = "",
+) -> tuple[str | _StrPromise, Any]:
     """A fieldset that is closed until it is opened; the console opens one in which a
     field has an error or another value than its default."""
     return title, {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from broker.config.names import other_of_name
 
@@ -17,7 +18,10 @@ class NamedForm(forms.ModelForm):
         other = other_of_name(own(pk=self.instance.pk, name=name))
         if other is not None:
             raise ValidationError(
-                f"{name} is the name of another {other._meta.verbose_name}"
-                " already. Choose another name."
+                gettext(
+                    "%(name)s is the name of another %(kind)s already. Choose another"
+                    " name."
+                )
+                % {"name": name, "kind": other._meta.verbose_name}
             )
         return name

@@ -13,14 +13,21 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.http import HttpRequest
-from django.utils.text import capfirst
+from django.utils.functional import Promise
+from django.utils.text import capfirst, format_lazy
+from django.utils.translation import gettext, gettext_lazy
 
+from broker.formats.english import english
 from broker.formats.quantities import ENDINGS, read_stored, write_stored
 
 ALONE = re.compile(r"-?\d{1,18}(\.\d{1,9})?", re.ASCII)
 STORED_UNIT = re.compile(r",? in (milliseconds|seconds|bytes)\b")
-# Units, by the ending of the field's name.
-NAMES = {"_ms": "milliseconds", "_s": "seconds", "_bytes": "bytes"}
+# How a quantity is written, by the ending of the field's name.
+NAMES = {
+    "_ms": gettext_lazy("As {examples}; a number alone is milliseconds."),
+    "_s": gettext_lazy("As {examples}; a number alone is seconds."),
+    "_bytes": gettext_lazy("As {examples}; a number alone is bytes."),
+}
 
 
 class QuantityField(forms.CharField):
@@ -31,7 +38,7 @@ class QuantityField(forms.CharField):
         fractions: whether the stored number may have decimal places.
     """
 
-    examples: ClassVar[str]
+    examples: ClassVar[Promise]
 
     def __init__(
         self,
@@ -44,8 +51,9 @@ class QuantityField(forms.CharField):
     ) -> None:
         self.fractions = fractions
         self.ending = ending
-        told = f"As {self.examples}; a number alone is {NAMES[ending]}."
-        options["help_text"] = f"{options.get('help_text', '')} {told}".strip()
+        told = format_lazy(NAMES[ending], examples=self.examples)
+        said = options.get("help_text")
+        options["help_text"] = format_lazy("{} {}", said, told) if said else told
         attrs = {"autocomplete": "off", "spellcheck": "false", "size": 12}
         options.setdefault("widget", forms.TextInput(attrs=attrs))
         super().__init__(empty_value=None, **options)
@@ -74,13 +82,13 @@ class QuantityField(forms.CharField):
 class DurationField(QuantityField):
     """A time."""
 
-    examples = "5 s, 10 min, 1 h 30 min or 7 d"
+    examples = gettext_lazy("5 s, 10 min, 1 h 30 min or 7 d")
 
 
 class SizeField(QuantityField):
     """A size of data."""
 
-    examples = "64 KiB or 2 MB"
+    examples = gettext_lazy("64 KiB or 2 MB")
 
 
 def ending_of(name: str) -> str:
@@ -94,11 +102,22 @@ def write_quantity(name: str, value: Any) -> str:
     return "" if value is None or not ending else write_stored(value, ending)
 
 
+def name_of(field: models.Field) -> str:
+    """The name of a stored field in English words, without its unit."""
+    ending = ending_of(field.name)
+    plain = english(field.verbose_name).removesuffix(ending.replace("_", " "))
+    return plain + (" size" if ending == "_bytes" else "")
+
+
 def title_of(field: models.Field) -> str:
     """The label of a stored field, without its unit."""
-    ending = ending_of(field.name)
-    plain = str(field.verbose_name).removesuffix(ending.replace("_", " "))
-    return capfirst(plain + (" size" if ending == "_bytes" else ""))
+    return capfirst(gettext(name_of(field)))
+
+
+def help_of(field: models.Field) -> str:
+    """The English help of a stored field, without its unit."""
+    told = STORED_UNIT.sub("", english(field.help_text))
+    return re.sub("^Seconds", "The time", told)
 
 
 def field_for(stored: models.Field) -> forms.Field | None:
@@ -106,13 +125,13 @@ def field_for(stored: models.Field) -> forms.Field | None:
     ending = ending_of(stored.name)
     if not ending:
         return None
-    told = STORED_UNIT.sub("", str(stored.help_text))
+    told = help_of(stored)
     return stored.formfield(
         form_class=SizeField if ending == "_bytes" else DurationField,
         ending=ending,
         fractions=isinstance(stored, models.FloatField),
         label=title_of(stored),
-        help_text=re.sub("^Seconds", "The time", told),
+        help_text=gettext_lazy(told) if told else "",
     )
 
 

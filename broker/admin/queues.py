@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from broker.admin.advising import AdvisingAdmin, advising
 from broker.admin.fieldsets import folded
@@ -20,7 +21,7 @@ from broker.formats.selectors.parsing import parse
 from broker.models import Discarded, ModelQueue, Queue, QueueAlias, Subscription
 from broker.queueing import journal
 
-POISON = (
+POISON = gettext_lazy(
     "A consumer that meets a message which was backed out as often as the threshold"
     " says moves it to the backout queue. Whether consumers do so is the poison policy"
     " of the address, under Address settings."
@@ -53,28 +54,29 @@ class QueueAdmin(AdvisingAdmin):
     fieldsets = [
         (None, {"fields": ["name", "address", "description"]}),
         folded(
-            "Poison messages",
+            gettext_lazy("Poison messages"),
             [
                 *(*THRESHOLD, "max_resubmits"),
                 *("harden_backout", "counts_when_lost"),
             ],
             POISON,
         ),
-        folded("Limits", [*LIMITS, "selector"]),
-        folded("Delivery", ["routing_type", "paused", "put_inhibited"]),
-        folded("Whom to ask", ["contact", "runbook"]),
+        folded(gettext_lazy("Limits"), [*LIMITS, "selector"]),
+        folded(gettext_lazy("Delivery"), ["routing_type", "paused", "put_inhibited"]),
+        folded(gettext_lazy("Whom to ask"), ["contact", "runbook"]),
         folded(
-            "Operations",
+            gettext_lazy("Operations"),
             ["reason_above", "approval_above"],
-            "What somebody does to many of its messages at once.",
+            gettext_lazy("What somebody does to many of its messages at once."),
         ),
     ]
 
-    @admin.display(description="state")
+    @admin.display(description=gettext_lazy("state"))
     def state(self, queue: Queue) -> str:
         """The queue's state as text; the admin's red cross would look like an error."""
-        states = {"paused": queue.paused, "put-inhibited": queue.put_inhibited}
-        return ", ".join(word for word, is_so in states.items() if is_so)
+        states = [gettext("paused")] if queue.paused else []
+        states += [gettext("put-inhibited")] if queue.put_inhibited else []
+        return ", ".join(states)
 
     def get_deleted_objects(
         self, objs: Iterable[Queue], request: HttpRequest
@@ -110,10 +112,13 @@ def still_held(queues: Iterable[Queue]) -> Iterator[str]:
     for queue in queues:
         held = depths.get(queue.pk, journal.Depth()).total
         if held:
-            yield (
-                f"{queue} holds {write_count(held, 'message')}."
-                " Let its consumers take them, or move or discard them first."
-            )
+            yield ngettext(
+                "%(queue)s holds %(n)s message. Let its consumers take them, or move or"
+                " discard them first.",
+                "%(queue)s holds %(n)s messages. Let its consumers take them, or move"
+                " or discard them first.",
+                held,
+            ) % {"queue": queue, "n": write_count(held)}
 
 
 def in_the_bin(queues: Iterable[Queue]) -> Iterator[str]:
@@ -122,11 +127,13 @@ def in_the_bin(queues: Iterable[Queue]) -> Iterator[str]:
     for queue in queues:
         count = Discarded.objects.filter(queue_id=queue.pk).count()
         if count:
-            yield (
-                f"{write_count(count, 'discarded message')} of"
-                f" {queue}: the discard bin can restore"
-                f" {'it' if count == 1 else 'them'} only to a new queue of that name."
-            )
+            yield ngettext(
+                "%(n)s discarded message of %(queue)s: the discard bin can restore it"
+                " only to a new queue of that name.",
+                "%(n)s discarded messages of %(queue)s: the discard bin can restore"
+                " them only to a new queue of that name.",
+                count,
+            ) % {"queue": queue, "n": write_count(count)}
 
 
 @admin.register(ModelQueue)
@@ -138,13 +145,15 @@ class ModelQueueAdmin(AdvisingAdmin):
         (
             None,
             {
-                "description": "Queues that the broker makes are copies of a model as"
-                " it is then; a later change has no effect on them.",
+                "description": gettext_lazy(
+                    "Queues that the broker makes are copies of a model as"
+                    " it is then; a later change has no effect on them."
+                ),
                 "fields": ["name", "permanent"],
             },
         ),
-        ("Poison messages", {"description": POISON, "fields": THRESHOLD}),
-        folded("Limits", LIMITS),
+        (gettext_lazy("Poison messages"), {"description": POISON, "fields": THRESHOLD}),
+        folded(gettext_lazy("Limits"), LIMITS),
     ]
 
 

@@ -7,12 +7,13 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 
 from broker.errors.queues import NotAuthorized
 from broker.models import RecurringMessage
 from broker.security import authorities
 
-WHEN = (
+WHEN = gettext_lazy(
     "A crontab line in a time zone, or an interval. Times that pass while no"
     " housekeeping runs are met by one message. A change is planned from now on."
 )
@@ -46,7 +47,7 @@ class RecurringAdmin(admin.ModelAdmin):
     fieldsets = [
         (None, {"fields": ["name", "is_enabled"]}),
         (
-            "Message",
+            gettext_lazy("Message"),
             {
                 "fields": [
                     *("address", "body", "content_type"),
@@ -55,7 +56,7 @@ class RecurringAdmin(admin.ModelAdmin):
             },
         ),
         (
-            "When",
+            gettext_lazy("When"),
             {"description": WHEN, "fields": ["crontab", "time_zone", "every_s"]},
         ),
     ]

@@ -7,11 +7,12 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 
 from broker.models import RedactionRule
 from broker.security.redaction import targets
 
-WHO = (
+WHO = gettext_lazy(
     "What a rule masks is masked for everybody, in pages, files, the API and the"
     " command line, wherever a message is copied to. Who has the authority unmask may"
     " look, for a reason that stands in the audit. Consumers get what was sent."
@@ -43,7 +44,7 @@ class RedactionAdmin(admin.ModelAdmin):
     search_fields = ["name", "queues", "target"]
     fieldsets = [
         (None, {"description": WHO, "fields": ["name", "queues", "is_active"]}),
-        ("What is masked", {"fields": ["kind", "target"]}),
+        (gettext_lazy("What is masked"), {"fields": ["kind", "target"]}),
     ]
 
     def save_model(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from broker.admin.advising import AdvisingAdmin
 from broker.config import documents, imports
@@ -22,9 +23,22 @@ from broker.models import AddressSetting
 
 TYPES = {"json": "application/json", "xml": "application/xml"}
 MODES = [
-    ("merge", "Merge: take over what the document defines, leave all else as it is"),
-    ("replace", "Replace: remove what the document does not have"),
+    (
+        "merge",
+        gettext_lazy(
+            "Merge: take over what the document defines, leave all else as it is"
+        ),
+    ),
+    ("replace", gettext_lazy("Replace: remove what the document does not have")),
 ]
+
+# What an import does to an object; the values of ``Deed``.
+DEEDS = (
+    gettext_noop("added"),
+    gettext_noop("changed"),
+    gettext_noop("removed"),
+    gettext_noop("unchanged"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +55,19 @@ class ImportForm(forms.Form):
 
     file = forms.FileField(
         required=False,
-        label="File",
-        help_text="JSON as exported here, or XML: address-settings of Artemis, alone or"
-        " in a whole broker.xml. At most 1 MiB.",
+        label=gettext_lazy("File"),
+        help_text=gettext_lazy(
+            "JSON as exported here, or XML: address-settings of Artemis, alone or"
+            " in a whole broker.xml. At most 1 MiB."
+        ),
     )
     text = forms.CharField(
         required=False,
-        label="Or its text",
+        label=gettext_lazy("Or its text"),
         strip=False,
         widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false"}),
     )
-    mode = forms.ChoiceField(choices=MODES, initial="merge", label="Mode")
+    mode = forms.ChoiceField(choices=MODES, initial="merge", label=gettext_lazy("Mode"))
     token = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
@@ -59,12 +75,16 @@ class ImportForm(forms.Form):
         cleaned: dict[str, Any] = super().clean() or {}
         file, text = cleaned.get("file"), cleaned.get("text")
         if bool(file) == bool(text):
-            raise ValidationError("Choose a file or paste its text: one of them.")
+            raise ValidationError(
+                gettext("Choose a file or paste its text: one of them.")
+            )
         raw = file.read(documents.LARGEST_BYTES + 1) if file else text or ""
         try:
             cleaned["document"] = self.read(raw)
         except BrokerError as error:
-            raise ValidationError(f"Nothing was imported. {error}") from None
+            raise ValidationError(
+                gettext("Nothing was imported. %(why)s") % {"why": error}
+            ) from None
         return cleaned
 
     def read(self, raw: str | bytes) -> Any:
@@ -130,7 +150,7 @@ class ExchangingAdmin(AdvisingAdmin):
             {
                 **self.admin_site.each_context(request),
                 "opts": self.opts,
-                "title": "Import address settings",
+                "title": gettext("Import address settings"),
                 **context,
             },
         )
@@ -150,10 +170,10 @@ class ExchangingAdmin(AdvisingAdmin):
         done = imports.apply(document, mode, token=token)
         for one in done.warnings:
             messages.warning(request, str(one))
-        words = ", ".join(
-            f"{count} {deed}" for deed, count in done.counts.items() if count
-        )
-        messages.success(request, f"Imported: {words or 'nothing to do'}.")
+        counts = [(deed, count) for deed, count in done.counts.items() if count]
+        words = write_counts(counts) or gettext("nothing to do")
+        told = gettext("Imported: %(counts)s.") % {"counts": words}
+        messages.success(request, told)
 
 
 def preview_context(document: documents.Document, mode: Mode) -> dict[str, Any]:
@@ -181,10 +201,15 @@ def rows(change: SettingChange) -> Iterator[ChangedField]:
 def write_value(value: Any) -> str:
     """A field's value as text."""
     if value is None:
-        return "not defined"
+        return gettext("not defined")
     if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value) if value != "" else "none"
+        return gettext("yes") if value else gettext("no")
+    return str(value) if value != "" else gettext("none")
+
+
+def write_counts(counts: Iterable[tuple[str, int]]) -> str:
+    """How many objects an import added, changed and so on, as text."""
+    return ", ".join(f"{count} {gettext(deed)}" for deed, count in counts)
 
 
 def page(what: str) -> str:

@@ -11,6 +11,7 @@ from broker.alerts import editing, sight
 from broker.bridges.config.kinds import SealedKind
 from broker.declarations.attributes import Attribute
 from broker.declarations.object_kind import Key, ObjectKind, Values, register
+from broker.formats.english import english
 from broker.models import AlertRule, AlertTarget
 
 LISTS = ("targets", "escalate_to")  # attributes of a rule that list targets
@@ -29,7 +30,7 @@ class TargetKind(SealedKind):
         super().__init__("kind", "address", "enabled", "zone", "critical_passes")
         for name in TIMES:
             field = AlertTarget._meta.get_field(name)
-            one = Attribute(name, str, help=str(getattr(field, "help_text", "")))
+            one = Attribute(name, str, help=english(getattr(field, "help_text", "")))
             self.attributes = {**self.attributes, name: one}
         self.add_secret("secret", "Stored encrypted. E-mail needs none.")
 
@@ -67,7 +68,7 @@ class RuleKind(ObjectKind):
         )  # fmt: skip
         for name in LISTS:
             field = AlertRule._meta.get_field(name)
-            words = f"Names of targets. {getattr(field, 'help_text', '')}"
+            words = f"Names of targets. {english(getattr(field, 'help_text', ''))}"
             one = Attribute(name, list, [], help=words)
             self.attributes = {**self.attributes, name: one}
 

@@ -7,27 +7,30 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from django.utils.translation import gettext_noop
+
 from broker.formats.wildcards import configured, matches, specificity
 from broker.models import AddressSetting
 
 Policy = AddressSetting.PoisonPolicy
 WEEK_S = 7 * 24 * 3600
-CREATE = "Create queues automatically"
-PREFIX, SUFFIX = "Prefix of their names", "Suffix of their names"
-RESTORABLE = "Discarded ones can be restored for"
-NO_ROUTE = "Dead-letter messages that reach no queue"
+CREATE = gettext_noop("Create queues automatically")
+PREFIX = gettext_noop("Prefix of their names")
+SUFFIX = gettext_noop("Suffix of their names")
+RESTORABLE = gettext_noop("Discarded ones can be restored for")
+NO_ROUTE = gettext_noop("Dead-letter messages that reach no queue")
 
 
 class Group(StrEnum):
     """Attributes that belong together, in the order of pages."""
 
-    POISON = "Poison messages"
-    REDELIVERY = "Redelivery"
-    DEAD_LETTERS = "Dead letters"
-    EXPIRY = "Expiry"
-    ARRIVAL = "Arrival"
-    AUTOMATIC = "Automatic queues"
-    ENDED = "Messages that have ended"
+    POISON = gettext_noop("Poison messages")
+    REDELIVERY = gettext_noop("Redelivery")
+    DEAD_LETTERS = gettext_noop("Dead letters")
+    EXPIRY = gettext_noop("Expiry")
+    ARRIVAL = gettext_noop("Arrival")
+    AUTOMATIC = gettext_noop("Automatic queues")
+    ENDED = gettext_noop("Messages that have ended")
 
 
 class SettingAttribute(NamedTuple):
@@ -43,19 +46,29 @@ POISON, AGAIN, LETTERS, EXPIRY, ARRIVAL, AUTO, ENDED = Group
 ATTRIBUTES: Mapping[str, SettingAttribute] = {
     name: SettingAttribute(*told)
     for name, *told in (
-        ("max_delivery_attempts", POISON, "Max delivery attempts", 10),
-        ("dead_letter_address", POISON, "Dead letter address", ""),
-        ("redelivery_delay_ms", AGAIN, "Redelivery delay", 0),
-        ("redelivery_delay_multiplier", AGAIN, "Multiplier after each backout", 1.0),
-        ("redelivery_collision_avoidance_factor", AGAIN, "Collision avoidance", 0.0),
+        ("max_delivery_attempts", POISON, gettext_noop("Max delivery attempts"), 10),
+        ("dead_letter_address", POISON, gettext_noop("Dead letter address"), ""),
+        ("redelivery_delay_ms", AGAIN, gettext_noop("Redelivery delay"), 0),
+        (
+            "redelivery_delay_multiplier",
+            AGAIN,
+            gettext_noop("Multiplier after each backout"),
+            1.0,
+        ),
+        (
+            "redelivery_collision_avoidance_factor",
+            AGAIN,
+            gettext_noop("Collision avoidance"),
+            0.0,
+        ),
         # None: ten times the redelivery delay.
-        ("max_redelivery_delay_ms", AGAIN, "Max redelivery delay", None),
-        ("expiry_address", EXPIRY, "Expiry address", ""),
+        ("max_redelivery_delay_ms", AGAIN, gettext_noop("Max redelivery delay"), None),
+        ("expiry_address", EXPIRY, gettext_noop("Expiry address"), ""),
         # None: decided by whether the queue has a backout threshold.
-        ("poison_policy", POISON, "Poison policy", None, False),
+        ("poison_policy", POISON, gettext_noop("Poison policy"), None, False),
         ("discard_retention_s", ENDED, RESTORABLE, WEEK_S, False),
         # None: the setting BROKER_MESSAGE_RETENTION_DAYS of Django.
-        ("message_retention_s", ENDED, "Stay readable for", None, False),
+        ("message_retention_s", ENDED, gettext_noop("Stay readable for"), None, False),
         ("send_to_dla_on_no_route", LETTERS, NO_ROUTE, False),
         ("auto_create_dead_letter_resources", LETTERS, CREATE, False),
         ("dead_letter_queue_prefix", LETTERS, PREFIX, "DLQ."),
@@ -63,11 +76,21 @@ ATTRIBUTES: Mapping[str, SettingAttribute] = {
         ("auto_create_expiry_resources", EXPIRY, CREATE, False),
         ("expiry_queue_prefix", EXPIRY, PREFIX, "EXP."),
         ("expiry_queue_suffix", EXPIRY, SUFFIX, ""),
-        ("auto_delete_queues_delay_ms", AUTO, "Empty queues are kept for", 0),
-        ("no_expiry", ARRIVAL, "Arriving messages never expire", False),
-        ("expiry_delay_ms", ARRIVAL, "Expiry of messages without one", -1),
-        ("min_expiry_delay_ms", ARRIVAL, "Shortest expiry", -1),
-        ("max_expiry_delay_ms", ARRIVAL, "Longest expiry", -1),
+        (
+            "auto_delete_queues_delay_ms",
+            AUTO,
+            gettext_noop("Empty queues are kept for"),
+            0,
+        ),
+        ("no_expiry", ARRIVAL, gettext_noop("Arriving messages never expire"), False),
+        (
+            "expiry_delay_ms",
+            ARRIVAL,
+            gettext_noop("Expiry of messages without one"),
+            -1,
+        ),
+        ("min_expiry_delay_ms", ARRIVAL, gettext_noop("Shortest expiry"), -1),
+        ("max_expiry_delay_ms", ARRIVAL, gettext_noop("Longest expiry"), -1),
     )
 }
 DEFAULTS = {name: one.default for name, one in ATTRIBUTES.items()}

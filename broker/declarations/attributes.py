@@ -17,6 +17,7 @@ from django.db import models
 
 from broker.errors.settings import WrongSettings
 from broker.formats import strict_json
+from broker.formats.english import english
 from broker.formats.quantities import (
     ENDINGS,
     ENDS_BEFORE,
@@ -79,14 +80,16 @@ def of_field(model: type[models.Model], name: str) -> Attribute:
     choices = [value for value, _ in field.choices or ()]
     # An enumeration, which is shown by names.
     if choices and isinstance(choices[0], int):
-        named = tuple(str(label).partition(":")[0] for _, label in field.choices or ())
+        named = tuple(
+            english(label).partition(":")[0] for _, label in field.choices or ()
+        )
         usual = named[choices.index(field.default)]
-        return Attribute(name, str, usual, named, str(field.help_text))
+        return Attribute(name, str, usual, named, english(field.help_text))
     kind = next(of for one, of in TYPES.items() if isinstance(field, one))
     default: Any = field.get_default()
     if choices and default not in choices:
         default = None  # the attribute is required
-    return Attribute(name, kind, default, tuple(choices), str(field.help_text))
+    return Attribute(name, kind, default, tuple(choices), english(field.help_text))
 
 
 def named(attributes: Iterable[Attribute], name: str) -> Attribute | None:

@@ -155,7 +155,7 @@ class ObjectKind:
         if other is not None:
             raise WrongSettings(
                 where,
-                f"{row} is the name of another {other._meta.verbose_name} already."
+                f"{row} is the name of another {other._meta.verbose_name_raw} already."
                 " Choose another name.",
             )
 

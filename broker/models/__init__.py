@@ -20,18 +20,17 @@ from broker.models.bridges import (
     ConnectionFactory,
     DeadMessageQueue,
 )
-from broker.models.clients import ClientConnection, ClientEndpoint, Credential
+from broker.models.clients import (
+    Binding,
+    ClientConnection,
+    ClientEndpoint,
+    Credential,
+    Subscription,
+)
 from broker.models.consumers import ConnectionConsumer, HandlerLimit, Stoppage
 from broker.models.groups import DeadLetterGroup
 from broker.models.journal import Event, Held, Kind, Place, Tally, Watermark
-from broker.models.links import (
-    Branch,
-    BridgeProcess,
-    Link,
-    LinkState,
-    LinkStatus,
-    TransferredMessage,
-)
+from broker.models.links import BridgeProcess, Link, LinkState, LinkStatus
 from broker.models.messages import (
     Annotations,
     Claim,
@@ -50,19 +49,18 @@ from broker.models.patches import OperationPatch
 from broker.models.progress import Experience, OperationSchedule
 from broker.models.queues import (
     Address,
-    Binding,
     CountsWhenLost,
     ModelQueue,
     Queue,
     QueueAlias,
     RoutingType,
-    Subscription,
 )
 from broker.models.recurring import RecurringMessage
 from broker.models.redaction import RedactionRule
 from broker.models.rules import RuleAttempt, RulePass, RuleTable
 from broker.models.samples import HistorySample, HistoryTotals
 from broker.models.settings import AddressSetting
+from broker.models.transfers import Branch, TransferredMessage
 
 __all__ = [
     "Act",

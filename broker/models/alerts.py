@@ -11,6 +11,7 @@ from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy
 
 from broker.formats.wildcards import check_pattern
 from broker.models.fields import CheckedCharField
@@ -30,10 +31,10 @@ class AlertTarget(models.Model):
     """Where notifications go: mail addresses, or a service by HTTPS."""
 
     class Kind(models.TextChoices):
-        EMAIL = "email", "e-mail"
-        WEBHOOK = "webhook", "webhook"
-        SLACK = "slack", "Slack"
-        PAGERDUTY = "pagerduty", "PagerDuty"
+        EMAIL = "email", gettext_lazy("e-mail")
+        WEBHOOK = "webhook", gettext_lazy("webhook")
+        SLACK = "slack", gettext_lazy("Slack")
+        PAGERDUTY = "pagerduty", gettext_lazy("PagerDuty")
 
     name = models.CharField(max_length=60, validators=[NAME])
     kind = models.CharField(max_length=10, choices=Kind)
@@ -41,34 +42,40 @@ class AlertTarget(models.Model):
         max_length=500,
         blank=True,
         default="",
-        help_text="E-mail: addresses, separated by commas. Webhook: the URL, with"
-        " https. Slack: empty. PagerDuty: empty, or the URL of another region.",
+        help_text=gettext_lazy(
+            "E-mail: addresses, separated by commas. Webhook: the URL, with"
+            " https. Slack: empty. PagerDuty: empty, or the URL of another region."
+        ),
     )
     # Encrypted. Of a webhook, the key of its signatures; of Slack, the URL; of
     # PagerDuty, the integration key.
     secret = models.TextField(blank=True, default="", editable=False)
     enabled = models.BooleanField(default=True, db_default=True)
     quiet_from = models.TimeField(
-        null=True, blank=True, help_text="Begin of the quiet hours, such as 22:00."
+        null=True,
+        blank=True,
+        help_text=gettext_lazy("Begin of the quiet hours, such as 22:00."),
     )
     quiet_until = models.TimeField(
         null=True,
         blank=True,
-        help_text="Their end, such as 07:00. What happens in quiet hours and still"
-        " holds at their end is told then.",
+        help_text=gettext_lazy(
+            "Their end, such as 07:00. What happens in quiet hours and still"
+            " holds at their end is told then."
+        ),
     )
     zone = CheckedCharField(
-        "time zone",
+        gettext_lazy("time zone"),
         max_length=60,
         default="UTC",
         db_default="UTC",
         validators=[check_zone],
-        help_text="The time zone of the quiet hours.",
+        help_text=gettext_lazy("The time zone of the quiet hours."),
     )
     critical_passes = models.BooleanField(
         default=True,
         db_default=True,
-        help_text="Critical alerts are told in quiet hours too.",
+        help_text=gettext_lazy("Critical alerts are told in quiet hours too."),
     )
     # Time of the last notification that was delivered.
     told_at = MomentField(null=True, editable=False)
@@ -84,7 +91,9 @@ class AlertTarget(models.Model):
                 name="quiet_hours_have_two_ends",
                 condition=Q(quiet_from__isnull=True, quiet_until__isnull=True)
                 | Q(quiet_from__isnull=False, quiet_until__isnull=False),
-                violation_error_message="Give both ends of the quiet hours, or none.",
+                violation_error_message=gettext_lazy(
+                    "Give both ends of the quiet hours, or none."
+                ),
             ),
         ]
 
@@ -99,31 +108,37 @@ class AlertRule(models.Model):
     class Condition(models.TextChoices):
         """What is measured. The label is read after a name of a queue."""
 
-        DEPTH = "depth", "depth of a queue"
-        AGE = "age", "age of the oldest message"
-        NOT_CONSUMED = "not_consumed", "messages wait and nobody consumes"
-        STOPPED = "delivery_stopped", "delivery to consumers has stopped"
-        DEAD_LETTERS = "dead_letters", "dead letters in a queue"
-        GROWTH = "dead_letter_growth", "growth of a dead-letter group"
-        NEW_CAUSE = "new_cause", "dead letters of a new cause"
-        LINK = "link_failed", "a bridge link failed or tries again"
-        APPROVAL = "approval", "an operation waits for an approval"
-        DISK = "disk", "share of the disk in use"
-        REPORTS = "reports_late", "reports of the night are not done"
-        LATE = "delayed_late", "delayed messages are late"
-        UNIT = "unit_lost", "a unit of work lost its process or its deadline"
-        PAUSED = "paused", "a queue is paused"
-        IN_DOUBT = "in_doubt", "transactions of a link are in doubt"
-        PREPARED = "prepared", "units of work wait for a coordinator"
-        SILENT = "process_silent", "a process does not answer"
-        PASSWORD = "password_lost", "the key of a password is lost"
-        SETTINGS = "settings", "settings that lose or block messages"
-        UNATTENDED = "reports_unattended", "no process takes reports that wait"
-        GROUP = "group_missing", "a group of the second factor is missing"
+        DEPTH = "depth", gettext_lazy("depth of a queue")
+        AGE = "age", gettext_lazy("age of the oldest message")
+        NOT_CONSUMED = "not_consumed", gettext_lazy("messages wait and nobody consumes")
+        STOPPED = "delivery_stopped", gettext_lazy("delivery to consumers has stopped")
+        DEAD_LETTERS = "dead_letters", gettext_lazy("dead letters in a queue")
+        GROWTH = "dead_letter_growth", gettext_lazy("growth of a dead-letter group")
+        NEW_CAUSE = "new_cause", gettext_lazy("dead letters of a new cause")
+        LINK = "link_failed", gettext_lazy("a bridge link failed or tries again")
+        APPROVAL = "approval", gettext_lazy("an operation waits for an approval")
+        DISK = "disk", gettext_lazy("share of the disk in use")
+        REPORTS = "reports_late", gettext_lazy("reports of the night are not done")
+        LATE = "delayed_late", gettext_lazy("delayed messages are late")
+        UNIT = (
+            "unit_lost",
+            gettext_lazy("a unit of work lost its process or its deadline"),
+        )
+        PAUSED = "paused", gettext_lazy("a queue is paused")
+        IN_DOUBT = "in_doubt", gettext_lazy("transactions of a link are in doubt")
+        PREPARED = "prepared", gettext_lazy("units of work wait for a coordinator")
+        SILENT = "process_silent", gettext_lazy("a process does not answer")
+        PASSWORD = "password_lost", gettext_lazy("the key of a password is lost")
+        SETTINGS = "settings", gettext_lazy("settings that lose or block messages")
+        UNATTENDED = (
+            "reports_unattended",
+            gettext_lazy("no process takes reports that wait"),
+        )
+        GROUP = "group_missing", gettext_lazy("a group of the second factor is missing")
 
     class Severity(models.TextChoices):
-        WARNING = "warning"
-        CRITICAL = "critical"
+        WARNING = "warning", gettext_lazy("Warning")
+        CRITICAL = "critical", gettext_lazy("Critical")
 
     name = models.CharField(max_length=60, validators=[NAME])
     condition = models.CharField(max_length=20, choices=Condition)
@@ -132,9 +147,11 @@ class AlertRule(models.Model):
         default="#",
         db_default="#",
         validators=[check_pattern],
-        help_text="Queues, by name or pattern: * is one word, # at the end any words."
-        " For dead-letter groups, the queues from which the messages came. No meaning"
-        " for links, approvals, the disk and reports.",
+        help_text=gettext_lazy(
+            "Queues, by name or pattern: * is one word, # at the end any words."
+            " For dead-letter groups, the queues from which the messages came. No"
+            " meaning for links, approvals, the disk and reports."
+        ),
     )
     # Number of messages; seconds for the condition AGE, percent for DISK; 0 if the
     # condition has no threshold.
@@ -147,13 +164,18 @@ class AlertRule(models.Model):
         max_length=8, choices=Severity, default=Severity.WARNING
     )
     targets = models.ManyToManyField(
-        AlertTarget, blank=True, related_name="+", help_text="They are told at once."
+        AlertTarget,
+        blank=True,
+        related_name="+",
+        help_text=gettext_lazy("They are told at once."),
     )
     escalate_to = models.ManyToManyField(
         AlertTarget,
         blank=True,
         related_name="+",
-        help_text="They are told if nobody has acknowledged the alert by then.",
+        help_text=gettext_lazy(
+            "They are told if nobody has acknowledged the alert by then."
+        ),
     )
     escalate_after_s = models.PositiveIntegerField(default=900, db_default=900)
     repeat_s = models.PositiveIntegerField(default=14_400, db_default=14_400)
@@ -239,14 +261,14 @@ class AlertEvent(models.Model):
     """One event of an alert's story; only appended, in the transaction of the act."""
 
     class Kind(models.TextChoices):
-        FIRED = "fired"
-        NOTIFIED = "notified", "notification put"
-        DELIVERED = "delivered"
-        FAILED = "failed", "delivery failed"
-        ACKNOWLEDGED = "acknowledged"
-        SILENCED = "silenced"
-        UNSILENCED = "unsilenced", "silence ended"
-        RESOLVED = "resolved"
+        FIRED = "fired", gettext_lazy("Fired")
+        NOTIFIED = "notified", gettext_lazy("notification put")
+        DELIVERED = "delivered", gettext_lazy("Delivered")
+        FAILED = "failed", gettext_lazy("delivery failed")
+        ACKNOWLEDGED = "acknowledged", gettext_lazy("Acknowledged")
+        SILENCED = "silenced", gettext_lazy("Silenced")
+        UNSILENCED = "unsilenced", gettext_lazy("silence ended")
+        RESOLVED = "resolved", gettext_lazy("Resolved")
 
     alert = models.ForeignKey(Alert, models.CASCADE, related_name="events")
     at = MomentField()

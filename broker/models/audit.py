@@ -8,6 +8,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from broker.models.moment_field import MomentField
 
@@ -15,67 +16,76 @@ from broker.models.moment_field import MomentField
 class Act(models.TextChoices):
     """The acts that are recorded. A label is read after the name of the actor."""
 
-    PLAN = "operation.plan", "planned an operation"
-    START = "operation.start", "started an operation"
-    CANCEL = "operation.cancel", "cancelled an operation"
-    UNDO = "operation.undo", "planned an undo"
-    HALT = "operation.pause", "paused an operation"
-    CARRY_ON = "operation.continue", "carried on with an operation"
-    ALTER = "operation.change", "changed how an operation goes"
-    EXPLAIN = "operation.explain", "said why an operation is to be approved"
-    APPROVE = "operation.approve", "approved an operation"
-    PAUSE = "queue.pause", "paused a queue"
-    RESUME = "queue.resume", "resumed a queue"
-    RESET_COUNTERS = "queue.reset_counters", "reset counters"
-    START_DELIVERY = "queue.start_delivery", "started delivery again"
-    SEND = "message.send", "sent a message"
-    UNMASK = "message.unmask", "saw what is masked of messages"
-    RESTORE = "message.restore", "restored from the discard bin"
-    CLOSE_CONNECTION = "connection.close", "asked to close a connection"
-    CLOSE_ENDPOINT = "endpoint.close", "asked to close an endpoint"
-    CREATE_CREDENTIAL = "credential.create", "made a credential"
-    REVOKE_CREDENTIAL = "credential.revoke", "revoked a credential"
-    COMMIT_PREPARED = "prepared.commit", "committed a prepared unit of work"
-    BACK_OUT_PREPARED = "prepared.back_out", "backed out a prepared unit of work"
-    BACK_OUT_UNIT = "unit.back_out", "backed out a unit of work by force"
-    CREATE = "settings.create", "created settings"
-    CHANGE = "settings.change", "changed settings"
-    DELETE = "settings.delete", "deleted settings"
-    SIGN_IN = "account.sign_in", "signed in"
-    SIGN_OUT = "account.sign_out", "signed out"
-    END_SESSION = "account.end_session", "ended a session"
-    CREATE_ACCOUNT = "account.create", "made an account"
-    SET_PASSWORD = "account.set_password", "set a password"
-    ADD_FACTOR = "account.add_factor", "set up a second factor"
-    REMOVE_FACTOR = "account.remove_factor", "removed a second factor"
-    RESET_FACTOR = "account.reset_factor", "reset a second factor"
-    NAME_KEY = "account.name_key", "named a security key"
-    NEW_CODES = "account.new_codes", "made new recovery codes"
-    USE_CODE = "account.use_code", "used up a recovery code"
-    START_LINK = "link.start", "started a link"
-    PAUSE_LINK = "link.pause", "paused a link"
-    RESUME_LINK = "link.resume", "resumed a link"
-    STOP_LINK = "link.stop", "stopped a link"
-    DECIDE_BRANCH = "link.decide", "ended a transaction that was in doubt"
-    SAY = "group.say", "said something of a group of dead letters"
-    WRITE_RULES = "rules.write", "wrote rules for dead letters"
-    SWITCH_RULES = "rules.switch", "switched rules for dead letters"
-    RUN_REPORT = "report.run", "asked for a report"
-    RUN_TASK = "task.run", "ran a scheduled task at once"
-    CANCEL_REPORT = "report.cancel", "cancelled a report"
-    PUT_RECURRING = "recurring.put", "put a recurring message"
-    ACKNOWLEDGE_ALERT = "alert.acknowledge", "acknowledged an alert"
-    SILENCE_ALERTS = "alert.silence", "silenced alerts"
-    END_SILENCE = "alert.end_silence", "ended a silence of alerts"
-    TEST_TARGET = "alert.test", "sent a test notification"
-    FILL = "demo.fill", "filled the broker with samples"
-    FLUSH = "database.flush", "emptied the database"
-    REACH = "page.reach", "went where one may not"
+    PLAN = "operation.plan", gettext_noop("planned an operation")
+    START = "operation.start", gettext_noop("started an operation")
+    CANCEL = "operation.cancel", gettext_noop("cancelled an operation")
+    UNDO = "operation.undo", gettext_noop("planned an undo")
+    HALT = "operation.pause", gettext_noop("paused an operation")
+    CARRY_ON = "operation.continue", gettext_noop("carried on with an operation")
+    ALTER = "operation.change", gettext_noop("changed how an operation goes")
+    EXPLAIN = (
+        "operation.explain",
+        gettext_noop("said why an operation is to be approved"),
+    )
+    APPROVE = "operation.approve", gettext_noop("approved an operation")
+    PAUSE = "queue.pause", gettext_noop("paused a queue")
+    RESUME = "queue.resume", gettext_noop("resumed a queue")
+    RESET_COUNTERS = "queue.reset_counters", gettext_noop("reset counters")
+    START_DELIVERY = "queue.start_delivery", gettext_noop("started delivery again")
+    SEND = "message.send", gettext_noop("sent a message")
+    UNMASK = "message.unmask", gettext_noop("saw what is masked of messages")
+    RESTORE = "message.restore", gettext_noop("restored from the discard bin")
+    CLOSE_CONNECTION = "connection.close", gettext_noop("asked to close a connection")
+    CLOSE_ENDPOINT = "endpoint.close", gettext_noop("asked to close an endpoint")
+    CREATE_CREDENTIAL = "credential.create", gettext_noop("made a credential")
+    REVOKE_CREDENTIAL = "credential.revoke", gettext_noop("revoked a credential")
+    COMMIT_PREPARED = (
+        "prepared.commit",
+        gettext_noop("committed a prepared unit of work"),
+    )
+    BACK_OUT_PREPARED = (
+        "prepared.back_out",
+        gettext_noop("backed out a prepared unit of work"),
+    )
+    BACK_OUT_UNIT = "unit.back_out", gettext_noop("backed out a unit of work by force")
+    CREATE = "settings.create", gettext_noop("created settings")
+    CHANGE = "settings.change", gettext_noop("changed settings")
+    DELETE = "settings.delete", gettext_noop("deleted settings")
+    SIGN_IN = "account.sign_in", gettext_noop("signed in")
+    SIGN_OUT = "account.sign_out", gettext_noop("signed out")
+    END_SESSION = "account.end_session", gettext_noop("ended a session")
+    CREATE_ACCOUNT = "account.create", gettext_noop("made an account")
+    SET_PASSWORD = "account.set_password", gettext_noop("set a password")
+    ADD_FACTOR = "account.add_factor", gettext_noop("set up a second factor")
+    REMOVE_FACTOR = "account.remove_factor", gettext_noop("removed a second factor")
+    RESET_FACTOR = "account.reset_factor", gettext_noop("reset a second factor")
+    NAME_KEY = "account.name_key", gettext_noop("named a security key")
+    NEW_CODES = "account.new_codes", gettext_noop("made new recovery codes")
+    USE_CODE = "account.use_code", gettext_noop("used up a recovery code")
+    START_LINK = "link.start", gettext_noop("started a link")
+    PAUSE_LINK = "link.pause", gettext_noop("paused a link")
+    RESUME_LINK = "link.resume", gettext_noop("resumed a link")
+    STOP_LINK = "link.stop", gettext_noop("stopped a link")
+    DECIDE_BRANCH = "link.decide", gettext_noop("ended a transaction that was in doubt")
+    SAY = "group.say", gettext_noop("said something of a group of dead letters")
+    WRITE_RULES = "rules.write", gettext_noop("wrote rules for dead letters")
+    SWITCH_RULES = "rules.switch", gettext_noop("switched rules for dead letters")
+    RUN_REPORT = "report.run", gettext_noop("asked for a report")
+    RUN_TASK = "task.run", gettext_noop("ran a scheduled task at once")
+    CANCEL_REPORT = "report.cancel", gettext_noop("cancelled a report")
+    PUT_RECURRING = "recurring.put", gettext_noop("put a recurring message")
+    ACKNOWLEDGE_ALERT = "alert.acknowledge", gettext_noop("acknowledged an alert")
+    SILENCE_ALERTS = "alert.silence", gettext_noop("silenced alerts")
+    END_SILENCE = "alert.end_silence", gettext_noop("ended a silence of alerts")
+    TEST_TARGET = "alert.test", gettext_noop("sent a test notification")
+    FILL = "demo.fill", gettext_noop("filled the broker with samples")
+    FLUSH = "database.flush", gettext_noop("emptied the database")
+    REACH = "page.reach", gettext_noop("went where one may not")
 
 
 WORDS: dict[str, str] = {one.value: str(one.label) for one in Act}
 # Labels of acts that were refused.
-REFUSED: dict[str, str] = {Act.SIGN_IN: "tried to sign in"}
+REFUSED: dict[str, str] = {Act.SIGN_IN: gettext_noop("tried to sign in")}
 
 
 class AuditRecord(models.Model):
@@ -89,14 +99,14 @@ class AuditRecord(models.Model):
     class Actor(models.TextChoices):
         """The kind of actor."""
 
-        USER = "user", "somebody who had signed in"
-        CREDENTIAL = "credential", "an application, by its credential"
-        SYSTEM = "system", "a user of the operating system, by a command"
-        NOBODY = "nobody", "somebody who had not signed in"
+        USER = "user", gettext_lazy("somebody who had signed in")
+        CREDENTIAL = "credential", gettext_lazy("an application, by its credential")
+        SYSTEM = "system", gettext_lazy("a user of the operating system, by a command")
+        NOBODY = "nobody", gettext_lazy("somebody who had not signed in")
 
     class Outcome(models.TextChoices):
-        DONE = "done"
-        REFUSED = "refused"
+        DONE = "done", gettext_lazy("Done")
+        REFUSED = "refused", gettext_lazy("Refused")
 
     number = models.BigIntegerField(null=True)
     at = MomentField(db_default=Now())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from broker.formats.wildcards import check_pattern
 from broker.models.fields import CheckedCharField
@@ -25,8 +26,10 @@ class Authority(models.Model):
         max_length=255,
         default="#",
         validators=[check_pattern],
-        help_text="Words separated by dots; * matches one word, # at the end matches"
-        " any number of words.",
+        help_text=gettext_lazy(
+            "Words separated by dots; * matches one word, # at the end matches"
+            " any number of words."
+        ),
     )
     may_inquire = models.BooleanField("inquire", default=False)
     may_browse = models.BooleanField("browse", default=False)
@@ -37,7 +40,7 @@ class Authority(models.Model):
     may_set = models.BooleanField("set", default=False)
 
     class Meta:
-        verbose_name_plural = "authorities"
+        verbose_name_plural = gettext_lazy("authorities")
         ordering = ["pattern", "id"]
         constraints = [
             models.CheckConstraint(

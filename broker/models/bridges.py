@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from django.core.validators import MinValueValidator
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from broker.models.bridge_names import check_name
 from broker.models.fields import CheckedCharField
 
-FOR_EVER = MinValueValidator(-1, "Give -1 to try for ever, or a number from 0.")
-ONE_OR_MORE = MinValueValidator(1, "Give a number from 1.")
+FOR_EVER = MinValueValidator(
+    -1, gettext_lazy("Give -1 to try for ever, or a number from 0.")
+)
+ONE_OR_MORE = MinValueValidator(1, gettext_lazy("Give a number from 1."))
 
 
 class Bridge(models.Model):
@@ -26,14 +29,16 @@ class Bridge(models.Model):
     tag_messages = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="Adds the property JMS_SUN_JMSBRIDGE_NAME with the name of the"
-        " bridge to each message (message-transfer-tag-bridge-name). A selector on it"
-        " prevents loops.",
+        help_text=gettext_lazy(
+            "Adds the property JMS_SUN_JMSBRIDGE_NAME with the name of the"
+            " bridge to each message (message-transfer-tag-bridge-name). A selector on"
+            " it prevents loops."
+        ),
     )
     log_transfers = models.BooleanField(
         default=True,
         db_default=True,
-        help_text="Log each transfer (log-message-transfer).",
+        help_text=gettext_lazy("Log each transfer (log-message-transfer)."),
     )
 
     class Meta:
@@ -49,15 +54,18 @@ class ConnectionFactory(models.Model):
 
     bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="factories")
     name = CheckedCharField(
-        max_length=100, validators=[check_name], help_text="ref-name"
+        max_length=100, validators=[check_name], help_text=gettext_lazy("ref-name")
     )
     description = models.TextField(blank=True, default="", db_default="")
     provider = models.CharField(
         max_length=20,
-        help_text="The type of the provider; this-broker needs no URL.",
+        help_text=gettext_lazy("The type of the provider; this-broker needs no URL."),
     )
     url = models.CharField(
-        max_length=500, blank=True, default="", help_text="Such as stomp://host:61613."
+        max_length=500,
+        blank=True,
+        default="",
+        help_text=gettext_lazy("Such as stomp://host:61613."),
     )
     username = models.CharField(max_length=255, blank=True, default="")
     secret = models.TextField(
@@ -66,40 +74,50 @@ class ConnectionFactory(models.Model):
     properties = models.JSONField(
         blank=True,
         default=dict,
-        help_text="Further properties of the provider: texts by name.",
+        help_text=gettext_lazy("Further properties of the provider: texts by name."),
     )
     lookup_name = models.CharField(
         max_length=255,
         blank=True,
         default="",
-        help_text="lookup-name: of a JNDI repository; kept for the document only.",
+        help_text=gettext_lazy(
+            "lookup-name: of a JNDI repository; kept for the document only."
+        ),
     )
     connect_attempts = models.IntegerField(
         default=-1,
         db_default=-1,
         validators=[FOR_EVER],
-        help_text="Connection attempts before the link stops; -1: no limit.",
+        help_text=gettext_lazy(
+            "Connection attempts before the link stops; -1: no limit."
+        ),
     )
     connect_interval_s = models.PositiveIntegerField(
         default=5,
         db_default=5,
-        help_text="Seconds between two attempts (connect-attempt-interval-in-seconds).",
+        help_text=gettext_lazy(
+            "Seconds between two attempts (connect-attempt-interval-in-seconds)."
+        ),
     )
     idle_timeout_s = models.PositiveIntegerField(
         default=1800,
         db_default=1800,
-        help_text="Seconds without a message after which an idle connection is closed,"
-        " unless it stays connected; 0: never (idle-timeout-in-seconds).",
+        help_text=gettext_lazy(
+            "Seconds without a message after which an idle connection is closed,"
+            " unless it stays connected; 0: never (idle-timeout-in-seconds)."
+        ),
     )
     multi_rm = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="multi-rm: kept for the document only; here each factory is one"
-        " resource manager.",
+        help_text=gettext_lazy(
+            "multi-rm: kept for the document only; here each factory is one"
+            " resource manager."
+        ),
     )
 
     class Meta:
-        verbose_name_plural = "connection factories"
+        verbose_name_plural = gettext_lazy("connection factories")
         ordering = ["bridge", "name"]
         constraints = [
             models.UniqueConstraint("bridge", "name", name="one_factory_a_name")
@@ -118,23 +136,27 @@ class BridgeDestination(models.Model):
 
     bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="destinations")
     ref_name = CheckedCharField(
-        max_length=100, validators=[check_name], help_text="ref-name"
+        max_length=100, validators=[check_name], help_text=gettext_lazy("ref-name")
     )
     description = models.TextField(blank=True, default="", db_default="")
-    name = models.CharField(max_length=255, help_text="Its name at the provider.")
+    name = models.CharField(
+        max_length=255, help_text=gettext_lazy("Its name at the provider.")
+    )
     kind = models.CharField(
-        max_length=5, choices=Kind, default=Kind.QUEUE, help_text="type"
+        max_length=5, choices=Kind, default=Kind.QUEUE, help_text=gettext_lazy("type")
     )
     lookup_name = models.CharField(
         max_length=255,
         blank=True,
         default="",
-        help_text="lookup-name: of a JNDI repository; kept for the document only.",
+        help_text=gettext_lazy(
+            "lookup-name: of a JNDI repository; kept for the document only."
+        ),
     )
     properties = models.JSONField(blank=True, default=dict)
 
     class Meta:
-        verbose_name = "destination"
+        verbose_name = gettext_lazy("destination")
         ordering = ["bridge", "ref_name"]
         constraints = [
             models.UniqueConstraint("bridge", "ref_name", name="one_destination_a_name")
@@ -154,7 +176,9 @@ class DeadMessageQueue(models.Model):
     position = models.PositiveIntegerField(
         default=0,
         db_default=0,
-        help_text="Dead message queues are tried in this order, the lowest first.",
+        help_text=gettext_lazy(
+            "Dead message queues are tried in this order, the lowest first."
+        ),
     )
     enabled = models.BooleanField(default=True, db_default=True)
     factory = models.ForeignKey(
@@ -167,20 +191,24 @@ class DeadMessageQueue(models.Model):
     time_to_live_ms = models.PositiveBigIntegerField(
         default=0,
         db_default=0,
-        help_text="Time to live of dead messages, in milliseconds; 0: for ever"
-        " (time-to-live-in-millis).",
+        help_text=gettext_lazy(
+            "Time to live of dead messages, in milliseconds; 0: for ever"
+            " (time-to-live-in-millis)."
+        ),
     )
     client_id = models.CharField(max_length=255, blank=True, default="")
     send_attempts = models.PositiveIntegerField(
         default=3,
         db_default=3,
         validators=[ONE_OR_MORE],
-        help_text="Attempts to send to this queue (send-attempts).",
+        help_text=gettext_lazy("Attempts to send to this queue (send-attempts)."),
     )
     send_interval_s = models.PositiveIntegerField(
         default=5,
         db_default=5,
-        help_text="Seconds between two attempts (send-attempt-interval-in-seconds).",
+        help_text=gettext_lazy(
+            "Seconds between two attempts (send-attempt-interval-in-seconds)."
+        ),
     )
     transformer = models.CharField(max_length=255, blank=True, default="")
     properties = models.JSONField(blank=True, default=dict)

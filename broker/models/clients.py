@@ -1,4 +1,4 @@
-"""AMQP clients: credentials, connections, and their endpoints."""
+"""AMQP clients: credentials, connections, endpoints, subscriptions and bindings."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy
 
 from broker.formats.wildcards import check_pattern
 from broker.models.fields import CheckedTextField
 from broker.models.moment_field import MomentField
+from broker.models.queues import Address, Queue
 
 NAME = RegexValidator(
     r"\A[A-Za-z0-9][A-Za-z0-9._@-]*\Z",
-    "Give a name of letters, digits and . _ @ -, which begins with a letter or digit.",
+    gettext_lazy(
+        "Give a name of letters, digits and . _ @ -, which begins with a letter or"
+        " digit."
+    ),
 )
 ASKED_TO_CLOSE = {"close_requested_at__isnull": False}
 
@@ -40,19 +45,23 @@ class Credential(models.Model):
     name = models.CharField(
         max_length=100,
         validators=[NAME],
-        help_text="The user name with which the application logs in.",
+        help_text=gettext_lazy("The user name with which the application logs in."),
     )
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.CASCADE,
         related_name="credentials",
-        help_text="The user whose authorities it has. It never has more than these.",
+        help_text=gettext_lazy(
+            "The user whose authorities it has. It never has more than these."
+        ),
     )
     patterns = CheckedTextField(
         default="#",
         validators=[check_patterns],
-        help_text="The queues and addresses that it may use: one pattern on each line,"
-        " as in authorities.",
+        help_text=gettext_lazy(
+            "The queues and addresses that it may use: one pattern on each line,"
+            " as in authorities."
+        ),
     )
     may_get = models.BooleanField("get", default=True)
     may_browse = models.BooleanField("browse", default=True)
@@ -71,7 +80,9 @@ class Credential(models.Model):
         editable=False,
     )
     expires_at = MomentField(
-        null=True, blank=True, help_text="Empty: it is valid until it is revoked."
+        null=True,
+        blank=True,
+        help_text=gettext_lazy("Empty: it is valid until it is revoked."),
     )
     revoked_at = MomentField(null=True, editable=False)
     revoked_by = models.ForeignKey(
@@ -131,10 +142,10 @@ class ClientEndpoint(models.Model):
     class Kind(models.TextChoices):
         """What the client does with the link: put, get or browse."""
 
-        PUTS = "puts", "puts"
-        GETS = "gets", "gets"
-        BROWSES = "browses", "browses"
-        TRANSACTIONS = "transactions", "transactions"
+        PUTS = "puts", gettext_lazy("puts")
+        GETS = "gets", gettext_lazy("gets")
+        BROWSES = "browses", gettext_lazy("browses")
+        TRANSACTIONS = "transactions", gettext_lazy("transactions")
 
     connection = models.ForeignKey(
         ClientConnection, models.CASCADE, related_name="endpoints"
@@ -175,3 +186,69 @@ class ClientEndpoint(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of connection {self.connection_id}"
+
+
+class Subscription(models.Model):
+    """A subscription to an address, with the managed queue that holds its messages."""
+
+    address = models.ForeignKey(Address, models.PROTECT, related_name="subscriptions")
+    client_id = models.CharField(max_length=255, blank=True)
+    # Name of a durable or shared subscription.
+    name = models.CharField(max_length=255, blank=True)
+    durable = models.BooleanField()
+    # Whether several consumers share the subscription.
+    is_shared = models.BooleanField(default=False, db_default=False)
+    queue = models.OneToOneField(Queue, models.CASCADE, related_name="subscription")
+    # Process of the client, if the subscription is not durable.
+    owner_id = models.IntegerField(null=True)
+    created_at = MomentField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                "client_id",
+                "name",
+                name="one_durable_subscription_a_name",
+                condition=Q(durable=True),
+            ),
+            models.UniqueConstraint(
+                "client_id",
+                "name",
+                name="one_shared_subscription_a_name",
+                condition=Q(durable=False, is_shared=True),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name or f"subscription {self.pk}"
+
+
+class Binding(models.Model):
+    """A binding of AMQP 0-9-1: an exchange sends messages with a matching routing key
+    to a queue. Celery and kombu declare them."""
+
+    class Kind(models.TextChoices):
+        """How the exchange compares its routing keys."""
+
+        DIRECT = "direct"
+        TOPIC = "topic"
+        FANOUT = "fanout"
+
+    exchange = models.CharField(max_length=255)
+    kind = models.TextField(choices=Kind)
+    routing_key = models.CharField(max_length=255, blank=True)
+    queue = models.ForeignKey(Queue, models.CASCADE, related_name="bindings")
+
+    class Meta:
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(
+                "exchange",
+                "routing_key",
+                "queue",
+                name="a_queue_is_bound_once_by_a_key",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.exchange} {self.routing_key} to {self.queue_id}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils.translation import gettext_noop
 
 from broker.models.moment_field import MomentField
 
@@ -26,26 +27,26 @@ class Place(models.IntegerChoices):
 class Kind(models.IntegerChoices):
     """The kind of an event. The labels are for operators."""
 
-    PUT = 1, "put"
-    GET = 2, "got"
-    ACCEPT = 3, "accepted"
-    BACK_OUT = 4, "backed out"
-    RELEASE = 5, "released"
-    WAKE = 6, "due again"
-    DEAD_LETTER = 7, "dead-lettered"
-    EXPIRE = 8, "expired"
-    DISCARD = 9, "discarded"
-    RESUBMIT = 10, "resubmitted"
-    RESTORE = 11, "restored"
-    SKIP = 12, "skipped a backout"
-    RESET = 13, "counted anew"
-    UNDO = 14, "taken back"
-    REINSTATE = 15, "reinstated"
-    MOVE = 16, "moved"
-    REPRIORITIZE = 17, "given another priority"
-    REMOVE = 18, "removed"
-    TRANSFER = 19, "carried by a link"
-    RESCHEDULE = 20, "given another due time"
+    PUT = 1, gettext_noop("put")
+    GET = 2, gettext_noop("got")
+    ACCEPT = 3, gettext_noop("accepted")
+    BACK_OUT = 4, gettext_noop("backed out")
+    RELEASE = 5, gettext_noop("released")
+    WAKE = 6, gettext_noop("due again")
+    DEAD_LETTER = 7, gettext_noop("dead-lettered")
+    EXPIRE = 8, gettext_noop("expired")
+    DISCARD = 9, gettext_noop("discarded")
+    RESUBMIT = 10, gettext_noop("resubmitted")
+    RESTORE = 11, gettext_noop("restored")
+    SKIP = 12, gettext_noop("skipped a backout")
+    RESET = 13, gettext_noop("counted anew")
+    UNDO = 14, gettext_noop("taken back")
+    REINSTATE = 15, gettext_noop("reinstated")
+    MOVE = 16, gettext_noop("moved")
+    REPRIORITIZE = 17, gettext_noop("given another priority")
+    REMOVE = 18, gettext_noop("removed")
+    TRANSFER = 19, gettext_noop("carried by a link")
+    RESCHEDULE = 20, gettext_noop("given another due time")
 
 
 class Event(models.Model):

@@ -1,4 +1,4 @@
-"""Bridge links: their configuration, status, processes and decision log.
+"""Bridge links: their configuration, status and processes.
 
 Source:
     Open MQ, ``sun_jmsbridge_1_0.dtd``; Administration Guide, "Bridge Services".
@@ -10,6 +10,7 @@ import uuid
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from broker.models.bridge_names import RESUBMITS, check_name
 from broker.models.bridges import (
@@ -33,15 +34,24 @@ class Link(models.Model):
 
         TRANSFER = (
             "4.4",
-            "4.4: a dead message, and it goes on as it was",
+            gettext_lazy("4.4: a dead message, and it goes on as it was"),
         )
-        BY_ATTRIBUTE = "4.4u1", "4.4u1: the link stops, unless the message is consumed"
+        BY_ATTRIBUTE = (
+            "4.4u1",
+            gettext_lazy("4.4u1: the link stops, unless the message is consumed"),
+        )
 
     class OnSendFailure(models.TextChoices):
         """What to do with a message that the target refuses, without transactions."""
 
-        ACKNOWLEDGE = "dmq-and-ack", "one dead message, and the link goes on"
-        RETRY = "dmq-and-retry", "a dead message for each try; the sixth stops the link"
+        ACKNOWLEDGE = (
+            "dmq-and-ack",
+            gettext_lazy("one dead message, and the link goes on"),
+        )
+        RETRY = (
+            "dmq-and-retry",
+            gettext_lazy("a dead message for each try; the sixth stops the link"),
+        )
 
     bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="links")
     name = CheckedCharField(max_length=100, validators=[check_name])
@@ -51,13 +61,17 @@ class Link(models.Model):
     enabled = models.BooleanField(
         default=True,
         db_default=True,
-        help_text="If enabled, the bridge process starts the link. A disabled link"
-        " cannot be started.",
+        help_text=gettext_lazy(
+            "If enabled, the bridge process starts the link. A disabled link"
+            " cannot be started."
+        ),
     )
     transacted = models.BooleanField(
         default=True,
         db_default=True,
-        help_text="Once and only once: source and target are one transaction.",
+        help_text=gettext_lazy(
+            "Once and only once: source and target are one transaction."
+        ),
     )
     source_factory = models.ForeignKey(
         ConnectionFactory, models.RESTRICT, related_name="source_of"
@@ -69,16 +83,19 @@ class Link(models.Model):
     selector = models.TextField(
         blank=True,
         default="",
-        help_text="Transfer only messages that match this selector.",
+        help_text=gettext_lazy("Transfer only messages that match this selector."),
     )
     durable_name = models.CharField(
         max_length=255,
         blank=True,
         default="",
-        help_text="durable-sub: of a durable subscription to a topic.",
+        help_text=gettext_lazy("durable-sub: of a durable subscription to a topic."),
     )
     source_client_id = models.CharField(
-        max_length=255, blank=True, default="", help_text="clientid of the source"
+        max_length=255,
+        blank=True,
+        default="",
+        help_text=gettext_lazy("clientid of the source"),
     )
     target_factory = models.ForeignKey(
         ConnectionFactory, models.RESTRICT, related_name="target_of"
@@ -89,39 +106,50 @@ class Link(models.Model):
         null=True,
         blank=True,
         related_name="target_of",
-        help_text="Empty is AS_SOURCE: the destination that the message came from.",
+        help_text=gettext_lazy(
+            "Empty is AS_SOURCE: the destination that the message came from."
+        ),
     )
     target_description = models.TextField(blank=True, default="", db_default="")
     stay_connected = models.BooleanField(
         default=True,
         db_default=True,
-        help_text="The connection to the target stays open while nothing is sent.",
+        help_text=gettext_lazy(
+            "The connection to the target stays open while nothing is sent."
+        ),
     )
     target_client_id = models.CharField(
-        max_length=255, blank=True, default="", help_text="clientid of the target"
+        max_length=255,
+        blank=True,
+        default="",
+        help_text=gettext_lazy("clientid of the target"),
     )
     retain_reply_to = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="Keep JMSReplyTo (retain-replyto).",
+        help_text=gettext_lazy("Keep JMSReplyTo (retain-replyto)."),
     )
     transformer = models.CharField(
         max_length=255,
         blank=True,
         default="",
-        help_text="The name of a message transformer (message-transformer-class).",
+        help_text=gettext_lazy(
+            "The name of a message transformer (message-transformer-class)."
+        ),
     )
     properties = models.JSONField(
         blank=True,
         default=dict,
-        help_text="Properties for the transformer: texts by name.",
+        help_text=gettext_lazy("Properties for the transformer: texts by name."),
     )
     transformer_time_limit_s = models.FloatField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(0.01, "Give a time above 0.")],
-        help_text="Time limit for one message, in seconds. With a limit, the"
-        " transformer runs in its own process. Empty: no limit.",
+        validators=[MinValueValidator(0.01, gettext_lazy("Give a time above 0."))],
+        help_text=gettext_lazy(
+            "Time limit for one message, in seconds. With a limit, the"
+            " transformer runs in its own process. Empty: no limit."
+        ),
     )
     transform_failure = models.CharField(
         max_length=5,
@@ -132,9 +160,11 @@ class Link(models.Model):
     consume_on_transform_error = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="As in Open MQ 4.4u1: a message whose transformer fails goes to the"
-        " dead message queue, and the link continues"
-        " (consume-no-transfer-on-transform-error).",
+        help_text=gettext_lazy(
+            "As in Open MQ 4.4u1: a message whose transformer fails goes to the"
+            " dead message queue, and the link continues"
+            " (consume-no-transfer-on-transform-error)."
+        ),
     )
     on_send_failure = models.CharField(
         max_length=13,
@@ -145,21 +175,27 @@ class Link(models.Model):
     duplicate_detection = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="For a target on this broker without transactions: a message that"
-        " the source delivers again is recognised by its id and not stored again.",
+        help_text=gettext_lazy(
+            "For a target on this broker without transactions: a message that"
+            " the source delivers again is recognised by its id and not stored again."
+        ),
     )
     loop_guard = models.BooleanField(
         default=True,
         db_default=True,
-        help_text="The property x-opt-bridge-path lists the links that have"
-        " transferred a message. A message that comes to the same link again becomes a"
-        " dead message.",
+        help_text=gettext_lazy(
+            "The property x-opt-bridge-path lists the links that have"
+            " transferred a message. A message that comes to the same link again"
+            " becomes a dead message."
+        ),
     )
     batch = models.PositiveIntegerField(
         default=100,
         db_default=100,
         validators=[ONE_OR_MORE, MaxValueValidator(LARGEST_BATCH)],
-        help_text="The largest number of messages that are settled together.",
+        help_text=gettext_lazy(
+            "The largest number of messages that are settled together."
+        ),
     )
 
     class Meta:
@@ -192,13 +228,13 @@ class Link(models.Model):
 class LinkState(models.TextChoices):
     """The states of a link; the words are Open MQ's."""
 
-    UNINITIALIZED = "UNINITIALIZED", "not started yet"
-    STARTING = "STARTING", "starting"
-    STARTED = "STARTED", "running"
-    PAUSING = "PAUSING", "pausing"
-    PAUSED = "PAUSED", "paused"
-    STOPPING = "STOPPING", "stopping"
-    STOPPED = "STOPPED", "stopped"
+    UNINITIALIZED = "UNINITIALIZED", gettext_lazy("not started yet")
+    STARTING = "STARTING", gettext_lazy("starting")
+    STARTED = "STARTED", gettext_lazy("running")
+    PAUSING = "PAUSING", gettext_lazy("pausing")
+    PAUSED = "PAUSED", gettext_lazy("paused")
+    STOPPING = "STOPPING", gettext_lazy("stopping")
+    STOPPED = "STOPPED", gettext_lazy("stopped")
 
 
 class LinkStatus(models.Model):
@@ -271,52 +307,3 @@ class BridgeProcess(models.Model):
 
     def __str__(self) -> str:
         return f"bridge process {self.owner_id}"
-
-
-class Branch(models.Model):
-    """The decision log: one row for each two-phase transaction of a link.
-
-    The row is written in the database transaction that does the link's work in this
-    broker. It is deleted when both branches are known to have ended.
-    """
-
-    class Kind(models.TextChoices):
-        """The state of the branch here, and what decides the outcome at the
-        provider."""
-
-        DECIDED = "decided", "committed here; to be committed at the other provider"
-        PREPARED = "prepared", "prepared here; the marker at the other provider decides"
-
-    xid = models.CharField(max_length=200, primary_key=True)
-    link = models.ForeignKey(Link, models.CASCADE, related_name="branches")
-    kind = models.CharField(max_length=8, choices=Kind)
-    messages = models.PositiveIntegerField()
-    # Data that the commit needs for journal and counters.
-    detail = models.JSONField(default=dict)
-    began_at = MomentField()
-
-    class Meta:
-        default_permissions = ()
-        verbose_name_plural = "branches"
-
-    def __str__(self) -> str:
-        return self.xid
-
-
-class TransferredMessage(models.Model):
-    """The id of a message that a link has already transferred into this broker.
-
-    For duplicate detection; kept for the time and number that the settings give.
-    """
-
-    pk = models.CompositePrimaryKey("link_id", "message_id")
-    link = models.ForeignKey(Link, models.CASCADE, related_name="+")
-    message_id = models.TextField()
-    seen_at = MomentField()
-
-    class Meta:
-        db_table = "broker_seenmessage"
-        default_permissions = ()
-        indexes = [
-            models.Index(fields=["link", "seen_at"], name="seen_by_link_and_time")
-        ]

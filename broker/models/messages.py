@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from broker.models.moment_field import MomentField
 
@@ -174,16 +175,22 @@ class DeadLetter(models.Model):
     class Cause(models.TextChoices):
         """The values of the property ``_BRK_DEATH_REASON``."""
 
-        MAX_DELIVERY_ATTEMPTS = "MAX_DELIVERY_ATTEMPTS", "delivery attempts used up"
-        EXPIRED = "EXPIRED", "expired"
-        REJECTED = "REJECTED", "rejected by its consumer"
-        OPERATOR = "OPERATOR", "sent here by an operator"
-        NO_ROUTE = "NO_ROUTE", "no queue took it"
-        BACKOUT_THRESHOLD = "BACKOUT_THRESHOLD", "backout threshold reached"
-        MALFORMED = "MALFORMED", "its headers cannot be read"
-        UNWANTED = "UNWANTED", "no consumer's selector matches it"
-        REPORT = "REPORT", "a report that its reader could not take"
-        LINK = "LINK", "a link of a bridge could not carry it"
+        MAX_DELIVERY_ATTEMPTS = (
+            "MAX_DELIVERY_ATTEMPTS",
+            gettext_lazy("delivery attempts used up"),
+        )
+        EXPIRED = "EXPIRED", gettext_lazy("expired")
+        REJECTED = "REJECTED", gettext_lazy("rejected by its consumer")
+        OPERATOR = "OPERATOR", gettext_lazy("sent here by an operator")
+        NO_ROUTE = "NO_ROUTE", gettext_lazy("no queue took it")
+        BACKOUT_THRESHOLD = (
+            "BACKOUT_THRESHOLD",
+            gettext_lazy("backout threshold reached"),
+        )
+        MALFORMED = "MALFORMED", gettext_lazy("its headers cannot be read")
+        UNWANTED = "UNWANTED", gettext_lazy("no consumer's selector matches it")
+        REPORT = "REPORT", gettext_lazy("a report that its reader could not take")
+        LINK = "LINK", gettext_lazy("a link of a bridge could not carry it")
 
     # Causes of dead letters by the rules of IBM MQ: the copy keeps its properties, and
     # gets IBM MQ's headers.

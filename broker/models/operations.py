@@ -9,6 +9,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy
 
 from broker.models.journal import Place
 from broker.models.moment_field import MomentField
@@ -20,15 +21,15 @@ class Operation(models.Model):
     class Kind(models.TextChoices):
         """The action on each message. A label is read after "to"."""
 
-        RESUBMIT = "resubmit", "resubmit"
-        MOVE = "move", "move"
-        COPY = "copy", "copy"
-        REMOVE = "remove", "remove"
-        EXPIRE = "expire", "expire"
-        DEAD_LETTER = "dead_letter", "send to dead letters"
-        PRIORITY = "priority", "change the priority"
-        DELIVER = "deliver", "deliver now"
-        RESCHEDULE = "reschedule", "deliver at another time"
+        RESUBMIT = "resubmit", gettext_lazy("resubmit")
+        MOVE = "move", gettext_lazy("move")
+        COPY = "copy", gettext_lazy("copy")
+        REMOVE = "remove", gettext_lazy("remove")
+        EXPIRE = "expire", gettext_lazy("expire")
+        DEAD_LETTER = "dead_letter", gettext_lazy("send to dead letters")
+        PRIORITY = "priority", gettext_lazy("change the priority")
+        DELIVER = "deliver", gettext_lazy("deliver now")
+        RESCHEDULE = "reschedule", gettext_lazy("deliver at another time")
 
     class State(models.TextChoices):
         PLANNED = "planned"
@@ -69,23 +70,26 @@ class OperationItem(models.Model):
     """One entry of the set of an operation, and its result."""
 
     class Status(models.TextChoices):
-        PLANNED = "planned"
-        DONE = "done"
-        SKIPPED = "skipped"
+        PLANNED = "planned", gettext_lazy("Planned")
+        DONE = "done", gettext_lazy("Done")
+        SKIPPED = "skipped", gettext_lazy("Skipped")
         # Not part of the plan: the message was resubmitted too often, or is only a
         # notice of a link about another message (``NOTICE``).
-        LEFT_OUT = "left_out"
+        LEFT_OUT = "left_out", gettext_lazy("Left Out")
 
     NOTICE = "notice"  # note of an item that is left out as a notice
 
     class Outcome(models.IntegerChoices):
         """The outcome of the copy that the operation made of the item's message."""
 
-        PROCESSED = 1, "processed"
-        DEAD = 2, "dead-lettered again"
-        EXPIRED = 3, "expired"
-        TAKEN = 4, "taken away"  # another operation has taken the copy
-        UNKNOWN = 5, "unknown"  # the journal no longer has the copy's events
+        PROCESSED = 1, gettext_lazy("processed")
+        DEAD = 2, gettext_lazy("dead-lettered again")
+        EXPIRED = 3, gettext_lazy("expired")
+        TAKEN = 4, gettext_lazy("taken away")  # another operation has taken the copy
+        UNKNOWN = (
+            5,
+            gettext_lazy("unknown"),
+        )  # the journal no longer has the copy's events
 
     operation = models.ForeignKey(
         Operation, models.CASCADE, related_name="items", db_index=False

@@ -1,4 +1,4 @@
-"""Addresses, queues, model queues, aliases and subscriptions."""
+"""Addresses, queues, model queues and aliases."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from django.core.validators import MaxValueValidator, URLValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy
 
 from broker.models.moment_field import MomentField
 
@@ -15,8 +16,8 @@ from broker.models.moment_field import MomentField
 class RoutingType(models.IntegerChoices):
     """How an address routes a message to its queues; the numbers are Artemis'."""
 
-    MULTICAST = 0, "multicast: every queue"
-    ANYCAST = 1, "anycast: one queue"
+    MULTICAST = 0, gettext_lazy("multicast: every queue")
+    ANYCAST = 1, gettext_lazy("anycast: one queue")
 
 
 DURABLE_MODEL = "SYSTEM.DURABLE.MODEL.QUEUE"
@@ -32,19 +33,19 @@ class Address(models.Model):
         max_length=255,
         default=DURABLE_MODEL,
         db_default=DURABLE_MODEL,
-        help_text="The model queue of durable subscriptions (MDURMDL).",
+        help_text=gettext_lazy("The model queue of durable subscriptions (MDURMDL)."),
     )
     nondurable_model = models.CharField(
         max_length=255,
         default=NONDURABLE_MODEL,
         db_default=NONDURABLE_MODEL,
-        help_text="The model queue of other subscriptions (MNDURMDL).",
+        help_text=gettext_lazy("The model queue of other subscriptions (MNDURMDL)."),
     )
     auto_created = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = MomentField(db_default=Now(), editable=False)
 
     class Meta:
-        verbose_name_plural = "addresses"
+        verbose_name_plural = gettext_lazy("addresses")
         constraints = [models.UniqueConstraint("name", name="one_address_a_name")]
 
     def __str__(self) -> str:
@@ -58,27 +59,34 @@ class Limits(models.Model):
         default=0,
         db_default=0,
         validators=[MaxValueValidator(HIGHEST_THRESHOLD)],
-        help_text="Backouts after which consumers move a message to the backout queue"
-        " (BOTHRESH); 0: never.",
+        help_text=gettext_lazy(
+            "Backouts after which consumers move a message to the backout queue"
+            " (BOTHRESH); 0: never."
+        ),
     )
     backout_queue = models.CharField(
         max_length=255,
         blank=True,
         default="",
         db_default="",
-        help_text="The queue for messages that reached the backout threshold"
-        " (BOQNAME).",
+        help_text=gettext_lazy(
+            "The queue for messages that reached the backout threshold (BOQNAME)."
+        ),
     )
     max_depth = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="The largest number of messages (MAXDEPTH); empty: no limit.",
+        help_text=gettext_lazy(
+            "The largest number of messages (MAXDEPTH); empty: no limit."
+        ),
     )
     max_message_bytes = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="The largest size of body and headers, in bytes (MAXMSGL); empty:"
-        " the limit of the broker.",
+        help_text=gettext_lazy(
+            "The largest size of body and headers, in bytes (MAXMSGL); empty:"
+            " the limit of the broker."
+        ),
     )
 
     class Meta:
@@ -88,9 +96,9 @@ class Limits(models.Model):
 class CountsWhenLost(models.TextChoices):
     """Which deliveries count as backed out when their client is lost."""
 
-    ALL = "all", "every delivery"
-    OLDEST = "oldest", "the oldest only"
-    NONE = "none", "none"
+    ALL = "all", gettext_lazy("every delivery")
+    OLDEST = "oldest", gettext_lazy("the oldest only")
+    NONE = "none", gettext_lazy("none")
 
 
 class Queue(Limits):
@@ -99,12 +107,12 @@ class Queue(Limits):
     class Kind(models.IntegerChoices):
         """Who created the queue."""
 
-        LOCAL = 1, "local"  # created by an administrator
-        MANAGED = 2, "managed"  # created by a subscription
+        LOCAL = 1, gettext_lazy("local")  # created by an administrator
+        MANAGED = 2, gettext_lazy("managed")  # created by a subscription
         # Created by a client, from a model queue or for its own use.
-        TEMPORARY = 3, "temporary"
+        TEMPORARY = 3, gettext_lazy("temporary")
         # Created by the broker for its own work; deliveries are not limited.
-        INTERNAL = 4, "internal"
+        INTERNAL = 4, gettext_lazy("internal")
 
     name = models.CharField(max_length=255)
     kind = models.PositiveSmallIntegerField(
@@ -119,7 +127,7 @@ class Queue(Limits):
     paused = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="A paused queue accepts messages and delivers none.",
+        help_text=gettext_lazy("A paused queue accepts messages and delivers none."),
     )
     # Time at which delivery resumes; null: it is paused until a user resumes it, or is
     # not paused.
@@ -127,51 +135,66 @@ class Queue(Limits):
     put_inhibited = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="A put-inhibited queue delivers messages and accepts none.",
+        help_text=gettext_lazy(
+            "A put-inhibited queue delivers messages and accepts none."
+        ),
     )
     harden_backout = models.BooleanField(
         default=True,
         db_default=True,
-        help_text="Backout counts survive a restart of the broker (HARDENBO).",
+        help_text=gettext_lazy(
+            "Backout counts survive a restart of the broker (HARDENBO)."
+        ),
     )
     counts_when_lost = models.TextField(
         choices=CountsWhenLost,
         default=CountsWhenLost.ALL,
         db_default=CountsWhenLost.ALL,
-        help_text="If a client is lost: which of its deliveries count as backed out."
-        " Only the oldest: a message that kills its consumer still reaches the"
-        " threshold, and prefetched messages keep their counts.",
+        help_text=gettext_lazy(
+            "If a client is lost: which of its deliveries count as backed out."
+            " Only the oldest: a message that kills its consumer still reaches the"
+            " threshold, and prefetched messages keep their counts."
+        ),
     )
     max_resubmits = models.PositiveIntegerField(
         default=3,
         db_default=3,
-        help_text="How often one message may be resubmitted to this queue. Dead"
-        " letters above the limit are left out of a plan to resubmit. 0: no limit.",
+        help_text=gettext_lazy(
+            "How often one message may be resubmitted to this queue. Dead"
+            " letters above the limit are left out of a plan to resubmit. 0: no limit."
+        ),
     )
     reason_above = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="An operation on more messages of this queue needs a reason. Empty:"
-        " the same as for other queues.",
+        help_text=gettext_lazy(
+            "An operation on more messages of this queue needs a reason. Empty:"
+            " the same as for other queues."
+        ),
     )
     approval_above = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="An operation on more messages of this queue needs the approval of a"
-        " second person. Empty: never.",
+        help_text=gettext_lazy(
+            "An operation on more messages of this queue needs the approval of a"
+            " second person. Empty: never."
+        ),
     )
     stopped = models.BooleanField(
         default=False,
         db_default=False,
         editable=False,
-        help_text="Delivery to ConnectionConsumers has stopped; the stoppage has the"
-        " reason.",
+        help_text=gettext_lazy(
+            "Delivery to ConnectionConsumers has stopped; the stoppage has the reason."
+        ),
     )
     selector = models.TextField(
         blank=True,
         default="",
         db_default="",
-        help_text="The queue accepts only messages that match this selector.",
+        help_text=gettext_lazy(
+            "The queue accepts only messages that match this selector."
+        ),
     )
     guarded = models.GeneratedField(
         expression=Q(put_inhibited=True)  # type: ignore[arg-type]
@@ -186,14 +209,16 @@ class Queue(Limits):
         default="",
         db_default="",
         max_length=1000,
-        help_text="The purpose of the queue, in one or two sentences.",
+        help_text=gettext_lazy("The purpose of the queue, in one or two sentences."),
     )
     contact = models.CharField(
         max_length=200,
         blank=True,
         default="",
         db_default="",
-        help_text="The contact for problems: a team, a person, or a channel.",
+        help_text=gettext_lazy(
+            "The contact for problems: a team, a person, or a channel."
+        ),
     )
     runbook = models.CharField(
         max_length=500,
@@ -201,7 +226,7 @@ class Queue(Limits):
         default="",
         db_default="",
         validators=[URLValidator(schemes=["http", "https"])],
-        help_text="A link to instructions for problems.",
+        help_text=gettext_lazy("A link to instructions for problems."),
     )
     auto_created = models.BooleanField(default=False, db_default=False, editable=False)
     # Since when an auto-created queue is idle; null for other queues.
@@ -256,7 +281,9 @@ class ModelQueue(Limits):
     name = models.CharField(max_length=255)
     permanent = models.BooleanField(
         default=False,
-        help_text="Queues created from it survive the client that requested them.",
+        help_text=gettext_lazy(
+            "Queues created from it survive the client that requested them."
+        ),
     )
 
     class Meta:
@@ -272,79 +299,14 @@ class QueueAlias(models.Model):
 
     name = models.CharField(max_length=255)
     target = models.CharField(
-        max_length=255, help_text="The queue or address that the alias stands for."
+        max_length=255,
+        help_text=gettext_lazy("The queue or address that the alias stands for."),
     )
 
     class Meta:
-        verbose_name_plural = "queue aliases"
+        verbose_name_plural = gettext_lazy("queue aliases")
         ordering = ["name"]
         constraints = [models.UniqueConstraint("name", name="one_alias_a_name")]
 
     def __str__(self) -> str:
         return self.name
-
-
-class Subscription(models.Model):
-    """A subscription to an address, with the managed queue that holds its messages."""
-
-    address = models.ForeignKey(Address, models.PROTECT, related_name="subscriptions")
-    client_id = models.CharField(max_length=255, blank=True)
-    # Name of a durable or shared subscription.
-    name = models.CharField(max_length=255, blank=True)
-    durable = models.BooleanField()
-    # Whether several consumers share the subscription.
-    is_shared = models.BooleanField(default=False, db_default=False)
-    queue = models.OneToOneField(Queue, models.CASCADE, related_name="subscription")
-    # Process of the client, if the subscription is not durable.
-    owner_id = models.IntegerField(null=True)
-    created_at = MomentField(db_default=Now())
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                "client_id",
-                "name",
-                name="one_durable_subscription_a_name",
-                condition=Q(durable=True),
-            ),
-            models.UniqueConstraint(
-                "client_id",
-                "name",
-                name="one_shared_subscription_a_name",
-                condition=Q(durable=False, is_shared=True),
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.name or f"subscription {self.pk}"
-
-
-class Binding(models.Model):
-    """A binding of AMQP 0-9-1: an exchange sends messages with a matching routing key
-    to a queue. Celery and kombu declare them."""
-
-    class Kind(models.TextChoices):
-        """How the exchange compares its routing keys."""
-
-        DIRECT = "direct"
-        TOPIC = "topic"
-        FANOUT = "fanout"
-
-    exchange = models.CharField(max_length=255)
-    kind = models.TextField(choices=Kind)
-    routing_key = models.CharField(max_length=255, blank=True)
-    queue = models.ForeignKey(Queue, models.CASCADE, related_name="bindings")
-
-    class Meta:
-        default_permissions = ()
-        constraints = [
-            models.UniqueConstraint(
-                "exchange",
-                "routing_key",
-                "queue",
-                name="a_queue_is_bound_once_by_a_key",
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.exchange} {self.routing_key} to {self.queue_id}"

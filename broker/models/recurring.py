@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from broker.formats import recurrence, strict_json
 from broker.models.moment_field import MomentField
@@ -36,10 +37,12 @@ class RecurringMessage(models.Model):
     """A message, and when it is put. The housekeeping puts it once for each time."""
 
     name = models.CharField(
-        max_length=100, help_text="Its name here, and in the messages' property."
+        max_length=100,
+        help_text=gettext_lazy("Its name here, and in the messages' property."),
     )
     address = models.CharField(
-        max_length=255, help_text="The queue or address that the message is sent to."
+        max_length=255,
+        help_text=gettext_lazy("The queue or address that the message is sent to."),
     )
     body = models.TextField(blank=True, default="")
     content_type = models.CharField(max_length=255, default="text/plain; charset=utf-8")
@@ -48,38 +51,45 @@ class RecurringMessage(models.Model):
         blank=True,
         default="",
         db_default="",
-        help_text="Its type, as JMS calls it (JMSType).",
+        help_text=gettext_lazy("Its type, as JMS calls it (JMSType)."),
     )
     properties = models.JSONField(
         blank=True,
         default=dict,
-        help_text='A JSON object of further properties, as {"tenant": "t7"}.',
+        help_text=gettext_lazy(
+            'A JSON object of further properties, as {"tenant": "t7"}.'
+        ),
     )
     priority = models.PositiveSmallIntegerField(
-        default=4, validators=[MaxValueValidator(9)], help_text="0 to 9; 9 is first."
+        default=4,
+        validators=[MaxValueValidator(9)],
+        help_text=gettext_lazy("0 to 9; 9 is first."),
     )
     crontab = models.CharField(
         max_length=100,
         blank=True,
         default="",
         validators=[check_crontab],
-        help_text="Minute, hour, day of the month, month and day of the week, as"
-        " 0 6 * * 1-5; or give an interval.",
+        help_text=gettext_lazy(
+            "Minute, hour, day of the month, month and day of the week, as"
+            " 0 6 * * 1-5; or give an interval."
+        ),
     )
     time_zone = models.CharField(
         max_length=64,
         default="UTC",
         validators=[check_zone],
-        help_text="Of the crontab line, as Europe/Berlin.",
+        help_text=gettext_lazy("Of the crontab line, as Europe/Berlin."),
     )
     every_s = models.PositiveIntegerField(
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="The interval in seconds, in place of a crontab line.",
+        help_text=gettext_lazy("The interval in seconds, in place of a crontab line."),
     )
     is_enabled = models.BooleanField(
-        default=True, help_text="If it is off, nothing is put until it is on again."
+        default=True,
+        help_text=gettext_lazy("If it is off, nothing is put until it is on again."),
     )
     next_at = MomentField(null=True, editable=False)
     last_at = MomentField(null=True, editable=False)  # when the last message was due

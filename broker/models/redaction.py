@@ -8,6 +8,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import F
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy
 
 from broker.formats.wildcards import check_pattern
 from broker.models.fields import CheckedCharField
@@ -16,7 +17,9 @@ from broker.models.moment_field import MomentField
 LONGEST = 256  # limit of characters of a rule's target
 NAME = RegexValidator(
     r"\A[A-Za-z0-9][A-Za-z0-9._-]*\Z",
-    "Give a name of letters, digits and . _ -, which begins with a letter or digit.",
+    gettext_lazy(
+        "Give a name of letters, digits and . _ -, which begins with a letter or digit."
+    ),
 )
 
 
@@ -27,33 +30,39 @@ class RedactionRule(models.Model):
     class Kind(models.TextChoices):
         """The syntax of the target."""
 
-        JSON = "json", "JSON pointer"
-        XML = "xml", "path of XML elements"
-        HL7 = "hl7", "field of HL7 version 2"
-        PROPERTY = "property", "property"
-        PATTERN = "pattern", "regular expression"
+        JSON = "json", gettext_lazy("JSON pointer")
+        XML = "xml", gettext_lazy("path of XML elements")
+        HL7 = "hl7", gettext_lazy("field of HL7 version 2")
+        PROPERTY = "property", gettext_lazy("property")
+        PATTERN = "pattern", gettext_lazy("regular expression")
 
     name = models.CharField(
         max_length=40,
         validators=[NAME],
-        help_text="Shown in place of masked values, such as PII-3.",
+        help_text=gettext_lazy("Shown in place of masked values, such as PII-3."),
     )
     queues = CheckedCharField(
         max_length=255,
         default="#",
         validators=[check_pattern],
-        help_text="The queues and addresses that the rule applies to: words separated"
-        " by dots; * matches one word, # at the end matches any number of words.",
+        help_text=gettext_lazy(
+            "The queues and addresses that the rule applies to: words separated"
+            " by dots; * matches one word, # at the end matches any number of words."
+        ),
     )
     kind = models.CharField(max_length=8, choices=Kind)
     target = models.CharField(
         max_length=LONGEST,
-        help_text="JSON: /patient/*/name, with ** for any depth. XML:"
-        " /order/customer/name, //name or //customer/@id. HL7: PID-5 or PID-5.1."
-        " Property: its name, with * for any characters. Or a regular expression"
-        " (RE2).",
+        help_text=gettext_lazy(
+            "JSON: /patient/*/name, with ** for any depth. XML:"
+            " /order/customer/name, //name or //customer/@id. HL7: PID-5 or PID-5.1."
+            " Property: its name, with * for any characters. Or a regular expression"
+            " (RE2)."
+        ),
     )
-    is_active = models.BooleanField("active", default=True, db_default=True)
+    is_active = models.BooleanField(
+        gettext_lazy("active"), default=True, db_default=True
+    )
     revision = models.PositiveIntegerField(default=1, db_default=1, editable=False)
     changed_at = MomentField(db_default=Now(), editable=False)
 

@@ -19,6 +19,7 @@ from django.db import transaction
 
 from broker import sql
 from broker.errors.groups import InvalidSnooze, InvalidTicket, NoSuchGroup
+from broker.formats.english import english
 from broker.models import (
     Act,
     DeadLetter,
@@ -131,7 +132,7 @@ def reasons(
     known = {tuple(pair) for pair in said.known}
     for group in groups:
         if (group.origin_queue, group.cause) not in known:
-            cause = DeadLetter.Cause(group.cause).label
+            cause = english(DeadLetter.Cause(group.cause).label)
             yield f"it is new on {group.origin_queue or 'no queue'}: {cause}"
 
 

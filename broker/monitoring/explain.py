@@ -4,66 +4,26 @@ queries."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+
+from django.utils.translation import gettext_noop
 
 from broker import sql
 from broker.formats.selectors import parse
 from broker.formats.selectors.documents import document, milliseconds
 from broker.models import DeadLetter, Kind, Message, Place
 from broker.monitoring import links_as_consumers
+from broker.monitoring.entry_locations import Consumer, EntryLocation
 from broker.monitoring.outcomes import NOTHING, Explanation, endings, gone
 from broker.queueing import journal, processes
 from broker.queueing.journal import LifelineEvent
 
 COUNTED = 1000  # most entries before the message that are counted
 NAMED = 5  # most handlers that a sentence names
-BY_ITSELF = "Nothing: its attempt is counted, and it comes back by itself within"
-
-
-@dataclass(frozen=True, slots=True)
-class EntryLocation:
-    """An entry of the message, with facts about its queue and its holder."""
-
-    queue_id: int
-    queue: str  # name of the queue; empty if the queue is gone
-    place: int
-    at: datetime  # time at which these facts were read
-    priority: int
-    backout_count: int
-    due_at: datetime | None
-    expires_at: datetime | None
-    is_paused: bool
-    stopped: str | None  # reason why ConnectionConsumers of the queue get nothing
-    origin_queue: str | None  # only set for a dead letter
-    cause: str | None  # only set for a dead letter
-    earlier: int  # entries that a get takes before it, counted to ``COUNTED`` + 1
-    uow: int | None
-    xid: str | None  # id of a prepared transaction
-    started_at: datetime | None
-    deadline: datetime | None
-    holder: str | None
-    is_held: bool  # held by an open database transaction, or by a process that is alive
-
-    @property
-    def label(self) -> str:
-        return self.queue or f"queue {self.queue_id} (gone)"
-
-    def say(self, code: str, sentence: str, remedy: str, **details: Any) -> Explanation:
-        told = {name: value for name, value in details.items() if value is not None}
-        return Explanation(self.queue, code, sentence, remedy, told)
-
-
-@dataclass(frozen=True, slots=True)
-class Consumer:
-    """A known consumer of a queue."""
-
-    queue_id: int  # 0: a dispatcher, whose queues are not known
-    handler: str  # name of the handler; empty if only the process is known
-    selector: str
-    retains_unwanted: bool
-    process: str
+BY_ITSELF = gettext_noop(
+    "Nothing: its attempt is counted, and it comes back by itself within seconds. If it"
+    " does not, see whether the worker runs."
+)
 
 
 def explain(message_id: int, *, now: datetime | None = None) -> list[Explanation]:
@@ -127,7 +87,9 @@ def of_entry(
             "locked",
             f"A consumer of {entry.label} has it, in a database transaction that is"
             " still open.",
-            "Nothing: it is accepted, or comes back, when that transaction ends.",
+            gettext_noop(
+                "Nothing: it is accepted, or comes back, when that transaction ends."
+            ),
             holder=entry.holder,
             started_at=entry.started_at,
         )
@@ -146,8 +108,10 @@ def prepared(entry: EntryLocation) -> Explanation:
         "prepared",
         f"It is part of unit of work {entry.uow} on {entry.label}, which is prepared"
         " and waits for its coordinator.",
-        "Let the coordinator decide. If it is gone for good, commit the unit of work or"
-        " back it out under Health.",
+        gettext_noop(
+            "Let the coordinator decide. If it is gone for good, commit the unit of"
+            " work or back it out under Health."
+        ),
         uow=entry.uow,
         xid=entry.xid,
         started_at=entry.started_at,
@@ -158,7 +122,7 @@ def claimed(entry: EntryLocation, events: Sequence[LifelineEvent]) -> Explanatio
     """The unit of work that holds the entry: open, overdue, or of a dead process."""
     actors = [one.actor for one in events if one.uow == entry.uow and one.actor]
     sentence = f"A consumer of {entry.label} has it, in unit of work {entry.uow}."
-    remedy = (
+    remedy = gettext_noop(
         "Nothing. If the consumer dies or is late, the attempt is counted and backed"
         " out by itself."
     )
@@ -167,13 +131,13 @@ def claimed(entry: EntryLocation, events: Sequence[LifelineEvent]) -> Explanatio
             f"The process that had it on {entry.label} has ended before its unit of"
             f" work {entry.uow} did."
         )
-        remedy = f"{BY_ITSELF} seconds. If it does not, see whether the worker runs."
+        remedy = BY_ITSELF
     elif entry.deadline is not None and entry.deadline <= entry.at:
         sentence = (
             f"A consumer of {entry.label} has it, in unit of work {entry.uow}, for"
             " longer than it may."
         )
-        remedy = f"{BY_ITSELF} seconds. If it does not, see whether the worker runs."
+        remedy = BY_ITSELF
     return entry.say(
         "locked",
         sentence,
@@ -193,15 +157,17 @@ def by_policy(entry: EntryLocation) -> Iterator[Explanation]:
         yield entry.say(
             "paused",
             f"Queue {entry.label} is paused: it accepts messages and delivers none.",
-            "Resume it under Queues.",
+            gettext_noop("Resume it under Queues."),
         )
     if entry.stopped is not None:
         yield entry.say(
             "stopped",
             f"Delivery from {entry.label} to ConnectionConsumers has stopped."
             f" {entry.stopped}".strip(),
-            "Remove the cause, then start delivery again under Consumers. Other"
-            " consumers can still get it.",
+            gettext_noop(
+                "Remove the cause, then start delivery again under Consumers. Other"
+                " consumers can still get it."
+            ),
         )
 
 
@@ -210,8 +176,10 @@ def by_time(entry: EntryLocation) -> Iterator[Explanation]:
         yield entry.say(
             "expired",
             f"Its time to live is over: no consumer of {entry.label} gets it.",
-            "Nothing: it is taken from its queue within seconds. To keep such messages,"
-            " set an expiry address under Settings.",
+            gettext_noop(
+                "Nothing: it is taken from its queue within seconds. To keep such"
+                " messages, set an expiry address under Settings."
+            ),
             expired_at=entry.expires_at,
         )
     if entry.due_at is None:
@@ -220,10 +188,12 @@ def by_time(entry: EntryLocation) -> Iterator[Explanation]:
     before = f"It was backed out {times}. " if entry.backout_count else ""
     if entry.due_at > entry.at:
         sentence = f"{before}It waits on {entry.label} until it is due."
-        remedy = "Nothing: it becomes ready by itself."
+        remedy = gettext_noop("Nothing: it becomes ready by itself.")
     else:
         sentence = f"{before}It waited on {entry.label}, and is due."
-        remedy = "Nothing: it becomes ready at the next look of a consumer."
+        remedy = gettext_noop(
+            "Nothing: it becomes ready at the next look of a consumer."
+        )
     yield entry.say("due-later", sentence, remedy, until=entry.due_at)
 
 
@@ -296,9 +266,13 @@ def unwanted(entry: EntryLocation, handlers: Sequence[Consumer]) -> Explanation:
     words = "; ".join(named) + (f"; and {more:,} more" if more else "")
     puts_away = not all(one.retains_unwanted for one in handlers)
     remedy = (
-        "One of them dead-letters unwanted messages: look under Dead letters next."
+        gettext_noop(
+            "One of them dead-letters unwanted messages: look under Dead letters next."
+        )
         if puts_away
-        else "Start a handler for such messages, or move it to another queue."
+        else gettext_noop(
+            "Start a handler for such messages, or move it to another queue."
+        )
     )
     return entry.say(
         "no-matching-selector",
@@ -321,8 +295,10 @@ def by_refusal(
         f"{last.actor or 'A consumer'} had it from {entry.label}, and gave it back:"
         f" {last.detail['error']}"
         " That consumer is not offered it again.",
-        "Nothing, if others consume the queue. Attach another consumer, or let that one"
-        " detach and attach anew; or move the message to another queue.",
+        gettext_noop(
+            "Nothing, if others consume the queue. Attach another consumer, or let that"
+            " one detach and attach anew; or move the message to another queue."
+        ),
         actor=last.actor or None,
         at=last.at,
     )
@@ -339,7 +315,7 @@ def by_order(entry: EntryLocation) -> Iterator[Explanation]:
     yield entry.say(
         "put-behind",
         f"{count} before it on {entry.label}, of a higher priority or put earlier.",
-        "Nothing, if they move on; otherwise start more consumers.",
+        gettext_noop("Nothing, if they move on; otherwise start more consumers."),
         before=min(entry.earlier, COUNTED),
         is_more=entry.earlier > COUNTED,
     )

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from broker.models import DeadLetter, Kind, Queue
 from broker.queueing.hops import Hop, hop_of
 from broker.queueing.journal import LifelineEvent
@@ -21,12 +23,14 @@ ENDS = {
     Kind.UNDO: "taken-back",
 }
 AFTERWARDS = {  # the remedy, for outcomes that left no copy
-    "accepted": "Nothing: it was processed.",
-    "expired": "To keep such messages, set an expiry address under Settings.",
-    "discarded": "Restore it from the discard bin, if that still has it.",
-    "removed": "Nothing: an operator has removed it.",
+    "accepted": gettext_noop("Nothing: it was processed."),
+    "expired": gettext_noop(
+        "To keep such messages, set an expiry address under Settings."
+    ),
+    "discarded": gettext_noop("Restore it from the discard bin, if that still has it."),
+    "removed": gettext_noop("Nothing: an operator has removed it."),
 }
-NOTHING = "Nothing."
+NOTHING = gettext_noop("Nothing.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,9 @@ def end(event: LifelineEvent, queue: str) -> Explanation:
         "became": copy,
         "error": event.detail.get("error") or None,
     }
-    remedy = "See its newest copy." if copy else AFTERWARDS.get(code, NOTHING)
+    remedy = (
+        gettext_noop("See its newest copy.") if copy else AFTERWARDS.get(code, NOTHING)
+    )
     details = {name: value for name, value in told.items() if value is not None}
     return Explanation(queue, code, f"{sentence}.", remedy, details)
 
@@ -112,6 +118,6 @@ def gone(queue: str) -> Explanation:
     return Explanation(
         queue,
         "gone",
-        "It is on no queue, and how it ended is no longer known.",
-        "Nothing can be done: the journal does not go back so far.",
+        gettext_noop("It is on no queue, and how it ended is no longer known."),
+        gettext_noop("Nothing can be done: the journal does not go back so far."),
     )

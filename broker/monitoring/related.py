@@ -13,6 +13,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from django.utils.translation import gettext_noop
+
 from broker import sql
 from broker.models import Message, Queue
 from broker.monitoring.numbers import copies_of
@@ -41,11 +43,11 @@ class Relation(StrEnum):
 
 
 WORDS = {
-    Relation.CAUSE: "was being processed when this one was put",
-    Relation.REQUEST: "is the request that this one answers",
-    Relation.EFFECT: "was put while this one was processed",
-    Relation.ANSWER: "answers this one",
-    Relation.CORRELATION: "has the same correlation id",
+    Relation.CAUSE: gettext_noop("was being processed when this one was put"),
+    Relation.REQUEST: gettext_noop("is the request that this one answers"),
+    Relation.EFFECT: gettext_noop("was put while this one was processed"),
+    Relation.ANSWER: gettext_noop("answers this one"),
+    Relation.CORRELATION: gettext_noop("has the same correlation id"),
 }
 CLOSEST = list(Relation)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from broker.formats.english import english
 from broker.models import DeadLetter
 from broker.monitoring import dead_letter_groups
 from broker.monitoring.dead_letters import Selection
@@ -38,7 +39,7 @@ def describe_letters(selection: Selection, names: Mapping[int, str]) -> str:
     if on := names.get(selection.queue_id or 0):
         words += f" on {on}"
     if selection.cause:
-        words += f", {DeadLetter.Cause(selection.cause).label}"
+        words += f", {english(DeadLetter.Cause(selection.cause).label)}"
     if selection.fingerprint:
         error = dead_letter_groups.pattern_of(selection.fingerprint, names)
         words += f", with {in_quotes(error or 'no error text')}"

@@ -11,37 +11,53 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 SOURCE, TARGET, DEAD = "source", "target", "dead"  # roles of the message in a transfer
 
 CARRIED = ("TRANSFERRED", "BRANCHED")
 # Outcomes after which the message is at the target, or may be there.
 IN_DOUBT = ("ACK_FAILURE", "COMMIT_FAILURE")
 WHY = {  # explanations of outcomes other than a plain transfer
-    "BRANCHED": "its transformer sent it to another destination",
-    "NOT_TRANSFERRED": "its transformer refused it",
-    "DUPLICATE": "it had been carried before",
-    "LOOPED": "it had come over this bridge before",
-    "MESSAGE_EXPIRED": "its time to live was over",
-    "TRANSFORMER_FAILURE": "its transformer failed",
-    "SEND_FAILURE": "the target did not take it",
-    "ACK_FAILURE": "the target has it, and the source did not learn of that",
-    "COMMIT_FAILURE": "the commit failed, and the target may have it or not",
+    "BRANCHED": gettext_noop("its transformer sent it to another destination"),
+    "NOT_TRANSFERRED": gettext_noop("its transformer refused it"),
+    "DUPLICATE": gettext_noop("it had been carried before"),
+    "LOOPED": gettext_noop("it had come over this bridge before"),
+    "MESSAGE_EXPIRED": gettext_noop("its time to live was over"),
+    "TRANSFORMER_FAILURE": gettext_noop("its transformer failed"),
+    "SEND_FAILURE": gettext_noop("the target did not take it"),
+    "ACK_FAILURE": gettext_noop(
+        "the target has it, and the source did not learn of that"
+    ),
+    "COMMIT_FAILURE": gettext_noop(
+        "the commit failed, and the target may have it or not"
+    ),
 }
-RESUBMIT = (
+RESUBMIT = gettext_noop(
     "A copy is on the dead message queues of the bridge: fix the cause, then resubmit"
     " it."
 )
 REMEDIES = {  # what to do, by outcome, about a message that has left its source
-    "TRANSFERRED": "Nothing: it is at the target now.",
-    "BRANCHED": "Nothing: it is where the transformer of the link sent it.",
-    "NOT_TRANSFERRED": "Nothing: the transformer of the link wanted it so.",
-    "DUPLICATE": "Nothing: the target has it already.",
-    "LOOPED": "Give one of the links a selector, so that they do not send it around.",
+    "TRANSFERRED": gettext_noop("Nothing: it is at the target now."),
+    "BRANCHED": gettext_noop(
+        "Nothing: it is where the transformer of the link sent it."
+    ),
+    "NOT_TRANSFERRED": gettext_noop(
+        "Nothing: the transformer of the link wanted it so."
+    ),
+    "DUPLICATE": gettext_noop("Nothing: the target has it already."),
+    "LOOPED": gettext_noop(
+        "Give one of the links a selector, so that they do not send it around."
+    ),
     "MESSAGE_EXPIRED": RESUBMIT,
     "TRANSFORMER_FAILURE": RESUBMIT,
     "SEND_FAILURE": RESUBMIT,
-    "ACK_FAILURE": "Look at the target: it may get the message a second time.",
-    "COMMIT_FAILURE": "Look at the target: it may have the message or not.",
+    "ACK_FAILURE": gettext_noop(
+        "Look at the target: it may get the message a second time."
+    ),
+    "COMMIT_FAILURE": gettext_noop(
+        "Look at the target: it may have the message or not."
+    ),
 }
 
 
@@ -68,6 +84,11 @@ class Hop:
         return self.outcome in CARRIED
 
     @property
+    def is_in_doubt(self) -> bool:
+        """Whether the message is at the target, or may be there, after a failure."""
+        return self.outcome in IN_DOUBT
+
+    @property
     def why(self) -> str:
         """The explanation of an outcome that is not a plain transfer; usually empty."""
         return WHY.get(self.outcome, "")
@@ -81,7 +102,7 @@ class Hop:
             return f"came by link {self.link}"
         if self.is_carried:
             return f"carried by link {self.link}"
-        done = "taken" if self.outcome in IN_DOUBT else "taken and not carried"
+        done = "taken" if self.is_in_doubt else "taken and not carried"
         return f"{done} by link {self.link}"
 
     @property
@@ -93,7 +114,7 @@ class Hop:
     def remedy(self) -> str:
         if self.copy:
             return f"See message {self.copy}."
-        return REMEDIES.get(self.outcome, "Nothing.")
+        return REMEDIES.get(self.outcome, gettext_noop("Nothing."))
 
     def __str__(self) -> str:
         other = f" {self.direction} {self.other}" if self.other else ""

@@ -7,6 +7,8 @@ from datetime import datetime
 from functools import partial
 from typing import Annotated
 
+from django.utils.translation import gettext_noop
+
 from broker import operations
 from broker.acts.declaring import Holds, OperationNumber, Reason, Rule, declared
 from broker.acts.operations.rights import require_ways
@@ -31,7 +33,7 @@ class StartOperation:
     pace: Annotated[
         int | None,
         Holds(
-            "Messages a second; 0: no limit; without it, as planned.",
+            gettext_noop("Messages a second; 0: no limit; without it, as planned."),
             least=0,
             most=rate_limit.FASTEST,
         ),
@@ -39,7 +41,9 @@ class StartOperation:
     canary: Annotated[
         int | None,
         Holds(
-            "Messages of the canary; 0: no canary; if it is left out, as planned.",
+            gettext_noop(
+                "Messages of the canary; 0: no canary; if it is left out, as planned."
+            ),
             least=0,
             most=canary.WATCHED,
         ),
@@ -85,7 +89,11 @@ class ScheduleOperation(StartOperation):
 
     start_at: Annotated[
         datetime | None,
-        Holds("When it starts by itself; without it, when somebody starts it."),
+        Holds(
+            gettext_noop(
+                "When it starts by itself; without it, when somebody starts it."
+            )
+        ),
     ] = None
 
 
@@ -160,9 +168,9 @@ class ContinueOperation:
     """How the operation continues."""
 
     operation: OperationNumber
-    at_once: Annotated[bool, Holds("All the rest at once, without further parts.")] = (
-        False
-    )
+    at_once: Annotated[
+        bool, Holds(gettext_noop("All the rest at once, without further parts."))
+    ] = False
 
 
 @ordered(recorded_as=Act.CARRY_ON, rules=OPERATE)
@@ -180,7 +188,7 @@ class PaceOperation:
     pace: Annotated[
         int | None,
         Holds(
-            "Messages a second; without it, no limit.",
+            gettext_noop("Messages a second; without it, no limit."),
             least=1,
             most=rate_limit.FASTEST,
         ),

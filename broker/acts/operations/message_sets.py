@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
 
+from django.utils.translation import gettext_noop
+
 from broker import operations
 from broker.acts.declaring import Holds
 from broker.errors.acts import InvalidRequest
@@ -26,26 +28,31 @@ class DeadLetters:
     """Which dead letters; an empty field does not filter."""
 
     fingerprint: Annotated[
-        str | None, Holds("Those of the group with this fingerprint.", most=12)
+        str | None,
+        Holds(gettext_noop("Those of the group with this fingerprint."), most=12),
     ] = None
     origin_queue: Annotated[
-        str | None, Holds("Those that came from this queue.", most=255)
+        str | None, Holds(gettext_noop("Those that came from this queue."), most=255)
     ] = None
-    queue: Annotated[str | None, Holds("Those on this queue.", most=255)] = None
+    queue: Annotated[
+        str | None, Holds(gettext_noop("Those on this queue."), most=255)
+    ] = None
     cause: Annotated[
-        DeadLetter.Cause | None, Holds("Those that died of this cause.")
+        DeadLetter.Cause | None, Holds(gettext_noop("Those that died of this cause."))
     ] = None
 
 
 Letters = Annotated[
     DeadLetters | None,
-    Holds("Dead letters by fingerprint, origin_queue, queue or cause."),
+    Holds(gettext_noop("Dead letters by fingerprint, origin_queue, queue or cause.")),
 ]
 EveryQueue = Annotated[
     bool,
     Holds(
-        "For a resubmit: also the other queues of the address, if a queue has the name"
-        " of its address."
+        gettext_noop(
+            "For a resubmit: also the other queues of the address, if a queue has the"
+            " name of its address."
+        )
     ),
 ]
 

@@ -8,6 +8,8 @@ import time
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from django.utils.translation import gettext_noop
+
 from broker import operations
 from broker.acts.declaring import Holds, OperationNumber
 from broker.acts.operations.ledgers import ledger_of
@@ -97,7 +99,8 @@ class SetPatch:
 
     operation: OperationNumber
     patch: Annotated[
-        str, Holds("The patch of each message.", is_file=True, is_json=True)
+        str,
+        Holds(gettext_noop("The patch of each message."), is_file=True, is_json=True),
     ]
 
 

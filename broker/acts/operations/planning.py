@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
+from django.utils.translation import gettext_noop
+
 from broker import operations
 from broker.acts.declaring import Holds, Reason
 from broker.acts.operations import rights
@@ -40,24 +42,35 @@ class PlanOperation:
     messages, entries or source; a source may have messages, too.
     """
 
-    kind: Annotated[Kind, Holds("What is done with the messages.")]
-    queue: Annotated[str, Holds("The target of a move or copy.", most=255)] = ""
+    kind: Annotated[Kind, Holds(gettext_noop("What is done with the messages."))]
+    queue: Annotated[
+        str, Holds(gettext_noop("The target of a move or copy."), most=255)
+    ] = ""
     priority: Annotated[
-        int | None, Holds("The new priority, from 0 to 9.", least=0, most=9)
+        int | None,
+        Holds(gettext_noop("The new priority, from 0 to 9."), least=0, most=9),
     ] = None
     due_at: Annotated[
-        datetime | None, Holds("The new time at which delayed messages are due.")
+        datetime | None,
+        Holds(gettext_noop("The new time at which delayed messages are due.")),
     ] = None
     filter: Annotated[
         tuple[str, ...] | None,
-        Holds("Filters, as for a search; all have to be met.", least=1, most=32),
+        Holds(
+            gettext_noop("Filters, as for a search; all have to be met."),
+            least=1,
+            most=32,
+        ),
     ] = None
     letters: Letters = None
     messages: Annotated[
         tuple[int, ...] | None,
         Holds(
-            "Messages, each by its number or by the id of one of its copies. A copy"
-            " that is no longer on a queue stands for those of its message that are.",
+            gettext_noop(
+                "Messages, each by its number or by the id of one of its copies. A copy"
+                " that is no longer on a queue stands for those of its message that"
+                " are."
+            ),
             least=1,
             most=MOST,
         ),
@@ -65,31 +78,44 @@ class PlanOperation:
     entries: Annotated[
         tuple[str, ...] | None,
         Holds(
-            "Messages, each as ID@QUEUE: the id of a copy, and the queue it is on.",
+            gettext_noop(
+                "Messages, each as ID@QUEUE: the id of a copy, and the queue it is on."
+            ),
             least=1,
             most=MOST,
         ),
     ] = None
     source: Annotated[
         str | None,
-        Holds("All messages on this queue, or those that are named.", names="queue"),
+        Holds(
+            gettext_noop("All messages on this queue, or those that are named."),
+            names="queue",
+        ),
     ] = None
     place: Annotated[
         Literal["ready", "delayed"] | None,
-        Holds("Of the source queue, only these messages."),
+        Holds(gettext_noop("Of the source queue, only these messages.")),
     ] = None
     selector: Annotated[
-        str, Holds("Of the source queue, only what a JMS selector matches.", most=4000)
+        str,
+        Holds(
+            gettext_noop("Of the source queue, only what a JMS selector matches."),
+            most=4000,
+        ),
     ] = ""
     every_queue: EveryQueue = False
     first: Annotated[
         int | None,
-        Holds("Only the first messages, at most this many.", least=1, most=2**31 - 1),
+        Holds(
+            gettext_noop("Only the first messages, at most this many."),
+            least=1,
+            most=2**31 - 1,
+        ),
     ] = None
     sample: Annotated[
         int | None,
         Holds(
-            "Only a random sample, of at most this many messages.",
+            gettext_noop("Only a random sample, of at most this many messages."),
             least=1,
             most=2**31 - 1,
         ),
@@ -97,13 +123,17 @@ class PlanOperation:
     pace: Annotated[
         int | None,
         Holds(
-            "Messages a second; without it, no limit.", least=1, most=rate_limit.FASTEST
+            gettext_noop("Messages a second; without it, no limit."),
+            least=1,
+            most=rate_limit.FASTEST,
         ),
     ] = None
     canary: Annotated[
         int | None,
         Holds(
-            "Messages of the canary; 0: no canary; if it is left out, the default.",
+            gettext_noop(
+                "Messages of the canary; 0: no canary; if it is left out, the default."
+            ),
             least=0,
             most=canary.WATCHED,
         ),

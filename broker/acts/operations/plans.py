@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
+from django.utils.translation import gettext_noop
+
 from broker import operations
 from broker.acts.declaring import (
     Holds,
@@ -76,8 +78,10 @@ class ApproveOperation:
     seal: Annotated[
         str,
         Holds(
-            "The seal of the plan that was read, which is a digest of it; if the"
-            " plan has changed since, nothing is done.",
+            gettext_noop(
+                "The seal of the plan that was read, which is a digest of it; if the"
+                " plan has changed since, nothing is done."
+            ),
             most=64,
         ),
     ]
@@ -130,9 +134,14 @@ class NarrowOperation:
 
     operation: OperationNumber
     messages: Annotated[
-        int, Holds("How many messages the plan keeps.", least=1, most=2**31 - 1)
+        int,
+        Holds(
+            gettext_noop("How many messages the plan keeps."), least=1, most=2**31 - 1
+        ),
     ]
-    sample: Annotated[bool, Holds("A random sample, not the first messages.")] = False
+    sample: Annotated[
+        bool, Holds(gettext_noop("A random sample, not the first messages."))
+    ] = False
 
 
 @ordered(recorded_as=Act.ALTER)
@@ -189,7 +198,9 @@ def plan_rest(actor: Principal, request: PlanRest) -> OperationState:
 class PlanAgain:
     """The undo of the operation that is planned again."""
 
-    operation: Annotated[int, Holds("The number of the undo.", names="operation")]
+    operation: Annotated[
+        int, Holds(gettext_noop("The number of the undo."), names="operation")
+    ]
 
 
 @repaired(rules={"operation": REPAIR_OF_UNDONE})

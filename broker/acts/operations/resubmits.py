@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from django.utils.translation import gettext_noop
+
 from broker.acts.declaring import Holds, Reason
 from broker.acts.operations import rights
 from broker.acts.operations.control import ordered
@@ -29,17 +31,22 @@ class PlanResubmit:
 
     ids: Annotated[
         tuple[int, ...],
-        Holds("Messages, each by its number or the id of a copy.", most=1000),
+        Holds(
+            gettext_noop("Messages, each by its number or the id of a copy."), most=1000
+        ),
     ] = ()
     f: Annotated[
         tuple[str, ...],
-        Holds("Filters, as for searching messages; all have to be met.", most=32),
+        Holds(
+            gettext_noop("Filters, as for searching messages; all have to be met."),
+            most=32,
+        ),
     ] = ()
     letters: Letters = None
     reason: Reason = ""
     patch: Annotated[
         str | None,
-        Holds("The patch of each message.", is_file=True, is_json=True),
+        Holds(gettext_noop("The patch of each message."), is_file=True, is_json=True),
     ] = None
     every_queue: EveryQueue = False
 

@@ -185,7 +185,7 @@ def by_key(document: Document) -> dict[Key, Part]:
 
 
 def kind_of(part: Part) -> str:
-    return str(part._meta.verbose_name)
+    return part._meta.verbose_name_raw
 
 
 def change_of(old: Part | None, new: Part) -> PartChange:

@@ -10,6 +10,7 @@ from broker.bridges import secrets
 from broker.bridges.config.faults import Part
 from broker.bridges.config.validation import faults_of, feeding, noun
 from broker.errors.bridges import WrongBridge
+from broker.formats.english import english
 from broker.formats.quantities import write_count
 from broker.models import (
     Act,
@@ -77,7 +78,7 @@ def taken(part: Part) -> Iterator[str]:
         same["bridge"] = part.bridge
     others = type(part)._default_manager.filter(**same).exclude(pk=part.pk)
     if others.exists():
-        kind = part._meta.verbose_name
+        kind = part._meta.verbose_name_raw
         yield f"There is a {kind} {same[field]!r} already. Choose another name."
 
 
@@ -150,14 +151,14 @@ def reasons_to_keep(part: Part, going: Collection[Part] = ()) -> Iterator[str]:
         yield from of_running(part)
     elif isinstance(part, ConnectionFactory | BridgeDestination):
         for one in (one for one in users(part) if one not in going):
-            kind = one._meta.verbose_name
+            kind = one._meta.verbose_name_raw
             yield f"the {kind} {one.name!r} uses it. Change or delete that first."
 
 
 def of_running(link: Link) -> Iterator[str]:
     state = state_of(link)
     if state not in AT_REST:
-        yield f"it is {state.label}. Stop it first."
+        yield f"it is {english(state.label)}. Stop it first."
     count = link.branches.count()
     if count:
         yield (

@@ -148,7 +148,7 @@ class PartKind(SealedKind, OfBridges):
         if isinstance(lacking, Bridge):
             raise NoSuchBridge(key[0])
         if lacking is not None:
-            noun = str(lacking._meta.verbose_name)
+            noun = lacking._meta.verbose_name_raw
             raise NoSuchPart(noun, name_of(lacking), key[0])
         super().save(row, key, values)
 

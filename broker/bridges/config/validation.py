@@ -96,7 +96,7 @@ def faults_of(part: Part) -> list[FieldFault]:
 
 def noun(part: Part) -> str:
     """Kind and name of a part, for people: ``Link 'orders-out'``."""
-    kind = str(part._meta.verbose_name).capitalize()
+    kind = part._meta.verbose_name_raw.capitalize()
     name = part.ref_name if isinstance(part, BridgeDestination) else part.name
     return f"{kind} {name!r}"
 

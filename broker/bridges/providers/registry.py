@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import cast
 from urllib.parse import urlsplit
 
+from django.utils.translation import gettext_noop
+
 from broker.bridges.providers.interface import (
     NOTHING,
     Capability,
@@ -82,7 +84,7 @@ PROVIDERS = {
     for one in (
         Provider(
             HERE,
-            "this broker",
+            gettext_noop("this broker"),
             "local",
             (),
             "",
@@ -94,7 +96,7 @@ PROVIDERS = {
         ),
         Provider(
             "backout",
-            "another Backout",
+            gettext_noop("another Backout"),
             "backout",
             ("http", "https"),
             "https://host/",
@@ -129,7 +131,7 @@ PROVIDERS = {
         ),
         Provider(
             "kombu",
-            "whatever else kombu reaches (Redis, SQS, …)",
+            gettext_noop("whatever else kombu reaches (Redis, SQS, …)"),
             "kombu",
             ("redis", "rediss", "sqs", "filesystem", "memory", "amqp", "amqps"),
             "redis://host:6379/0",

@@ -103,7 +103,7 @@ class Thing(NamedTuple):
     @classmethod
     def of(cls, one: Model) -> Thing:
         """The object of an act from a stored object: its verbose name, id and text."""
-        return cls(str(one._meta.verbose_name), one.pk, str(one))
+        return cls(one._meta.verbose_name_raw, one.pk, str(one))
 
 
 NOTHING = Thing("")
