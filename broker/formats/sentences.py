@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 class Sentence(str):
     """A text that knows its template, such as ``%(queue)s is paused.``, and the values.
 
-    A value may be a sentence of its own.
+    A value may be a sentence of its own, or a tuple of several.
     """
 
     __slots__ = ("template", "values")
@@ -33,9 +33,13 @@ def say(template: str, **values: object) -> Sentence:
 
 
 def made(template: str, values: Mapping[str, object]) -> Sentence:
-    sentence = Sentence(template % values)
+    sentence = Sentence(template % {name: in_english(values[name]) for name in values})
     sentence.template, sentence.values = template, values
     return sentence
+
+
+def in_english(value: object) -> object:
+    return "; ".join(value) if isinstance(value, tuple) else value
 
 
 def translated(text: str) -> str:
@@ -43,8 +47,11 @@ def translated(text: str) -> str:
     as it was marked."""
     if not isinstance(text, Sentence):
         return gettext(text)
-    values = {
-        name: translated(value) if isinstance(value, Sentence) else value
-        for name, value in text.values.items()
-    }
+    values = {name: shown(value) for name, value in text.values.items()}
     return gettext(text.template) % values
+
+
+def shown(value: object) -> object:
+    if isinstance(value, tuple):
+        return "; ".join(map(translated, value))
+    return translated(value) if isinstance(value, Sentence) else value

@@ -9,17 +9,15 @@ from datetime import datetime
 from django.utils.translation import gettext_noop
 
 from broker import sql
-from broker.formats.selectors import parse
-from broker.formats.selectors.documents import document, milliseconds
-from broker.models import DeadLetter, Kind, Message, Place
-from broker.monitoring import links_as_consumers
+from broker.formats.sentences import say
+from broker.models import Message, Place
 from broker.monitoring.entry_locations import Consumer, EntryLocation
+from broker.monitoring.explain_consumers import by_consumers, by_refusal
 from broker.monitoring.outcomes import NOTHING, Explanation, endings, gone
 from broker.queueing import journal, processes
 from broker.queueing.journal import LifelineEvent
 
 COUNTED = 1000  # most entries before the message that are counted
-NAMED = 5  # most handlers that a sentence names
 BY_ITSELF = gettext_noop(
     "Nothing: its attempt is counted, and it comes back by itself within seconds. If it"
     " does not, see whether the worker runs."
@@ -85,8 +83,13 @@ def of_entry(
     elif entry.is_held:
         yield entry.say(
             "locked",
-            f"A consumer of {entry.label} has it, in a database transaction that is"
-            " still open.",
+            say(
+                gettext_noop(
+                    "A consumer of %(label)s has it, in a database transaction"
+                    " that is still open."
+                ),
+                label=entry.label,
+            ),
             gettext_noop(
                 "Nothing: it is accepted, or comes back, when that transaction ends."
             ),
@@ -106,8 +109,14 @@ def of_entry(
 def prepared(entry: EntryLocation) -> Explanation:
     return entry.say(
         "prepared",
-        f"It is part of unit of work {entry.uow} on {entry.label}, which is prepared"
-        " and waits for its coordinator.",
+        say(
+            gettext_noop(
+                "It is part of unit of work %(uow)s on %(label)s, which is"
+                " prepared and waits for its coordinator."
+            ),
+            uow=entry.uow,
+            label=entry.label,
+        ),
         gettext_noop(
             "Let the coordinator decide. If it is gone for good, commit the unit of"
             " work or back it out under Health."
@@ -121,21 +130,33 @@ def prepared(entry: EntryLocation) -> Explanation:
 def claimed(entry: EntryLocation, events: Sequence[LifelineEvent]) -> Explanation:
     """The unit of work that holds the entry: open, overdue, or of a dead process."""
     actors = [one.actor for one in events if one.uow == entry.uow and one.actor]
-    sentence = f"A consumer of {entry.label} has it, in unit of work {entry.uow}."
+    sentence = say(
+        gettext_noop("A consumer of %(label)s has it, in unit of work %(uow)s."),
+        label=entry.label,
+        uow=entry.uow,
+    )
     remedy = gettext_noop(
         "Nothing. If the consumer dies or is late, the attempt is counted and backed"
         " out by itself."
     )
     if not entry.is_held:
-        sentence = (
-            f"The process that had it on {entry.label} has ended before its unit of"
-            f" work {entry.uow} did."
+        sentence = say(
+            gettext_noop(
+                "The process that had it on %(label)s has ended before its"
+                " unit of work %(uow)s did."
+            ),
+            label=entry.label,
+            uow=entry.uow,
         )
         remedy = BY_ITSELF
     elif entry.deadline is not None and entry.deadline <= entry.at:
-        sentence = (
-            f"A consumer of {entry.label} has it, in unit of work {entry.uow}, for"
-            " longer than it may."
+        sentence = say(
+            gettext_noop(
+                "A consumer of %(label)s has it, in unit of work %(uow)s, for"
+                " longer than it may."
+            ),
+            label=entry.label,
+            uow=entry.uow,
         )
         remedy = BY_ITSELF
     return entry.say(
@@ -156,14 +177,18 @@ def by_policy(entry: EntryLocation) -> Iterator[Explanation]:
     if entry.is_paused:
         yield entry.say(
             "paused",
-            f"Queue {entry.label} is paused: it accepts messages and delivers none.",
+            say(
+                gettext_noop(
+                    "Queue %(label)s is paused: it accepts messages and delivers none."
+                ),
+                label=entry.label,
+            ),
             gettext_noop("Resume it under Queues."),
         )
     if entry.stopped is not None:
         yield entry.say(
             "stopped",
-            f"Delivery from {entry.label} to ConnectionConsumers has stopped."
-            f" {entry.stopped}".strip(),
+            stopped_for(entry),
             gettext_noop(
                 "Remove the cause, then start delivery again under Consumers. Other"
                 " consumers can still get it."
@@ -171,11 +196,25 @@ def by_policy(entry: EntryLocation) -> Iterator[Explanation]:
         )
 
 
+def stopped_for(entry: EntryLocation) -> str:
+    text = gettext_noop("Delivery from %(queue)s to ConnectionConsumers has stopped.")
+    if entry.stopped:
+        text = gettext_noop(
+            "Delivery from %(queue)s to ConnectionConsumers has stopped. %(why)s"
+        )
+    return say(text, queue=entry.label, why=entry.stopped)
+
+
 def by_time(entry: EntryLocation) -> Iterator[Explanation]:
     if entry.expires_at is not None and entry.expires_at <= entry.at:
         yield entry.say(
             "expired",
-            f"Its time to live is over: no consumer of {entry.label} gets it.",
+            say(
+                gettext_noop(
+                    "Its time to live is over: no consumer of %(label)s gets it."
+                ),
+                label=entry.label,
+            ),
             gettext_noop(
                 "Nothing: it is taken from its queue within seconds. To keep such"
                 " messages, set an expiry address under Settings."
@@ -184,137 +223,51 @@ def by_time(entry: EntryLocation) -> Iterator[Explanation]:
         )
     if entry.due_at is None:
         return
-    times = "once" if entry.backout_count == 1 else f"{entry.backout_count:,} times"
-    before = f"It was backed out {times}. " if entry.backout_count else ""
+    before: str = ""
+    if entry.backout_count == 1:
+        before = say(gettext_noop("It was backed out once."))
+    elif entry.backout_count:
+        times = gettext_noop("It was backed out %(n)s times.")
+        before = say(times, n=f"{entry.backout_count:,}")
     if entry.due_at > entry.at:
-        sentence = f"{before}It waits on {entry.label} until it is due."
+        sentence = say(
+            gettext_noop("It waits on %(label)s until it is due."), label=entry.label
+        )
         remedy = gettext_noop("Nothing: it becomes ready by itself.")
     else:
-        sentence = f"{before}It waited on {entry.label}, and is due."
+        sentence = say(
+            gettext_noop("It waited on %(label)s, and is due."), label=entry.label
+        )
         remedy = gettext_noop(
             "Nothing: it becomes ready at the next look of a consumer."
         )
+    if before:
+        sentence = say("%(before)s %(then)s", before=before, then=sentence)
     yield entry.say("due-later", sentence, remedy, until=entry.due_at)
-
-
-def by_consumers(
-    entry: EntryLocation, message_id: int, consumers: Sequence[Consumer]
-) -> Iterator[Explanation]:
-    """Reasons that concern consumers: none is known, or none accepts this message."""
-    known = [one for one in consumers if one.queue_id == entry.queue_id]
-    handlers = [one for one in known if one.handler]
-    others = {one.process for one in known} - {one.process for one in handlers}
-    if entry.origin_queue is not None and not known:
-        is_of_link = entry.cause == DeadLetter.Cause.LINK
-        yield entry.say(
-            "dead-letter",
-            f"It is a dead letter on {entry.label}, and no consumer reads it.",
-            "Fix the cause, then resubmit it"
-            + (" through its link." if is_of_link else f" to {entry.origin_queue}."),
-            origin_queue=entry.origin_queue,
-        )
-    elif not known:
-        yield from nobody(entry, dispatchers=any(not one.queue_id for one in consumers))
-    elif not others and not is_selected(entry, message_id, handlers):
-        yield unwanted(entry, handlers)
-
-
-def nobody(entry: EntryLocation, *, dispatchers: bool) -> Iterator[Explanation]:
-    """The reason if no consumer is known, or only bridge links that take nothing."""
-    if links := links_as_consumers.taking_from(entry.queue):
-        if still := links_as_consumers.standstill(links, entry.label):
-            link = str(still.link)
-            yield entry.say("no-consumer", still.sentence, still.remedy, link=link)
-        return
-    also = (
-        f"A dispatcher runs, but no handler for {entry.label}"
-        if dispatchers
-        else "No dispatcher runs"
-    )
-    yield entry.say(
-        "no-consumer",
-        f"No consumer of {entry.label} is known. {also}, and no other process holds a"
-        " message of it.",
-        f"Start what consumes {entry.label}. A client that asks from time to time is"
-        " known only while it holds a message.",
-    )
-
-
-def is_selected(
-    entry: EntryLocation, message_id: int, handlers: Sequence[Consumer]
-) -> bool:
-    """Whether a handler's selector matches; also true if the message is gone."""
-    if any(not one.selector for one in handlers):
-        return True
-    row = Message.objects.defer("body", "headers").filter(pk=message_id).first()
-    if row is None:
-        return True
-    known = {
-        "JMSPriority": entry.priority,
-        "JMSExpiration": milliseconds(entry.expires_at) or 0,
-        "JMSXDeliveryCount": entry.backout_count + 1,
-        "JMSRedelivered": entry.backout_count > 0,
-    }
-    message = document(row, known)
-    return any(parse(one.selector).matches(message) for one in handlers)
-
-
-def unwanted(entry: EntryLocation, handlers: Sequence[Consumer]) -> Explanation:
-    selectors = {one.handler: one.selector for one in handlers}
-    named = [f"{name} ({text})" for name, text in list(selectors.items())[:NAMED]]
-    more = len(selectors) - len(named)
-    words = "; ".join(named) + (f"; and {more:,} more" if more else "")
-    puts_away = not all(one.retains_unwanted for one in handlers)
-    remedy = (
-        gettext_noop(
-            "One of them dead-letters unwanted messages: look under Dead letters next."
-        )
-        if puts_away
-        else gettext_noop(
-            "Start a handler for such messages, or move it to another queue."
-        )
-    )
-    return entry.say(
-        "no-matching-selector",
-        f"No selector of a handler of {entry.label} matches it: {words}.",
-        remedy,
-        selectors=selectors,
-    )
-
-
-def by_refusal(
-    entry: EntryLocation, events: Sequence[LifelineEvent]
-) -> Iterator[Explanation]:
-    """The last consumer gave the entry back for others, and none took it since."""
-    here = [one for one in events if one.queue_id == entry.queue_id]
-    last = next((one for one in reversed(here) if one.kind != Kind.WAKE), None)
-    if last is None or not last.detail.get("hidden"):
-        return
-    yield entry.say(
-        "undeliverable-here",
-        f"{last.actor or 'A consumer'} had it from {entry.label}, and gave it back:"
-        f" {last.detail['error']}"
-        " That consumer is not offered it again.",
-        gettext_noop(
-            "Nothing, if others consume the queue. Attach another consumer, or let that"
-            " one detach and attach anew; or move the message to another queue."
-        ),
-        actor=last.actor or None,
-        at=last.at,
-    )
 
 
 def by_order(entry: EntryLocation) -> Iterator[Explanation]:
     if not entry.earlier:
         return
-    count = f"{entry.earlier:,} messages stand"
     if entry.earlier > COUNTED:
-        count = f"More than {COUNTED:,} messages stand"
+        text = gettext_noop(
+            "More than %(n)s messages stand before it on %(queue)s, of a higher"
+            " priority or put earlier."
+        )
     elif entry.earlier == 1:
-        count = "1 message stands"
+        text = gettext_noop(
+            "%(n)s message stands before it on %(queue)s, of a higher priority or put"
+            " earlier."
+        )
+    else:
+        text = gettext_noop(
+            "%(n)s messages stand before it on %(queue)s, of a higher priority or put"
+            " earlier."
+        )
+    count = min(entry.earlier, COUNTED)
     yield entry.say(
         "put-behind",
-        f"{count} before it on {entry.label}, of a higher priority or put earlier.",
+        say(text, n=f"{count:,}", queue=entry.label),
         gettext_noop("Nothing, if they move on; otherwise start more consumers."),
         before=min(entry.earlier, COUNTED),
         is_more=entry.earlier > COUNTED,
@@ -322,5 +275,8 @@ def by_order(entry: EntryLocation) -> Iterator[Explanation]:
 
 
 def free(entry: EntryLocation) -> Explanation:
-    why = f"Nothing stands in its way on {entry.label}: the next get takes it."
+    why = say(
+        gettext_noop("Nothing stands in its way on %(label)s: the next get takes it."),
+        label=entry.label,
+    )
     return entry.say("next", why, NOTHING)

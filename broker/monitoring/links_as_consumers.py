@@ -8,22 +8,35 @@ from datetime import timedelta
 
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_noop
 
+from broker.formats.sentences import say
 from broker.models import BridgeDestination, BridgeProcess, Link, LinkState, LinkStatus
 from broker.models.bridge_names import RESUBMITS, THIS_BROKER
 
 # A process without a heartbeat for this time counts as ended; it should write one every
 # few seconds.
 SILENT_AFTER = timedelta(seconds=30)
+WAS_NEVER_STARTED = gettext_noop("was never started")
+IS_PAUSED = gettext_noop("is paused")
+IS_STOPPED = gettext_noop("is stopped")
+RESUME = gettext_noop("Resume the link under Bridges.")
+START = gettext_noop("Start the link under Bridges.")
 STANDS = {  # By state of a link: why the link takes no messages, and what to do.
-    LinkState.UNINITIALIZED: ("was never started", "Start the link under Bridges."),
-    LinkState.PAUSING: ("is paused", "Resume the link under Bridges."),
-    LinkState.PAUSED: ("is paused", "Resume the link under Bridges."),
-    LinkState.STOPPING: ("is stopped", "Start the link under Bridges."),
-    LinkState.STOPPED: ("is stopped", "See why on its page, then start the link."),
+    LinkState.UNINITIALIZED: (WAS_NEVER_STARTED, START),
+    LinkState.PAUSING: (IS_PAUSED, RESUME),
+    LinkState.PAUSED: (IS_PAUSED, RESUME),
+    LinkState.STOPPING: (IS_STOPPED, START),
+    LinkState.STOPPED: (
+        IS_STOPPED,
+        gettext_noop("See why on its page, then start the link."),
+    ),
 }
-CANNOT_CONNECT = ("cannot connect", "See why on its page. It tries again by itself.")
-NO_PROCESS = "Start a bridge process: python manage.py broker_bridge."
+CANNOT_CONNECT = (
+    gettext_noop("cannot connect"),
+    gettext_noop("See why on its page. It tries again by itself."),
+)
+NO_PROCESS = gettext_noop("Start a bridge process: python manage.py broker_bridge.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +72,23 @@ def standstill(statuses: list[LinkStatus], queue: str) -> Standstill | None:
     """The reason why none of the links of a queue takes messages from it; None if a
     link does, or is starting. One query."""
     stands = [stand_of(one) for one in statuses]
-    named = [
-        f"{one.link} {why}" for one, (why, _) in zip(statuses, stands, strict=True)
-    ]
+    named = tuple(
+        say("%(link)s %(why)s", link=str(one.link), why=say(why))
+        for one, (why, _) in zip(statuses, stands, strict=True)
+    )
     if all(why for why, _ in stands):
         (why, remedy), link = stands[0], statuses[0].link
-        if len(statuses) == 1:
-            sentence = f"The link {link} takes from {queue}, and {why}."
-        else:
-            sentence = f"No link takes from {queue} at present: {'; '.join(named)}."
+        text = gettext_noop("No link takes from %(queue)s at present: %(links)s.")
+        if len(named) == 1:
+            text = gettext_noop("The link %(link)s takes from %(queue)s, and %(why)s.")
+        sentence = say(text, queue=queue, links=named, link=str(link), why=say(why))
         return Standstill(link, sentence, remedy)
     if not is_anybody_at_work():
         link = statuses[0].link
-        sentence = f"The link {link} takes from {queue}, but no bridge process runs."
+        text = gettext_noop(
+            "The link %(link)s takes from %(queue)s, but no bridge process runs."
+        )
+        sentence = say(text, link=str(link), queue=queue)
         return Standstill(link, sentence, NO_PROCESS)
     return None
 

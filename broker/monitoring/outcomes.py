@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext_noop
 
+from broker.formats.sentences import say
 from broker.models import DeadLetter, Kind, Queue
 from broker.queueing.hops import Hop, hop_of
 from broker.queueing.journal import LifelineEvent
@@ -31,6 +32,17 @@ AFTERWARDS = {  # the remedy, for outcomes that left no copy
     "removed": gettext_noop("Nothing: an operator has removed it."),
 }
 NOTHING = gettext_noop("Nothing.")
+BARE, CONTINUES, EXPLAINED = range(3)
+EXPIRED = (
+    gettext_noop("It expired on %(queue)s."),
+    gettext_noop("It expired on %(queue)s and continues as a copy."),
+    gettext_noop("It expired on %(queue)s: %(why)s."),
+)
+ENDED = (
+    gettext_noop("It was %(what)s on %(queue)s."),
+    gettext_noop("It was %(what)s on %(queue)s and continues as a copy."),
+    gettext_noop("It was %(what)s on %(queue)s: %(why)s."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +96,9 @@ def taken(event: LifelineEvent, queue: str, hop: Hop) -> Explanation:
         "became": hop.copy,
     }
     details = {name: value for name, value in told.items() if value is not None}
-    sentence = f"It left {where}: {hop}."
+    sentence = say(
+        gettext_noop("It left %(queue)s: %(how)s."), queue=where, how=str(hop)
+    )
     return Explanation(queue, "taken-by-link", sentence, hop.remedy, details)
 
 
@@ -93,14 +107,19 @@ def end(event: LifelineEvent, queue: str) -> Explanation:
     if code is None or event.went_to is not None:
         return gone(queue)
     copy, why = event.detail.get("copy"), str(event.detail.get("why", ""))
-    word = "expired" if event.kind == Kind.EXPIRE else f"was {event.kind.label}"
-    if event.detail.get("cause") in DeadLetter.IBM_CAUSES and copy:
-        code, word = "moved", "was moved"
-    sentence = f"It {word} on {queue or f'queue {event.queue_id} (gone)'}"
-    if copy:
-        sentence += " and continues as a copy"
-    elif why:
-        sentence += f": {why.rstrip('.')}"
+    word: object = event.kind.label
+    if event.kind == Kind.EXPIRE:
+        text = EXPIRED
+    else:
+        text = ENDED
+        if event.detail.get("cause") in DeadLetter.IBM_CAUSES and copy:
+            code, word = "moved", say(gettext_noop("moved"))
+    sentence = say(
+        text[CONTINUES if copy else EXPLAINED if why else BARE],
+        what=word,
+        queue=queue or f"queue {event.queue_id} (gone)",
+        why=why.rstrip("."),
+    )
     told = {
         "at": event.at,
         "actor": event.actor or None,
@@ -111,7 +130,7 @@ def end(event: LifelineEvent, queue: str) -> Explanation:
         gettext_noop("See its newest copy.") if copy else AFTERWARDS.get(code, NOTHING)
     )
     details = {name: value for name, value in told.items() if value is not None}
-    return Explanation(queue, code, f"{sentence}.", remedy, details)
+    return Explanation(queue, code, sentence, remedy, details)
 
 
 def gone(queue: str) -> Explanation:

@@ -29,7 +29,7 @@ def failed(seen: Readings, bound: Bound) -> Iterator[Problem]:
             text = gettext_noop("%(link)s transfers nothing: %(error)s")
             if hold:
                 text = gettext_noop("%(link)s waits: its target is %(hold)s: %(error)s")
-            yield of_link(one, text, RETRIES, hold)
+            yield of_link(one, text, RETRIES, str(hold or ""))
 
 
 def stopped() -> Iterator[Problem]:

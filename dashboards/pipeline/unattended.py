@@ -10,7 +10,6 @@ from django.conf import settings
 from django.db.models import Min, QuerySet
 from django.utils.translation import gettext, gettext_noop, ngettext
 
-from broker.formats.sentences import say
 from broker.sql import database_now
 from dashboards.models import ReportRun
 from dashboards.pipeline import runs
@@ -72,11 +71,7 @@ def missing_here() -> Missing | None:
         return None
     are = "is" if len(names) == 1 else "are"
     return Missing(
-        say(
-            gettext_noop("Reports cannot run here: %(names)s %(are)s not installed."),
-            names=", ".join(names),
-            are=are,
-        ),
+        f"Reports cannot run here: {', '.join(names)} {are} not installed.",
         gettext_noop("Install the reports, then start the processes again:"),
         INSTALL,
         names,
