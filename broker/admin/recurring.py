@@ -41,7 +41,7 @@ class RecurringForm(forms.ModelForm):
 @admin.register(RecurringMessage)
 class RecurringAdmin(admin.ModelAdmin):
     form = RecurringForm
-    list_display = ["name", "address", "words", "is_enabled", "last_at", "next_at"]
+    list_display = ["name", "address", "recurs", "is_enabled", "last_at", "next_at"]
     list_filter = ["is_enabled"]
     search_fields = ["name", "address"]
     fieldsets = [
@@ -60,6 +60,10 @@ class RecurringAdmin(admin.ModelAdmin):
             {"description": WHEN, "fields": ["crontab", "time_zone", "every_s"]},
         ),
     ]
+
+    @admin.display(description=gettext_lazy("Recurs"))
+    def recurs(self, one: RecurringMessage) -> str:
+        return one.words
 
     def get_form(
         self,

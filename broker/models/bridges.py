@@ -131,8 +131,8 @@ class BridgeDestination(models.Model):
     """A queue or a topic of a provider; links refer to it by ``ref_name``."""
 
     class Kind(models.TextChoices):
-        QUEUE = "queue"
-        TOPIC = "topic"
+        QUEUE = "queue", gettext_lazy("Queue")
+        TOPIC = "topic", gettext_lazy("Topic")
 
     bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="destinations")
     ref_name = CheckedCharField(

@@ -13,6 +13,7 @@ from django.utils import translation
 
 OPEN, CLOSE = "\u27e6", "\u27e7"
 INNERMOST = re.compile(f"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
+SPAN = re.compile(r"\d+ (?:ms|s|min|h|d)\b")  # units are the same in each language
 WORD = re.compile(r"[^\W\d_]{2,}")
 # What people type or read the same in each language.
 SKIPPED = {"script", "style", "code", "kbd", "samp", "pre", "textarea", "svg", "data"}
@@ -35,6 +36,8 @@ def speak(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bracketed(text: object) -> str:
+    if "," in str(text) and " " not in str(text):  # of the filter yesno
+        return ",".join(map(bracketed, str(text).split(",")))
     return f"{OPEN}{text}{CLOSE}" if str(text).strip() else str(text)
 
 
@@ -52,7 +55,7 @@ def without(text: str) -> str:
     """A text without what is in brackets."""
     while (shorter := INNERMOST.sub(" ", text)) != text:
         text = shorter
-    return text
+    return SPAN.sub("", text)
 
 
 class Reader(HTMLParser):
@@ -62,19 +65,25 @@ class Reader(HTMLParser):
         super().__init__()
         self.texts: list[str] = []
         self.read: list[str] = []  # attributes
-        self.open: list[str] = []
+        self.names: list[str] = []  # of the elements that are open
+        self.open: list[str] = []  # the same; one whose text is literal is a code
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in VOID:
-            self.open.append(tag)
+            classes = (dict(attrs).get("class") or "").split()
+            is_literal = "mono" in classes or dict(attrs).get("translate") == "no"
+            self.open.append("code" if is_literal else tag)
+            self.names.append(tag)
         self.read += [value for name, value in attrs if name in READ_OUT and value]
         given = dict(attrs)
         if tag == "input" and given.get("type") in ("submit", "button"):
             self.read.append(given.get("value") or "")
 
     def handle_endtag(self, tag: str) -> None:
-        while self.open and self.open.pop() != tag:
-            pass
+        while self.open:
+            self.open.pop()
+            if self.names.pop() == tag:
+                break
 
     def handle_data(self, data: str) -> None:
         if not SKIPPED & {*self.open}:

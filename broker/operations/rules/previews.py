@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.conf import settings
+from django.utils.translation import gettext_noop
 
+from broker.formats.sentences import say
 from broker.models import Queue
 from broker.operations.rules import attempts
 from broker.operations.rules.dead_letter_facts import found_by, letters_on
@@ -158,20 +160,35 @@ def warnings_of(one: RulePreview, queue: Queue) -> Iterator[str]:
         yield from warnings_of_name(rule.forward_queue)
     manager = rule.forward_manager
     if manager and not manager.startswith("&") and manager != settings.BROKER_NAME:
-        yield (
-            f"FWDQM({manager}) is no name of this broker, which is"
-            f" {settings.BROKER_NAME}: the rule always fails, and the next one that"
-            " matches holds."
+        yield say(
+            gettext_noop(
+                "FWDQM(%(manager)s) is no name of this broker, which is %(broker)s: the"
+                " rule always fails, and the next one that matches holds."
+            ),
+            manager=manager,
+            broker=settings.BROKER_NAME,
         )
     if rule.forward_queue == "&DESTQ" and rule.keeps_header:
-        yield "Letters go back with their MQDLH before them; HEADER(NO) takes it away."
+        yield gettext_noop(
+            "Letters go back with their MQDLH before them; HEADER(NO) takes it away."
+        )
     if queue.name in one.targets:
-        yield f"Some would go to {queue.name}, where they lie: for these it fails."
+        yield say(
+            gettext_noop(
+                "Some would go to %(queue)s, where they lie: for these it fails."
+            ),
+            queue=queue.name,
+        )
 
 
 def warnings_of_name(name: str) -> Iterator[str]:
     if Queue.objects.filter(name=name).exists():
         return
     alike = Queue.objects.filter(name__iexact=name).values_list("name", flat=True)
-    hint = f" Write FWDQ('{alike[0]}'), in quotes." if alike else ""
-    yield f"There is no queue {name}: the rule always fails.{hint}"
+    text = gettext_noop("There is no queue %(queue)s: the rule always fails.")
+    if alike:
+        text = gettext_noop(
+            "There is no queue %(queue)s: the rule always fails. Write"
+            " FWDQ('%(alike)s'), in quotes."
+        )
+    yield say(text, queue=name, alike=alike and alike[0])

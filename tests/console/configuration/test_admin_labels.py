@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from django.contrib import admin
 from django.db.models import Field, Model
 from django.utils.translation import override
 
@@ -13,6 +12,8 @@ from broker.admin.quantities import QuantitiesAdmin, ending_of, help_of, name_of
 from broker.formats.english import english
 from broker.models import DeadLetter
 from broker.security.authorities import FIELDS
+from console import urls  # noqa: F401  the URLs fill the site
+from console.configuration import site as settings_site
 
 # Names of authorities are the same in each language.
 AUTHORITIES = set(FIELDS.values())
@@ -20,7 +21,7 @@ AUTHORITIES = set(FIELDS.values())
 
 def shown() -> Iterator[tuple[type[Model], Field, bool]]:
     """The fields on pages of Settings, and whether a quantity is without its unit."""
-    for model, page in admin.site._registry.items():
+    for model, page in settings_site.site._registry.items():
         if model._meta.app_label != "broker":
             continue
         lists = {*page.list_display, *page.list_filter}
