@@ -246,7 +246,12 @@ def of_dead_letter_queue(configuration: Configuration) -> Iterator[Advice]:
             ),
             gettext_noop("Create it, or name another one (BROKER_DEAD_LETTER_QUEUE)."),
         )
-        return
+    else:
+        yield from of_its_room(dead, configuration)
+
+
+def of_its_room(dead: QueueRow, configuration: Configuration) -> Iterator[Advice]:
+    """Warnings on a dead letter queue that exists: puts, depth, size of messages."""
     found = dead.name
     if dead.put_inhibited:
         yield Advice(

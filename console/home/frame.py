@@ -6,6 +6,7 @@ fragment, an error) needs no queries.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -120,7 +121,7 @@ class Frame:
         return chosen if chosen in languages.LANGUAGES else ""
 
     @property
-    def texts_of_scripts(self) -> dict[str, str]:
+    def texts_of_scripts(self) -> Mapping[str, str | list[str]]:
         return languages.texts_of_scripts(self.language)
 
     @property

@@ -28,17 +28,16 @@ def chosen(cookies: Mapping[str, str], accepted: str) -> str:
     """
     if (named := cookies.get(COOKIE, "")) in LANGUAGES:
         return named
-    for name, _ in parse_accept_lang_header(accepted.lower()):
-        if (language := name.partition("-")[0]) in LANGUAGES:
+    for name, weight in parse_accept_lang_header(accepted.lower()):
+        if weight and (language := name.partition("-")[0]) in LANGUAGES:
             return language
     return ENGLISH
 
 
 @cache
-def texts_of_scripts(language: str) -> dict[str, str]:
+def texts_of_scripts(language: str) -> Mapping[str, str | list[str]]:
     """What scripts show, by its English text."""
     view = JavaScriptCatalog()
     paths = view.get_paths(["console"])
     view.translation = DjangoTranslation(language, "djangojs", paths)
-    found: dict[str, str] = view.get_catalog()
-    return found
+    return view.get_catalog()

@@ -38,7 +38,7 @@ __all__ = [
 # Modules of this package that are not reports.
 MACHINERY = {
     "common_sql", "declaration", "error_clusters", "errors", "field_significance",
-    "policy_parameters", "policy_replay", "quality", "rule_evaluation",
+    "policies", "quality", "rule_evaluation",
 }  # fmt: skip
 
 REPORTS: dict[str, Report] = {}

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
 from dashboards.reports.declaration import gettext_noop
-from dashboards.reports.policy_parameters import PARAMETERS, policies_of
-from dashboards.reports.policy_replay import (
+from dashboards.reports.policies.policy_parameters import PARAMETERS, policies_of
+from dashboards.reports.policies.policy_replay import (
     Policy,
     SimulatedOutcome,
     bounds,

@@ -51,8 +51,8 @@ LATE_COMPILER = {
     " -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
     " -XX:Tier4BackEdgeThreshold=400000"
 }
-# Executors may run the broker's code (``reports.policy_replay``). They import it from
-# this path, or from the same path on their machine.
+# Executors may run the broker's code (``reports.policies.policy_replay``). They import
+# it from this path, or from the same path on their machine.
 PROJECT = Path(__file__).resolve().parents[2]
 
 # Spark's launcher asks for a module that the bundled Java does not have and that

@@ -45,7 +45,7 @@ def test_no_page_has_an_unmarked_text(
     client.force_login(user)
     pseudo.speak(monkeypatch)
 
-    found = {}
+    found: dict[str, str] = {}
     for path in (*paths, *settings_paths()):
         if path.startswith(ENGLISH):
             continue

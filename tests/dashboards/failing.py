@@ -16,7 +16,7 @@ from broker.queueing.put import put_many
 from broker.settlement import settle
 from broker.settlement.outcomes import BackOut
 from broker.transactions.scope import UnitOfWork
-from dashboards.reports.policy_replay import Policy
+from dashboards.reports.policies.policy_replay import Policy
 from tests.broker import ordering
 from tests.broker.dying import on
 from tests.make import NOON, make_messages, make_queue, make_setting

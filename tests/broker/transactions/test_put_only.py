@@ -17,7 +17,7 @@ from broker.monitoring import fsck
 from broker.queueing import journal
 from broker.queueing.put import put_many
 from broker.settlement.settle import back_out_overdue
-from broker.transactions import put_only
+from broker.transactions import prefetch, put_only
 from broker.transactions.administration import Nature, force, open_units
 from broker.transactions.prepared import commit_prepared, prepare
 from broker.transactions.scope import UnitOfWork
@@ -135,7 +135,7 @@ def test_the_thread_goes_on_after_an_error(
     orders: Queue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     errors = iter([RuntimeError("no thread may connect")])
-    ask = put_only.begun
+    ask = prefetch.begun
 
     def begun(*args: Any, **values: Any) -> int:
         for error in errors:

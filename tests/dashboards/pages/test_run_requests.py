@@ -113,7 +113,7 @@ def test_each_kind_of_cell_is_shown_as_what_it_is(omar: User, client: Client) ->
     page = text(client)
     assert "><bdi>orders</bdi></a>" in page
     assert "queue=orders&amp;run=" in page
-    assert DeadLetter.Cause.MAX_DELIVERY_ATTEMPTS.label in page
+    assert str(DeadLetter.Cause.MAX_DELIVERY_ATTEMPTS.label) in page
     assert 'href="/messages/42/">42</a>' in page
     assert ">1,234</a>" in page
     assert "?f=origin%3Aorders+cause%3Amax-delivery-attempts" in page

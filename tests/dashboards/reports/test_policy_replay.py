@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboards.reports import what_if
-from dashboards.reports.policy_replay import (
+from dashboards.reports.policies.policy_replay import (
     DIED,
     FOR_EVER,
     LEFT,
@@ -41,7 +41,8 @@ WELL: dict[str, Any] = {"outcome": "accepted", "failed": False, "cause": None}
 
 APART = """
 import sys
-from dashboards.reports import policy_replay, what_if
+from dashboards.reports import what_if
+from dashboards.reports.policies import policy_replay
 from django.conf import settings
 heavy = [one for one in ("pyspark", "pyarrow") if one in sys.modules]
 print(settings.configured, heavy)

@@ -10,9 +10,10 @@ import pytest
 
 from broker.settlement.redelivery_policy import redelivery_delay
 from dashboards.pipeline.manifest import DAY, Span
-from dashboards.reports import discover, policy_replay, what_if
-from dashboards.reports.policy_parameters import AS_GIVEN
-from dashboards.reports.policy_replay import DIED, LEFT, RESCUED, Policy, Story
+from dashboards.reports import discover, what_if
+from dashboards.reports.policies import policy_replay
+from dashboards.reports.policies.policy_parameters import AS_GIVEN
+from dashboards.reports.policies.policy_replay import DIED, LEFT, RESCUED, Policy, Story
 from tests.dashboards.failing import MESSAGES, POLICIES, make_failures
 from tests.dashboards.histories import last_xid
 from tests.dashboards.journal import until_final

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from dashboards.reports import Parameter, Values
 from dashboards.reports.declaration import gettext_noop
-from dashboards.reports.policy_replay import Policy
+from dashboards.reports.policies.policy_replay import Policy
 
 AS_RECORDED, AS_GIVEN = gettext_noop("as recorded"), gettext_noop("as given")
 TITLES: Mapping[str, Mapping[str, str]] = {

@@ -1,0 +1,1 @@
+"""Two redelivery policies, compared: what they are asked, and what they had done."""
