@@ -96,7 +96,7 @@ def of_backout_queue(
                         " queue, or are discarded if they ask for that."
                     ),
                     name=name,
-                    backout_threshold=f"{queue.backout_threshold:,}",
+                    backout_threshold=queue.backout_threshold,
                 ),
                 gettext_noop("Name a backout queue."),
             )
@@ -151,15 +151,15 @@ def of_policy(queue: QueueRow, setting: AddressSetting) -> Iterator[Advice]:
                     " reached."
                 ),
                 name=queue.name,
-                threshold=f"{threshold:,}",
-                attempts=f"{attempts:,}",
+                threshold=threshold,
+                attempts=attempts,
             ),
             say(
                 gettext_noop(
                     "Set a threshold below %(attempts)s, or allow more delivery"
                     " attempts."
                 ),
-                attempts=f"{attempts:,}",
+                attempts=attempts,
             ),
         )
 
@@ -279,8 +279,8 @@ def of_its_room(dead: QueueRow, configuration: Configuration) -> Iterator[Advice
                         " holds %(depth)s of %(max_depth)s messages."
                     ),
                     found=found,
-                    depth=f"{depth:,}",
-                    max_depth=f"{dead.max_depth:,}",
+                    depth=depth,
+                    max_depth=dead.max_depth,
                 ),
                 gettext_noop("Resubmit or discard some, or raise its max depth."),
             )
@@ -298,14 +298,14 @@ def of_its_room(dead: QueueRow, configuration: Configuration) -> Iterator[Advice
                     " %(largest)s with a dead letter header."
                 ),
                 found=found,
-                max_message_bytes=f"{dead.max_message_bytes:,}",
-                largest=f"{largest:,}",
+                max_message_bytes=dead.max_message_bytes,
+                largest=largest,
             ),
             say(
                 gettext_noop(
                     "Raise its max message bytes to %(largest)s, or leave them empty."
                 ),
-                largest=f"{largest:,}",
+                largest=largest,
             ),
         )
 

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from decimal import Decimal
 
+from django.utils.translation import get_language
+
 MS: Mapping[str, int] = {  # milliseconds of each unit of time, the largest first
     "d": 86_400_000,
     "h": 3_600_000,
@@ -51,6 +53,9 @@ ENDS_BEFORE = 10**18  # numbers with more digits are not written with a unit
 PLACES = Decimal("0.001")  # most decimal places of an exact size
 DIGITS = r"\d{1,3}(?:[,'\u00a0\u202f ]\d{3})+|\d{1,19}"
 NUMBER = re.compile(DIGITS, re.ASCII)
+ENGLISH = "en"
+# Where a comma is a decimal point, spaces separate thousands, as in ISO 80000-1.
+ELSEWHERE = str.maketrans({",": "\u202f", ".": ","})
 PART = re.compile(rf"({DIGITS})(\.\d{{1,9}})?\s*([A-Za-z]+)\s*", re.ASCII)
 
 
@@ -144,8 +149,11 @@ def read_count(text: str) -> int:
 
 
 def write_count(value: float, noun: str = "", plural: str = "") -> str:
-    """A number with separators, and what is counted; a rate has one decimal."""
+    """A number with separators, and what is counted; a rate has one decimal. Separators
+    are those of the language of the page; ``read_count`` reads them all."""
     number = f"{int(value):,}" if value == int(value) else f"{value:,.1f}"
+    if not (get_language() or ENGLISH).startswith(ENGLISH):
+        number = number.translate(ELSEWHERE)
     if not noun:
         return number
     return f"{number} {noun if value == 1 else plural or f'{noun}s'}"

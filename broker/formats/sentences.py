@@ -12,11 +12,14 @@ from typing import Any
 
 from django.utils.translation import gettext
 
+from broker.formats.quantities import write_count
+
 
 class Sentence(str):
     """A text that knows its template, such as ``%(queue)s is paused.``, and the values.
 
-    A value may be a sentence of its own, or a tuple of several.
+    A value may be a sentence of its own, or a tuple of several. A whole number is a
+    count, and gets separators; that of an object is given as a text.
     """
 
     __slots__ = ("template", "values")
@@ -39,6 +42,8 @@ def made(template: str, values: Mapping[str, object]) -> Sentence:
 
 
 def in_english(value: object) -> object:
+    if isinstance(value, int):
+        return f"{value:,}"
     return "; ".join(value) if isinstance(value, tuple) else value
 
 
@@ -54,4 +59,6 @@ def translated(text: str) -> str:
 def shown(value: object) -> object:
     if isinstance(value, tuple):
         return "; ".join(map(translated, value))
+    if isinstance(value, int):
+        return write_count(value)
     return translated(value) if isinstance(value, Sentence) else value

@@ -114,7 +114,7 @@ def prepared(entry: EntryLocation) -> Explanation:
                 "It is part of unit of work %(uow)s on %(label)s, which is"
                 " prepared and waits for its coordinator."
             ),
-            uow=entry.uow,
+            uow=str(entry.uow),
             label=entry.label,
         ),
         gettext_noop(
@@ -133,7 +133,7 @@ def claimed(entry: EntryLocation, events: Sequence[LifelineEvent]) -> Explanatio
     sentence = say(
         gettext_noop("A consumer of %(label)s has it, in unit of work %(uow)s."),
         label=entry.label,
-        uow=entry.uow,
+        uow=str(entry.uow),
     )
     remedy = gettext_noop(
         "Nothing. If the consumer dies or is late, the attempt is counted and backed"
@@ -146,7 +146,7 @@ def claimed(entry: EntryLocation, events: Sequence[LifelineEvent]) -> Explanatio
                 " unit of work %(uow)s did."
             ),
             label=entry.label,
-            uow=entry.uow,
+            uow=str(entry.uow),
         )
         remedy = BY_ITSELF
     elif entry.deadline is not None and entry.deadline <= entry.at:
@@ -156,7 +156,7 @@ def claimed(entry: EntryLocation, events: Sequence[LifelineEvent]) -> Explanatio
                 " longer than it may."
             ),
             label=entry.label,
-            uow=entry.uow,
+            uow=str(entry.uow),
         )
         remedy = BY_ITSELF
     return entry.say(
@@ -228,7 +228,7 @@ def by_time(entry: EntryLocation) -> Iterator[Explanation]:
         before = say(gettext_noop("It was backed out once."))
     elif entry.backout_count:
         times = gettext_noop("It was backed out %(n)s times.")
-        before = say(times, n=f"{entry.backout_count:,}")
+        before = say(times, n=entry.backout_count)
     if entry.due_at > entry.at:
         sentence = say(
             gettext_noop("It waits on %(label)s until it is due."), label=entry.label
@@ -267,7 +267,7 @@ def by_order(entry: EntryLocation) -> Iterator[Explanation]:
     count = min(entry.earlier, COUNTED)
     yield entry.say(
         "put-behind",
-        say(text, n=f"{count:,}", queue=entry.label),
+        say(text, n=count, queue=entry.label),
         gettext_noop("Nothing, if they move on; otherwise start more consumers."),
         before=min(entry.earlier, COUNTED),
         is_more=entry.earlier > COUNTED,

@@ -110,9 +110,7 @@ def unwanted(entry: EntryLocation, handlers: Sequence[Consumer]) -> Explanation:
     more = len(selectors) - len(named)
     words: str = "; ".join(named)
     if more:
-        words = say(
-            gettext_noop("%(named)s; and %(n)s more"), named=words, n=f"{more:,}"
-        )
+        words = say(gettext_noop("%(named)s; and %(n)s more"), named=words, n=more)
     puts_away = not all(one.retains_unwanted for one in handlers)
     remedy = (
         gettext_noop(

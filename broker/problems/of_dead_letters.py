@@ -23,7 +23,7 @@ def dead(seen: Readings, bound: Bound) -> Iterator[Problem]:
             text = gettext_noop("%(queue)s: %(n)s dead letters.")
             if count == 1:
                 text = gettext_noop("%(queue)s: %(n)s dead letter.")
-            yield of_one(one.name, say(text, queue=one.name, n=f"{count:,}"), count)
+            yield of_one(one.name, say(text, queue=one.name, n=count), count)
 
 
 def growth(seen: Readings, bound: Bound) -> Iterator[Problem]:

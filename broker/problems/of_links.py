@@ -63,7 +63,7 @@ def in_doubt(seen: Readings, bound: Bound) -> Iterator[Problem]:
             text = gettext_noop(
                 "%(link)s: %(n)s transaction waits for the other broker."
             )
-        text = say(text, link=str(link), n=f"{many:,}")
+        text = say(text, link=str(link), n=many)
         key, ends = (link.bridge.name, link.name), tuple(sorted(ends_here(link)))
         yield Problem(str(link), text, many, ends, since=row["since"], key=key)
 

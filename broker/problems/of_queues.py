@@ -50,7 +50,7 @@ def untaken(seen: Readings, bound: Bound) -> Iterator[Problem]:
             text = say(
                 gettext_noop("%(queue)s: %(n)s ready, and no consumer takes any."),
                 queue=one.name,
-                n=f"{one.depth.ready:,}",
+                n=one.depth.ready,
             )
             since = found[one.pk]
             yield of_one(one.name, text, one.depth.ready, since, is_urgent=True)
@@ -71,9 +71,7 @@ def paused(seen: Readings, bound: Bound) -> Iterator[Problem]:
         if one.paused:
             ready, end = one.depth.ready, one.paused_until
             is_urgent = bool(ready and not end)
-            text = say(
-                WHILE_PAUSED[bool(ready), bool(end)], queue=one.name, n=f"{ready:,}"
-            )
+            text = say(WHILE_PAUSED[bool(ready), bool(end)], queue=one.name, n=ready)
             yield of_one(one.name, text, ready, end, is_urgent=is_urgent)
 
 
@@ -84,7 +82,7 @@ def deep(seen: Readings, bound: Bound) -> Iterator[Problem]:
             text = gettext_noop("%(queue)s: %(n)s messages on the queue.")
             if total == 1:
                 text = gettext_noop("%(queue)s: %(n)s message on the queue.")
-            yield of_one(one.name, say(text, queue=one.name, n=f"{total:,}"), total)
+            yield of_one(one.name, say(text, queue=one.name, n=total), total)
 
 
 def old(seen: Readings, bound: Bound) -> Iterator[Problem]:

@@ -28,7 +28,7 @@ def lost_units(seen: Readings, bound: Bound) -> Iterator[Problem]:
     """Units of work that the system should have ended by now."""
     for unit in administration.open_units(limit=MOST, now=seen.now):
         if unit.queue_ids and unit.xid is None and (unit.is_late or not unit.is_alive):
-            name = say(gettext_noop("Unit of work %(number)s"), number=unit.id)
+            name = say(gettext_noop("Unit of work %(number)s"), number=str(unit.id))
             text = gettext_noop(
                 "%(unit)s is past its deadline, and keeps %(n)s messages."
             )
@@ -38,7 +38,7 @@ def lost_units(seen: Readings, bound: Bound) -> Iterator[Problem]:
                 )
             yield Problem(
                 f"unit of work {unit.id}",
-                say(text, unit=name, n=f"{unit.entries:,}"),
+                say(text, unit=name, n=unit.entries),
                 unit.entries,
                 tuple(seen.names[one] for one in unit.queue_ids if one in seen.names),
                 since=unit.since,
@@ -51,7 +51,7 @@ def undecided(seen: Readings, bound: Bound) -> Iterator[Problem]:
     if works := prepared():
         many, since = len(works), works[0].started_at
         name, text = MANY_WAIT if many > 1 else ONE_WAITS
-        name = say(name, n=f"{many:,}")
+        name = say(name, n=many)
         text = say(text, units=name)
         yield Problem("prepared", text, many, since=since, is_urgent=False, name=name)
 
@@ -64,7 +64,7 @@ def approvals(seen: Readings, bound: Bound) -> Iterator[Problem]:
     )
     found = waiting.order_by("pk").values_list("pk", "asked_at")
     for pk, since in found[:MOST]:
-        name = say(gettext_noop("Operation %(number)s"), number=pk)
+        name = say(gettext_noop("Operation %(number)s"), number=str(pk))
         text = say(
             gettext_noop("%(operation)s waits for the approval of a second person."),
             operation=name,

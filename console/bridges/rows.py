@@ -11,6 +11,7 @@ from django.core.paginator import Page, Paginator
 from broker.acts.objects import visible_links
 from broker.bridges import standing
 from broker.bridges.states import Command
+from broker.formats.quantities import write_count
 from broker.models import Bridge, Link, LinkStatus
 from broker.security.authorities import GrantedAuthorities
 from console.bridges import words
@@ -105,7 +106,9 @@ class LinkList:
 
     @property
     def in_words(self) -> str:
-        return ", ".join(f"{count:,} {word}" for word, count in self.counts.items())
+        return ", ".join(
+            f"{write_count(count)} {word}" for word, count in self.counts.items()
+        )
 
 
 def rows_of(every: Sequence[Link]) -> list[LinkRow]:

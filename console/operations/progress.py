@@ -78,19 +78,19 @@ def stages_of(
     is_planned, is_over = operation.state == State.PLANNED, bool(operation.ended_at)
     tries = schedule.stage != Trial.REST
     yield Stage(gettext("Planned"), at=operation.created_at, is_done=True)
-    frozen = f"{ledger.total:,}"
+    frozen = write_count(ledger.total)
     yield Stage(gettext("Selected"), frozen, is_done=True, is_current=is_planned)
     if schedule.canaries:
         yield Stage(
             gettext("Canary"),
-            f"{len(schedule.chosen) or schedule.canaries:,}",
+            write_count(len(schedule.chosen) or schedule.canaries),
             operation.started_at,
             is_done=bool(schedule.rest_at) or is_over,
             is_current=operation.state == State.RUNNING and tries,
         )
     yield Stage(
         gettext(words_of(operation).doing),
-        "" if is_planned else f"{ledger.handled:,}",
+        "" if is_planned else write_count(ledger.handled),
         schedule.rest_at or (None if schedule.canaries else operation.started_at),
         is_done=is_over,
         is_current=operation.state == State.RUNNING and not tries,

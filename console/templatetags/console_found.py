@@ -9,6 +9,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from broker.formats.filters import Filter, equal
 from broker.formats.filters.parsing import NOWHERE
+from broker.formats.quantities import write_count
 from broker.monitoring.search import Count, Found
 from console.layout import search_links
 from console.messages import search_results
@@ -99,7 +100,7 @@ def state_chip(one: Found) -> SafeString:
 @register.filter
 def at_hand_in_words(count: Count) -> str:
     """How many of the counted messages an operation can include."""
-    number = f"{count.at_hand:,}"
+    number = write_count(count.at_hand)
     return number if count.is_exact else gettext("%(n)s or more") % {"n": number}
 
 

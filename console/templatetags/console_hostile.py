@@ -14,6 +14,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
+from broker.formats.quantities import write_count
 from broker.security.redaction import Veil
 from console.edges.glyphs import glyph, hidden
 
@@ -33,7 +34,7 @@ def printable(value: object, longest: int | None = None) -> SafeString:
         marked(text[:longest]),
         format_html(
             " <small>{}</small>",
-            gettext("… and %(n)s characters more") % {"n": f"{rest:,}"},
+            gettext("… and %(n)s characters more") % {"n": write_count(rest)},
         )
         if rest > 0
         else "",

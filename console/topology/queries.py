@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from django.utils import translation
-
 from broker.acts.declaring import Holds
 from broker.formats.quantities import write_count
 from broker.security.authorities import Principal
@@ -83,8 +81,7 @@ def read_topology(actor: Principal, request: ReadTopology) -> Topology:
     of links. If there are more queues than the limit: the most troubled, then the
     deepest. Targets that the caller may not know of are one node without a name.
     """
-    with translation.override(None):  # programs read it in English
-        found = read_network(actor, request.text.strip(), request.limit)
+    found = read_network(actor, request.text.strip(), request.limit)
     return Topology(
         queues=found.queues,
         matching=found.matching,

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
-from django.utils.translation import override
-
 from broker.models import Stoppage
 from broker.monitoring.numbers import public_numbers
 from broker.security import authorities
@@ -93,7 +91,6 @@ class Consumers:
 
 
 @declared_query(VIEW)
-@override("en")  # remedies and processes; pages show them in the user's language
 def list_consumers(actor: Principal, request: All) -> Consumers:
     """ConnectionConsumers.
 

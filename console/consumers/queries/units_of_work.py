@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal
 
-from django.utils.translation import override
-
 from broker.acts.declaring import Holds
 from broker.acts.objects import find_unit
 from broker.formats import moments
@@ -158,8 +156,7 @@ def read_unit_of_work(actor: Principal, request: ReadUnitOfWork) -> UnitOfWorkDe
     offered = units.ENDINGS[unit.nature]
     ending = next((one for one in offered if one.value == request.ending), offered[0])
     foreseen = rehearse([one.held for one in visible], request.uow, ending)
-    with override("en"):
-        expected = [forecast_of(one).what for one in foreseen]
+    expected = [forecast_of(one).what for one in foreseen]
     return build_answer(
         UnitOfWorkDetail,
         unit,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TextIO, cast
 
 import typer
 from django.core.management.base import CommandError
+from django.utils.translation import override
 from django_typer.management import command, group
 from typer import Argument, Option
 
@@ -41,6 +42,7 @@ from console.home.cli import RunCommands
 from console.messages.cli import exchange
 from console.messages.cli import queues as queue_commands
 from console.operations import cli as ordering
+from dashboards.live.languages import ENGLISH
 
 NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]  # UsageError, not exported by typer
 Kind = Operation.Kind
@@ -51,8 +53,9 @@ class Command(RunCommands, DeclarationCommands):
     requires_system_checks = [BROKER]
 
     def execute(self, *args: Any, **options: Any) -> Any:
-        """Report errors of the broker and of the database in words."""
-        with actors.audited(), actors.refused_in_words():
+        """Report errors of the broker and of the database in words. Commands are in
+        English, whatever the language of the project."""
+        with override(ENGLISH), actors.audited(), actors.refused_in_words():
             return super().execute(*args, **options)  # type: ignore[no-untyped-call]
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> Any:
