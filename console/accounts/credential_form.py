@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from broker.acts.credentials import create_credential
 from broker.security.users import NAME, USERS, User
@@ -39,7 +39,7 @@ class CredentialForm(form_of(create_credential)):  # type: ignore[misc]  # made
         label=gettext_lazy("Browse"), required=False, initial=True
     )
     may_put = forms.BooleanField(
-        label=gettext_lazy("Put"), required=False, initial=True
+        label=pgettext_lazy("verb", "Put"), required=False, initial=True
     )
     expires_at = forms.DateTimeField(
         label=gettext_lazy("Expires"),

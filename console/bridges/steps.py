@@ -76,7 +76,9 @@ def steps_of(link: Link, status: LinkStatus) -> Iterator[LinkStep]:
     if link.transacted:
         yield LinkStep(pgettext("verb", "Commit"), gettext("both ends at once"))
     else:
-        yield LinkStep(gettext("Acknowledge"), gettext("at the source, once sent"))
+        yield LinkStep(
+            pgettext("message", "Acknowledge"), gettext("at the source, once sent")
+        )
 
 
 def figures_of(link: Link, status: LinkStatus) -> Iterator[Figure]:

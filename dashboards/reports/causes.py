@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     Column(
         "cluster",
-        gettext_noop("Cluster"),
+        gettext_noop("Similar errors"),
         "fingerprint",
         note=gettext_noop(
             "The most frequent fingerprint of similar errors, on all queues."
@@ -62,7 +62,9 @@ COLUMNS = (
         gettext_noop("Fingerprint"),
         "fingerprint",
         link="origin:{queue} fingerprint:{fingerprint}",
-        note=gettext_noop("The most frequent one of the cluster on this queue."),
+        note=gettext_noop(
+            "The most frequent error text among these similar errors on this queue."
+        ),
     ),
     Column(
         "fingerprints",

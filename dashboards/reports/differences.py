@@ -90,7 +90,7 @@ def tells(cells: Mapping[str, Any]) -> Mapping[str, Any]:
 COLUMNS = (
     Column(
         "cluster",
-        gettext_noop("Cluster"),
+        gettext_noop("Similar errors"),
         "fingerprint",
         note=gettext_noop("As in Causes of dead letters."),
     ),
@@ -118,7 +118,7 @@ COLUMNS = (
         gettext_noop("Value"),
         "text",
         note=gettext_noop(
-            "Numbers as quartiles, or as several neighbouring quartiles."
+            "For a number: the quarter of its values, or a range of quarters."
         ),
     ),
     Column(

@@ -126,7 +126,7 @@ COLUMNS = (
         "error",
         gettext_noop("Error"),
         "text",
-        note=gettext_noop("The last one with this fingerprint."),
+        note=gettext_noop("The last dead letter of this error (the same fingerprint)."),
     ),
     Column("count", gettext_noop("Messages"), "count", adds_up=False),
     Column(

@@ -93,7 +93,7 @@ def test_without_scripts_all_of_it_works(transactional_db: None, site: str) -> N
         expect(page.get_by_role("alert")).to_contain_text("It stopped itself.")
         page.get_by_role("button", name="Undo…").click()
         page.get_by_role("button", name="Put 1 message back").click()
-        page.get_by_role("button", name="Plan them again…").click()
+        page.get_by_role("button", name="Plan a new operation for them…").click()
         page.get_by_label("The patch of the body").fill(shift.RIGHT)
         page.get_by_role("button", name="See what it would change").click()
         expect(page.get_by_text("The patch fits 3 of 3.")).to_be_visible()

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 WRONG = {"how": "merge", "body": '{"currency": "EURO"}'}
 RIGHT = {"how": "merge", "body": '{"currency": "EUR"}'}
 BUTTON = "Repair and resubmit…"
-AGAIN = "Plan them again…"
+AGAIN = "Plan a new operation for them…"
 
 
 @pytest.fixture

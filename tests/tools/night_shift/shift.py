@@ -95,7 +95,7 @@ def work(hands: Hands, messages: int) -> Shift:
         shift.wait(alarm, "It stopped itself.")
     take_back(shift)
     with shift.step("plan all of them again"):
-        hands.press("Plan them again…", "P")
+        hands.press("Plan a new operation for them…", "P")
         shift.arrive(re.compile(f"^Resubmit {messages:,} messages"))
         expect(hands.page.get_by_label("Reason")).to_have_value(WHY)
     write_patch(shift, RIGHT, messages)
