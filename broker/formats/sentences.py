@@ -52,11 +52,11 @@ def translated(text: str) -> str:
     as it was marked."""
     if not isinstance(text, Sentence):
         return gettext(text)
-    values = {name: shown(value) for name, value in text.values.items()}
+    values = {name: in_language(value) for name, value in text.values.items()}
     return gettext(text.template) % values
 
 
-def shown(value: object) -> object:
+def in_language(value: object) -> object:
     if isinstance(value, tuple):
         return "; ".join(map(translated, value))
     if isinstance(value, int):

@@ -36,7 +36,7 @@ SCHEDULED, REPORTS = "console:scheduled", "dashboards:reports"
 OPERATIONS, GROUP = "console:operations", "console:dead_letter_group"
 PAGES = {  # the pages that conditions name
     "consumers": Page(
-        CONSUMERS, gettext_noop("See why, and start it again"), CONSUMERS
+        CONSUMERS, gettext_noop("See why, and start delivery again"), CONSUMERS
     ),
     "link": Page("console:link", gettext_noop("See the link"), BRIDGES, 2),
     "group": Page(GROUP, gettext_noop("See the group"), LETTERS, 1, ("queue", "on")),

@@ -45,14 +45,14 @@ def altered(detail: dict[str, Any]) -> str:
         given, removed = gettext("gave it a patch"), gettext("removed its patch")
         return given if detail["patch"] else removed
     if "kept" in detail:
-        return kept_some(detail)
+        return stored_count(detail)
     return gettext("included %(n)s that were left out: %(why)s") % {
         "n": write_count(detail["above_the_ceiling"]),
         "why": detail["why"],
     }
 
 
-def kept_some(detail: dict[str, Any]) -> str:
+def stored_count(detail: dict[str, Any]) -> str:
     if detail["sampled"]:
         text = gettext("kept a sample of %(kept)s; %(removed)s were removed")
     else:

@@ -103,7 +103,7 @@ def opened(
         try:
             body = body.without(PACKINGS[wanted](body.head))
         except ValueError as error:
-            body = body.saying(told(NOT_AS_WANTED, wanted, error))
+            body = body.saying(warning(NOT_AS_WANTED, wanted, error))
         else:
             body = replace(body, content_type="")
     while len(body.layers) < MOST and (inner := without_next(body)):
@@ -125,14 +125,14 @@ def without_declared(body: Opened, encoding: str) -> Opened:
 def without_named(body: Opened, name: str) -> Opened:
     short = name[:40]
     if (unpack := ENCODINGS.get(name)) is None:
-        return body.saying(told(NO_SUCH, short))
+        return body.saying(warning(NO_SUCH, short))
     try:
         return body.without(unpack(body.head))
     except ValueError as error:
-        return body.saying(told(NOT_SO, short, error))
+        return body.saying(warning(NOT_SO, short, error))
 
 
-def told(text: str, name: str, error: object = "") -> str:
+def warning(text: str, name: str, error: object = "") -> str:
     """One of the sentences above, about an encoding."""
     return gettext(text) % {"name": name, "error": error}
 
@@ -143,21 +143,21 @@ def without_next(body: Opened) -> Opened | None:
         return without_headers(body, kind)
     is_declared = body.content_type not in UNDECLARED
     if unpack := looks_packed(body.head):
-        return tried(body, unpack, is_told=is_declared)
+        return tried(body, unpack, is_declared=is_declared)
     if not is_declared and body.is_kept and looks_like_base64(body.head):
-        inner = tried(body, PACKINGS["base64"], is_told=False)
+        inner = tried(body, PACKINGS["base64"], is_declared=False)
         return inner if inner and is_meant(inner.head) else None
     return None
 
 
-def tried(body: Opened, unpack: Unpacker, *, is_told: bool) -> Opened | None:
+def tried(body: Opened, unpack: Unpacker, *, is_declared: bool) -> Opened | None:
     try:
         out = unpack(body.head)
     except ValueError:
         return None
     if out.is_broken and out.name != "gzip":  # only gzip has a reliable magic number
         return None
-    return body.without(out, *([told(UNSAID, out.name)] if is_told else []))
+    return body.without(out, *([warning(UNSAID, out.name)] if is_declared else []))
 
 
 def is_meant(inner: bytes) -> bool:

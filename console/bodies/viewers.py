@@ -30,7 +30,7 @@ from console.bodies.unwrap import (
     Layer,
     Opened,
     opened,
-    told,
+    warning,
 )
 
 SHOWN = 64 * 2**10  # the most bytes, or characters after formatting, that a page shows
@@ -181,9 +181,9 @@ def inside(body: Opened, wanted: str) -> BodyView:
             return laid_out(declared, in_utf8(head, content_type))
         except (ValueError, LookupError, RecursionError) as error:
             notice = (
-                told(NOT_AS_WANTED, wanted, why(error))
+                warning(NOT_AS_WANTED, wanted, why(error))
                 if chosen
-                else told(UNREADABLE, content_type, why(error))
+                else warning(UNREADABLE, content_type, why(error))
             )
     elif content_type not in UNDECLARED:
         notice = gettext("Nothing here shows %(type)s.") % {"type": content_type}

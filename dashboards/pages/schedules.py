@@ -36,7 +36,7 @@ class Scheduled:
     next_at: datetime
 
     @property
-    def said(self) -> str:
+    def with_parameters(self) -> str:
         """The parameters as text."""
         return ", ".join(f"{name}: {one}" for name, one in self.parameters.items())
 

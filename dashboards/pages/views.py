@@ -79,7 +79,7 @@ def report(request: HttpRequest, slug: str) -> HttpResponse:
 def render_report(
     request: HttpRequest, about: Report, form: run_requests.ParametersForm | None = None
 ) -> HttpResponse:
-    wanted = shown_results(requested_results(request, about))
+    wanted = translated_results(requested_results(request, about))
     seen = visible_runs(request.user, about)
     asked = None
     if wanted.run is not None and "run" in request.GET:
@@ -90,7 +90,7 @@ def render_report(
     except FileLost as error:
         # A file of minutes is lost, so hours are shown: they are in the database.
         by_hour = replace(wanted, report=about.by_hour, is_by_minute=False)
-        wanted, unreadable = shown_results(by_hour), str(error)
+        wanted, unreadable = translated_results(by_hour), str(error)
         content = table(request, wanted)
     start = asked.parameters if asked else {}
     state = status(about, request.user, asked)
@@ -243,7 +243,7 @@ def requested_results(request: HttpRequest, about: Report) -> ResultsQuery:
     return ResultsQuery.of(about, said)
 
 
-def shown_results(wanted: ResultsQuery) -> ResultsQuery:
+def translated_results(wanted: ResultsQuery) -> ResultsQuery:
     """The query with its report in the language of the page."""
     return replace(wanted, report=wording.translated(wanted.report))
 

@@ -33,7 +33,7 @@ class Missing:
     packages: tuple[str, ...] = ()  # that are not installed
 
     @property
-    def shown(self) -> str:
+    def translation(self) -> str:
         """The sentence in the language of the page."""
         if not self.packages:
             return gettext(self.sentence)

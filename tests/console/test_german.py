@@ -36,10 +36,10 @@ def test_each_text_is_translated_with_its_values(domain: str) -> None:
         english, german = forms(message.id), forms(message.string)
         assert len(english) == len(german), message.id
         every = {*VALUE.findall(" ".join(english))}
-        for form in german:
-            left_out = every - {*VALUE.findall(form)}
-            assert left_out <= (COUNTS if len(german) > 1 else set()), form
-            assert {*VALUE.findall(form)} <= every, form
+        for said, form in zip(english, german, strict=True):
+            values = {*VALUE.findall(form)}
+            needed = {*VALUE.findall(said)} - (COUNTS if len(german) > 1 else set())
+            assert needed <= values <= every, form
 
 
 @DOMAINS

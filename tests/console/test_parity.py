@@ -59,6 +59,7 @@ OTHERS: Mapping[str, Ways] = {
             *("mfa_remove_webauthn", "console:logout", "console:password_change"),
             *("console:end_session", "console:theme", "console:density"),
             *("console:zone", "console:refresh", "console:times"),
+            "console:language",
             *("console:queue_columns", "console:own_columns"),
         ),
         NONE,

@@ -33,6 +33,7 @@ EXCUSED = {
         "density",
         "refresh",
         "zone",
+        "language",
         "times",
         "queue_columns",
         "own_columns",
