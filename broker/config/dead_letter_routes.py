@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop
 from broker.config.address_settings import Policy
 from broker.config.advice import Advice
 from broker.config.configuration import Configuration, changed
-from broker.formats.quantities import write_count, write_stored
+from broker.formats.quantities import write_stored
 from broker.formats.sentences import say
 from broker.models import Address, AddressSetting, Delayed
 
@@ -35,6 +35,16 @@ def of_dead_letter_addresses(found: Configuration) -> Iterator[Advice]:
     yield from of_those_that_stay(found)
 
 
+STAY_AFTER_ONE = gettext_noop(
+    "Messages on %(name)s have used up their %(n)s delivery attempt where dead letters"
+    " go: they stay, and are delivered again after a while."
+)
+STAY_AFTER_ALL = gettext_noop(
+    "Messages on %(name)s have used up their %(n)s delivery attempts where dead letters"
+    " go: they stay, and are delivered again after a while."
+)
+
+
 def of_attempts(found: Configuration) -> Iterator[Advice]:
     """Warn about a limit of attempts without a dead letter address."""
     for rule in found.rules:
@@ -46,16 +56,7 @@ def of_attempts(found: Configuration) -> Iterator[Advice]:
             yield Advice(
                 rule.match,
                 "attempts-without-address",
-                say(
-                    gettext_noop(
-                        "The address setting %(match)s allows %(write_count)s, and no"
-                        " dead letter address is set: then messages are discarded."
-                    ),
-                    match=rule.match,
-                    write_count=write_count(
-                        rule.max_delivery_attempts or 0, "delivery attempt"
-                    ),
-                ),
+                attempts_are_few(rule),
                 gettext_noop("Name a dead letter address, or say -1 for no limit."),
             )
 
@@ -143,6 +144,20 @@ def of_expiry(rule: AddressSetting, to: str, found: Configuration) -> Iterator[A
     )
 
 
+def attempts_are_few(rule: AddressSetting) -> str:
+    attempts = rule.max_delivery_attempts or 0
+    text = gettext_noop(
+        "The address setting %(match)s allows %(n)s delivery attempts, and no dead"
+        " letter address is set: then messages are discarded."
+    )
+    if attempts == 1:
+        text = gettext_noop(
+            "The address setting %(match)s allows %(n)s delivery attempt, and no dead"
+            " letter address is set: then messages are discarded."
+        )
+    return say(text, match=rule.match, n=attempts)
+
+
 def of_those_that_stay(found: Configuration) -> Iterator[Advice]:
     """Warn about dead letter queues with messages that used up their attempts there."""
     limits: dict[int, tuple[str, int]] = {}
@@ -160,14 +175,6 @@ def of_those_that_stay(found: Configuration) -> Iterator[Advice]:
         yield Advice(
             name,
             "dead-letters-stay",
-            say(
-                gettext_noop(
-                    "Messages on %(name)s have used up their %(limit)s where dead"
-                    " letters go: they stay, and are delivered again after a"
-                    " while."
-                ),
-                name=name,
-                limit=write_count(limit, "delivery attempt"),
-            ),
+            say(STAY_AFTER_ONE if limit == 1 else STAY_AFTER_ALL, name=name, n=limit),
             gettext_noop("Stop their consumer, or allow -1 attempts there."),
         )

@@ -106,7 +106,8 @@ def of_records(
     is_auditor = isinstance(user, User | AnonymousUser) and user.has_perm(AUDIT)
     for one in concerning(queue, begin, end, is_auditor=is_auditor)[:MOST]:
         url = reverse("console:audit_record", args=[one.pk]) if is_auditor else ""
-        yield Mark(one.at, str(one), url)
+        did = f"{one.actor} {gettext(one.words)} {one.object_name}"
+        yield Mark(one.at, did.strip(), url)
 
 
 def concerning(
