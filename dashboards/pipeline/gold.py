@@ -19,7 +19,7 @@ from dashboards.models import PublishedDay
 from dashboards.pipeline import sources, totals
 from dashboards.pipeline.manifest import DAY, SILVER, Span, current, place
 from dashboards.pipeline.report_rows import publish, table_of
-from dashboards.reports.declaration import AS_OF, DAYS, Report
+from dashboards.reports.declaration import AS_OF, DAYS, Report, gettext_noop
 from dashboards.reports.quality import require_equal
 
 AT_ONCE = 31  # days that are computed together
@@ -97,7 +97,11 @@ def stored(report: Report, built: DataFrame) -> DataFrame:
     """The rows that a report built, with exactly the columns that it declares."""
     declared = [one.name for one in report.columns]
     strange = len({*built.columns} ^ {*declared})
-    require_equal("the result has every column of the report, and no other", strange, 0)
+    require_equal(
+        gettext_noop("the result has every column of the report, and no other"),
+        strange,
+        0,
+    )
     return built.selectExpr(
         *(f"CAST({one.name} AS {one.stored}) AS {one.name}" for one in report.columns)
     )

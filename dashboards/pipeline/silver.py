@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from dashboards.pipeline.events import OPEN, STAY
 from dashboards.pipeline.link_transfers import TRANSFERS
+from dashboards.reports.declaration import gettext_noop
 from dashboards.reports.quality import require_equal
 
 VERSION = 1  # the version of the columns below and of their meaning
@@ -104,20 +105,32 @@ def check(
         QualityBroken: the numbers differ; nothing may be published.
     """
     require_equal(
-        "every message of every journal row was read", found.lines, found.entries
+        gettext_noop("every message of every journal row was read"),
+        found.lines,
+        found.entries,
     )
     require_equal(
-        "no message left a queue twice", found.ended - found.again, found.ended
+        gettext_noop("no message left a queue twice"),
+        found.ended - found.again,
+        found.ended,
     )
     last = found.without_put
     is_known = floor is not None and last is not None and last >= floor
-    require_equal("every delivered message was put before", int(is_known), 0)
-    ends = found.deliveries_ended
-    require_equal("every delivery that ended is counted once", deliveries, ends)
     require_equal(
-        "every message that left a queue is counted once", lifelines, found.ended
+        gettext_noop("every delivered message was put before"), int(is_known), 0
+    )
+    ends = found.deliveries_ended
+    require_equal(
+        gettext_noop("every delivery that ended is counted once"), deliveries, ends
+    )
+    require_equal(
+        gettext_noop("every message that left a queue is counted once"),
+        lifelines,
+        found.ended,
     )
     stays = carried + found.begun
     require_equal(
-        "every message is still on a queue or has left it", lifelines + opened, stays
+        gettext_noop("every message is still on a queue or has left it"),
+        lifelines + opened,
+        stays,
     )

@@ -57,6 +57,7 @@ from dashboards.pipeline.manifest import (
 )
 from dashboards.pipeline.row_checksum import signed
 from dashboards.pipeline.silver_tasks import by_part
+from dashboards.reports.declaration import gettext_noop
 from dashboards.reports.quality import require_equal
 
 # Of a message whose id is so close to the lowest id that was put, the journal may not
@@ -290,7 +291,9 @@ def checked(batch: Batch, n: int, run_id: int) -> WrittenDay:
         floor=floor and floor + EDGE_IDS,
     )
     require_equal(
-        "every transfer of a link is counted once", rows["transfers"], found.of_links
+        gettext_noop("every transfer of a link is counted once"),
+        rows["transfers"],
+        found.of_links,
     )
     known = (one for one in (floor, found.floor) if one is not None)
     return WrittenDay(files, min(known, default=None), found.lines, batch.opened[n])
