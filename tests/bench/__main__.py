@@ -21,6 +21,7 @@ def arguments() -> Namespace:
     size.add_argument("--quick", action="store_true", help="in a few minutes")
     size.add_argument("--short", action="store_true", help="in ten, not in twenty")
     parser.add_argument("--clients", type=int, default=1, help="that work at once")
+    parser.add_argument("--failures", action="store_true", help="these alone")
     parser.add_argument("--pages", action="store_true", help="those of the console")
     parser.add_argument("--links", action="store_true", help="those of bridges")
     parser.add_argument(
@@ -64,6 +65,11 @@ def measure(options: Namespace, say: Callable[[str], None]) -> None:
     say("Making a database")
     with ground.own_database() as name, clients(options.clients, name) as crowd:
         described = machine.describe()
+        if options.failures:
+            results = list(cells.failures(crowd, size, say))
+            print("", *described, "", report.table(results), sep="\n")
+            print("", report.table_of_costs(results), sep="\n")
+            return
         results = list(cells.measure(crowd, size, say))
         figures = list(cells.measure_scale(crowd, size, name, say))
     say("Done")

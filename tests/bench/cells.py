@@ -34,6 +34,8 @@ PGMQ_DIE = "PGMQ: send, read and give back 3 times, send on, delete"
 BESIDE, PLAIN = "get, accept beside delayed", "the same without"
 HELD, FIRST = "get, accept under a held snapshot", "itself at first"
 BATCHES = (1, 10, 100, 1000)
+FAILING = (1, 100)  # batches that fail: a handler that raises, and a whole batch
+COSTED = (*OURS, PGMQ, PUT_AND_DIE, PGMQ_DIE)  # work whose cost is told
 RIVALS_TASKS = 30_000  # due beside those of tomorrow; more than it takes
 
 
@@ -43,12 +45,19 @@ def measure(
     for batch in BATCHES:
         say(f"Batches of {batch}")
         yield from floor(Cell(clients, size), batch)
-    say("Dead letters")
-    yield from dead_letters(Cell(clients, size))
+    yield from failures(clients, size, say)
     say(f"Beside {size.delayed:,} delayed messages")
     yield from beside_delayed(Cell(clients, size))
     say(f"{size.held:,} messages under a held snapshot")
     yield from under_a_held_snapshot(Cell(clients, replace(size, rounds=10)))
+
+
+def failures(
+    clients: Clients, size: Size, say: Callable[[str], None]
+) -> Iterator[Result]:
+    for batch in FAILING:
+        say(f"Dead letters in batches of {batch}")
+        yield from dead_letters(Cell(clients, size), batch)
 
 
 def measure_scale(
@@ -96,7 +105,7 @@ def floor(cell: Cell, batch: int) -> list[Result]:
             found,
             FLOOR,
             ratios(found, rates[FLOOR]),
-            slices[name] if name in OURS else [],
+            slices[name] if name in COSTED else [],
         )
         for name, found in rates.items()
         if name != FLOOR
@@ -114,8 +123,8 @@ def floor(cell: Cell, batch: int) -> list[Result]:
     return [Result(FLOOR, batch, rates[FLOOR], slices=slices[FLOOR]), *results]
 
 
-def dead_letters(cell: Cell) -> list[Result]:
-    seconds, batch = cell.size.seconds, 100
+def dead_letters(cell: Cell, batch: int) -> list[Result]:
+    seconds = cell.size.seconds
     orders = {
         FLOOR: Order("heap", batch, seconds=seconds),
         DIE: Order("die", batch, "poison", seconds),
@@ -124,16 +133,18 @@ def dead_letters(cell: Cell) -> list[Result]:
         orders[PUT_AND_DIE] = Order("put_and_die", batch, "failing", seconds)
         orders[PGMQ_DIE] = Order("pgmq_die", batch, seconds=seconds)
     begin(cell, "poison", FASTEST[batch] * seconds)
-    rates = cell.rates(orders)
+    slices = cell.slices(orders)
+    rates = {name: [one.rate for one in found] for name, found in slices.items()}
     ground.check(cell.ready)
     results = [
         Result(DIE, batch, rates[DIE], FLOOR, ratios(rates[DIE], rates[FLOOR])),
     ]
     if PGMQ_DIE in rates:
         mine, theirs = rates[PUT_AND_DIE], rates[PGMQ_DIE]
-        results.append(Result(PGMQ_DIE, batch, theirs))
+        results.append(Result(PGMQ_DIE, batch, theirs, slices=slices[PGMQ_DIE]))
         against = ratios(mine, theirs)
-        results.append(Result(PUT_AND_DIE, batch, mine, "PGMQ", against))
+        costs = slices[PUT_AND_DIE]
+        results.append(Result(PUT_AND_DIE, batch, mine, "PGMQ", against, costs))
     return results
 
 

@@ -44,6 +44,7 @@ NOTED = {  # that it was denied, or when it came
 OWN = {  # what changes nothing but for whoever asks, and what only reads
     *("account_login", "console:logout", "console:password_change", "console:unnamed"),
     *("console:theme", "console:density", "console:zone", "preview_rules"),
+    "console:language",
     *("console:refresh", "console:times", "console:queue_columns"),
     "console:own_columns",
     *("console:end_session", "console:save_view", "save_view"),

@@ -15,14 +15,12 @@ from django.contrib.auth.models import User
 from django.db import connections
 from django.test import Client
 from django.utils import timezone
-from django.utils.translation import gettext, override
 from redis import Redis
 
 from broker.models import Queue
 from broker.queueing.put import put
 from broker.security import authorities
 from console.models import BrowserSession
-from console.templatetags.console import WORDS
 from dashboards.live import consumers, depths, publisher, rates
 from tests.console.second_factors.factors import give_app, give_password
 from tests.dashboards.live.sockets import page_of
@@ -91,30 +89,6 @@ async def test_a_page_gets_the_numbers_of_the_queues_that_it_shows(
         assert f"q{orders.pk}-ready" in answer
         assert f"q{other.pk}-ready" not in answer
         assert await page.html() == "<data>1</data><data>sums</data>"
-
-
-@pytest.mark.usefixtures("redis")
-async def test_numbers_come_in_the_language_of_the_page(
-    vera: User, orders: Queue
-) -> None:
-    """Those that are published are English, and are rendered anew for other pages."""
-    await Queue.objects.filter(pk=orders.pk).aupdate(paused=True)
-    english = WORDS["held"]
-    with override("de"):
-        german = gettext(english)
-    assert german != english
-
-    async with page_of(vera) as one, page_of(vera, cookies="; language=de") as other:
-        for page, words in ((one, english), (other, german)):
-            await page.opens()
-            await page.html()
-            await page.says(str(orders.pk))
-            assert words in await page.html()
-
-        await sync_to_async(publisher.publish)()
-
-        for page, words in ((one, english), (other, german)):
-            assert words in await page.html()
 
 
 @pytest.mark.thorough
