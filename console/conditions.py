@@ -29,5 +29,5 @@ CONDITIONS = [
         gettext_noop("a user group that must use a second factor does not exist"),
         gettext_noop("Correct the name in the environment and start the processes"
         " again, or create the group under Settings and put its people into it."),
-        gettext_noop("group{s}"), permission="auth.view_group")
+        permission="auth.view_group")
 ]  # fmt: skip

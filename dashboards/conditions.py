@@ -87,9 +87,8 @@ CONDITIONS = [
         gettext_noop("reports of the night are not done in the morning"),
         gettext_noop(
             "See on their pages whether their runs failed, and run them again."
-        ),
-        gettext_noop("report{s}")),
+        )),
     Condition(Name.UNATTENDED, gettext_noop("reports wait"), untaken, "health",
         gettext_noop("no worker runs the reports that wait"),
-        gettext_noop("Start a process that runs reports."), gettext_noop("report{s}")),
+        gettext_noop("Start a process that runs reports.")),
 ]  # fmt: skip

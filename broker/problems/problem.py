@@ -105,7 +105,6 @@ class Condition:
     # values of a rule.
     when: str
     remedy: str  # what to do, a sentence
-    others: str  # noun for further problems; {s} is the plural's s
     since: str = ""  # words before the time at which a problem began
     # The range of thresholds that a rule can have; None: rules have no threshold.
     threshold: tuple[int, int] | None = None

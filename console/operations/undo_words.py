@@ -101,7 +101,7 @@ UNDO: dict[str, Words] = {
         done=gettext_noop("%(n)s delayed again"),
         tab=gettext_noop("Delayed again"),
         plan=lambda n: ngettext(
-            "%(n)s message on %(on)s will wait again for the time for which they were"
+            "%(n)s message on %(on)s will wait again for the time for which it was"
             " due.",
             "%(n)s messages on %(on)s will wait again for the time for which they were"
             " due.",
@@ -125,7 +125,7 @@ UNDO: dict[str, Words] = {
         done=gettext_noop("%(n)s given the old time"),
         tab=gettext_noop("Changed back"),
         plan=lambda n: ngettext(
-            "%(n)s message on %(on)s will wait again for the time for which they were"
+            "%(n)s message on %(on)s will wait again for the time for which it was"
             " due.",
             "%(n)s messages on %(on)s will wait again for the time for which they were"
             " due.",

@@ -133,8 +133,8 @@ WORDS: dict[str, Words] = {
         done=gettext_noop("%(n)s made ready"),
         tab=gettext_noop("Made ready"),
         plan=lambda n: ngettext(
-            "%(n)s message on %(on)s will be ready now, before the time for which they"
-            " were due.",
+            "%(n)s message on %(on)s will be ready now, before the time for which it"
+            " was due.",
             "%(n)s messages on %(on)s will be ready now, before the time for which"
             " they were due.",
             n,

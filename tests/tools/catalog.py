@@ -29,9 +29,15 @@ def path_of(domain: str, language: str = "de", locale: Path = LOCALE) -> Path:
     return locale / language / "LC_MESSAGES" / f"{domain}.po"
 
 
-def collect(locale: Path = LOCALE, language: str = "de") -> None:
+def collect(locale: Path = LOCALE, language: str = "de", tree: Path = ROOT) -> None:
     """Write all marked texts into the catalogs of a directory; what these have of them
-    stays, and what is no longer marked goes."""
+    stays, and what is no longer marked goes.
+
+    Args:
+        locale: the directory.
+        language: of the catalogs.
+        tree: where the texts are; Django puts files beside the templates meanwhile.
+    """
     locale.mkdir(parents=True, exist_ok=True)
     for domain, endings in DOMAINS.items():
         ignored = [f"--ignore={one}" for one in (*IGNORED, "*/locale")]
@@ -47,7 +53,7 @@ def collect(locale: Path = LOCALE, language: str = "de") -> None:
                 *("--domain", domain, "--extension", endings, "--no-obsolete"),
                 *("--no-location", "--no-wrap", "--verbosity", "0", *ignored),
             ],
-            cwd=ROOT,
+            cwd=tree,
             check=True,
             env={**environment(), "DJANGO_SETTINGS_MODULE": "console.settings"},
         )

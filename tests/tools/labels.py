@@ -143,7 +143,7 @@ def of_declarations() -> Iterator[str]:
         yield empty if isinstance(empty, str) else ""
     for condition in table().values():
         yield from (condition.title, condition.when, condition.remedy)
-        yield from (condition.others, condition.since)
+        yield from (condition.since,)
     for report in discover().values():
         yield from (report.title, report.question)
         for column in report.columns:
