@@ -121,6 +121,7 @@ def schema_of(report: Report) -> pa.Schema:
     return pa.schema([(one.name, kinds[one.stored]) for one in report.columns])
 
 
+@translation.override("en")  # files are English, whoever asks for them
 def letter(
     every: list[Values],
     total: int,
@@ -146,8 +147,7 @@ def letter(
         "total": total,
         "shown": len(every),
     }
-    with translation.override("en"):  # as the cells, which are English
-        return render_to_string("dashboards/letter.html", context).encode()
+    return render_to_string("dashboards/letter.html", context).encode()
 
 
 WRITERS: dict[str, Callable[[Iterator[Values], Report], Iterator[bytes]]] = {

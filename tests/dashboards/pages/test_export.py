@@ -14,6 +14,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from dashboards.live.languages import COOKIE
 from dashboards.models import ReportRow, ReportRun
 from dashboards.pages import export
 from tests.dashboards.pages.sample_report import CELLS, COLUMNS, known, make_run
@@ -104,6 +105,18 @@ def test_parquet_without_rows_has_its_columns(vera: User, client: Client) -> Non
     found = pq.read_table(io.BytesIO(file(client, ASKED, "parquet")))
     assert found.num_rows == 0
     assert found.num_columns == len(COLUMNS)
+
+
+@pytest.mark.parametrize("kind", ["csv", "html"])
+def test_files_are_english_whoever_asks_for_them(
+    vera: User, client: Client, kind: str
+) -> None:
+    make_run({"cause": "MAX_DELIVERY_ATTEMPTS"}, {"tries": 1234})
+    english = file(client, ASKED, kind)
+
+    client.cookies[COOKIE] = "de"
+
+    assert file(client, ASKED, kind) == english
 
 
 def test_html_stands_alone(vera: User, client: Client) -> None:
