@@ -16,11 +16,12 @@ from broker import sql
 from broker.config.address_settings import Policy, decisions
 from broker.config.auto_create import name_for
 from broker.models import AddressSetting, Kind, Message, Place, Queue, RoutingType
+from broker.queueing.arrival_expiry import lifetime_on
 from broker.queueing.get import Delivery
 from broker.queueing.routing import preview_route
-from broker.queueing.transfer import Record, TakenEntry, lifetime_on, refusals
+from broker.queueing.transfer import Record, TakenEntry, refusals
 from broker.settlement import poison
-from broker.settlement.backout import UNSET, Cause, decide, rules_of
+from broker.settlement.backout import UNSET, Cause, decide
 from broker.settlement.discards import retentions_s
 from broker.settlement.expiry import expiry_target
 from broker.settlement.redelivery_policy import (
@@ -31,6 +32,7 @@ from broker.settlement.redelivery_policy import (
     Removal,
 )
 from broker.settlement.redelivery_schedule import Span
+from broker.settlement.settings_cache import rules_of
 from broker.settlement.settle import parted
 
 DECIDING = (  # settings that decide the outcome, in the order in which they apply

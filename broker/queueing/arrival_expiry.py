@@ -85,22 +85,19 @@ def applied(
     return look_at(address).applied(messages, now=now)
 
 
-def lifetime_ms(address: str) -> int | None:
-    """The time to live that an address gives to a copy without an expiry; None: no
-    limit.
-
-    Returns:
-        Milliseconds from 0 (it expires at once) to ``LONGEST_MS``.
-    """
+def lifetime_on(address: str) -> timedelta | None:
+    """The time to live that an address gives to a copy without an expiry, from 0 (it
+    expires at once) to ``LONGEST_MS``; None: no limit."""
     return lifetime_by(look_at(address).rule)
 
 
-def lifetime_by(rule: AddressSetting) -> int | None:
-    """The lifetime by merged settings; see ``lifetime_ms``."""
+def lifetime_by(rule: AddressSetting) -> timedelta | None:
+    """The lifetime by merged settings; see ``lifetime_on``."""
     if rule.no_expiry:
         return None
     spans = (rule.expiry_delay_ms, rule.max_expiry_delay_ms, rule.min_expiry_delay_ms)
-    return next((span for one in spans if (span := defined(one)) is not None), None)
+    lives_ms = next((ms for one in spans if (ms := defined(one)) is not None), None)
+    return None if lives_ms is None else timedelta(milliseconds=lives_ms)
 
 
 def expiry(
@@ -122,7 +119,7 @@ def expiry(
     """
     if expires_at is None:
         span = lifetime_by(rule)
-        return None if span is None else after(now, span)
+        return None if span is None else now + span
     if rule.no_expiry:
         return None
     if defined(rule.expiry_delay_ms) is None:

@@ -26,6 +26,7 @@ class Taker:
     id: int
     routing_type: int
     selector: str  # empty: the queue accepts every message
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,14 @@ class Route:
         if not self.queues:
             return f"{self.address!r} feeds no queue"
         return f"no queue of {self.address!r} has a selector that matches"
+
+    @property
+    def text(self) -> str:
+        """The queues as copy.sql writes them, to see whether they have changed."""
+        return "\n".join(
+            f"{one.id} {one.routing_type} {one.name} {one.selector}"
+            for one in self.queues
+        )
 
     def refusing(self, messages: Sequence[NewMessage]) -> list[set[int]]:
         """For each message, the queues whose selector does not match it."""
@@ -79,7 +88,7 @@ def named(refusing: set[int]) -> str:
 def preview_route(address: str) -> Route:
     """Like ``route_to``, without locks, for previews."""
     queues = Queue.objects.filter(address__name=address).order_by("pk")
-    found = queues.values_list("pk", "routing_type", "selector")
+    found = queues.values_list("pk", "routing_type", "selector", "name")
     return Route(address, [Taker(*row) for row in found])
 
 

@@ -15,17 +15,17 @@ from itertools import compress
 from typing import Any
 
 from django.conf import settings
+from django.db.models import DateTimeField, Func
 
 from broker import sql
 from broker.formats.error_fingerprint import fingerprint
 from broker.models import DeadLetter, Kind, Message, Place, Queue
 from broker.queueing import notifications
-from broker.queueing.arrival_expiry import lifetime_ms
+from broker.queueing.arrival_expiry import lifetime_on
 from broker.queueing.copy_edits import NONE, Repairs, apply_edits, repair
 from broker.queueing.provenance import STALE, Hop, resubmits, without_body
 from broker.queueing.routing import Route, route_to
 from broker.queueing.store import NewMessage
-from broker.sql import database_now
 
 
 @dataclass(slots=True)  # not frozen: creating a frozen object takes five times as long
@@ -93,6 +93,16 @@ class Record:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A unit of work that ends in the same statement, so its entries were not taken
+    before; and what the statement compares, so that it fails if something changed."""
+
+    uow: int  # it must hold the entries of the statement, and no others
+    policy: str  # of the entries' queues
+    route: str | None = None  # the queues of the address of copies
+
+
 Untaken = Callable[[Sequence[TakenEntry], str], object]
 
 
@@ -101,19 +111,18 @@ def put_back(
     delays_ms: Sequence[int],
     record: Record,
     *,
-    ends: int | None = None,
+    ending: Ending | None = None,
 ) -> None:
     """Return entries to their queues, each after its delay; a delay of 0 means at once.
 
     Args:
-        entries: entries that this transaction has taken.
+        entries: entries that this transaction has taken, or that ``ending`` holds.
         delays_ms: the delay of each.
         record: data for the journal rows.
-        ends: an open unit of work that holds these entries, and no others. It ends in
-            the same statement, so they were not taken before.
+        ending: the open unit of work that holds them.
 
     Raises:
-        DataError: it has ended, or holds other entries; nothing was changed.
+        DataError: the unit of work is not as ``ending`` says; nothing was changed.
     """
     if not entries:
         return
@@ -125,7 +134,8 @@ def put_back(
         expiries=[entry.expires_at for entry in entries],
         delays_ms=list(delays_ms),
         most_records=settings.BROKER_MAX_REDELIVERY_RECORDS,
-        ended_uow=ends,
+        ended_uow=ending and ending.uow,
+        policy=ending and ending.policy,
         **record.parameters(),
     )
     notifications.announce_on_commit(set(ready))
@@ -176,19 +186,59 @@ def copy(  # noqa: PLR0913  # each is named where it is used
         (untaken or partial(give_back, record))(left, route.why_not)
     if not any(taken):
         return []
-    copies = sql.fetch(
-        "copy",
-        Copy,
-        **columns(list(compress(entries, taken))),
-        **route.parameters(list(compress(refusing, taken))),
-        **record.parameters(),
-        **story(record, cause),
-        **dressed(dress and list(compress(dress, taken))),
+    copies = store_copies(
+        list(compress(entries, taken)),
+        route,
+        list(compress(refusing, taken)),
+        record,
+        cause,
+        dress=dress and list(compress(dress, taken)),
         lifetime=lifetime,
         ends=ends,
     )
     if repairs:
         repair({one.copy_id: one.id for one in copies}, repairs)
+    return copies
+
+
+def store_copies(  # noqa: PLR0913  # each is named where it is used
+    entries: Sequence[TakenEntry],
+    route: Route,
+    refusing: Sequence[set[int]],
+    record: Record,
+    cause: DeadLetter.Cause | None,
+    *,
+    lifetime: timedelta | None,
+    dress: Sequence[Dress] | None = None,
+    ends: bool = True,
+    ending: Ending | None = None,
+) -> list[Copy]:
+    """Store the copies of entries that a route takes; see ``copy``. One statement.
+
+    Args:
+        refusing: for each entry, the queues of the route that do not take its copy.
+        lifetime: the time to live of the copies; None: no limit.
+        ending: the open unit of work that holds the entries; None: they were taken.
+
+    Raises:
+        DataError: the unit of work, or the route, is not as ``ending`` says; nothing
+            was changed.
+    """
+    copies = sql.fetch(
+        "copy",
+        Copy,
+        **columns(entries),
+        **route.parameters(refusing),
+        **record.parameters(),
+        **story(record, cause),
+        **dressed(dress),
+        lifetime=lifetime,
+        ends=ends,
+        delivery_counts=ending and [entry.delivery_count for entry in entries],
+        ended_uow=ending and ending.uow,
+        policy=ending and ending.policy,
+        route=ending and ending.route,
+    )
     notifications.announce_on_commit({q for one in copies for q in one.queue_ids})
     return copies
 
@@ -230,10 +280,11 @@ def preview(
     """The future copies without their bodies, to evaluate selectors."""
     queues = Queue.objects.filter(pk__in={entry.queue_id for entry in entries})
     names = dict(queues.values_list("pk", "name"))
-    messages = Message.objects.defer("body", "headers")
+    clock = Func(function="statement_timestamp", output_field=DateTimeField())
+    messages = Message.objects.defer("body", "headers").annotate(read_at=clock)
     rows = messages.in_bulk({entry.id for entry in entries})
     apply_edits(rows, repairs)
-    at = record.now or database_now()
+    at = record.now or next(iter(rows.values())).read_at
     expires_at = None if lifetime is None else at + lifetime
     copies = []
     for entry in entries:
@@ -255,12 +306,6 @@ def preview(
             without_body(row, told, priority=entry.priority, expires_at=until)
         )
     return copies
-
-
-def lifetime_on(address: str) -> timedelta | None:
-    """The time to live of a copy on an address; None means no limit."""
-    lives_ms = lifetime_ms(address)
-    return None if lives_ms is None else timedelta(milliseconds=lives_ms)
 
 
 def story(record: Record, cause: DeadLetter.Cause | None) -> dict[str, Any]:
@@ -290,14 +335,10 @@ def dressed(dress: Sequence[Dress] | None) -> dict[str, Any]:
 def end(entries: Sequence[TakenEntry], record: Record) -> None:
     """End entries, and record it in the journal. Their messages stay readable for some
     time."""
-    if not entries:
-        return
-    parameters = record.parameters()
-    queues = {
-        "queue_ids": [e.queue_id for e in entries],
-        "ids": [e.id for e in entries],
-    }
-    sql.fetch_one("end", **queues, **parameters)
+    if entries:
+        queue_ids = [entry.queue_id for entry in entries]
+        ids = [entry.id for entry in entries]
+        sql.fetch_one("end", queue_ids=queue_ids, ids=ids, **record.parameters())
 
 
 def columns(entries: Sequence[TakenEntry]) -> dict[str, list[int]]:

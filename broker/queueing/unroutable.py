@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -23,7 +23,7 @@ from broker.config.auto_create import ensure
 from broker.formats.error_fingerprint import fingerprint
 from broker.models import AddressSetting, DeadLetter
 from broker.queueing import mentions
-from broker.queueing.arrival_expiry import lifetime_ms
+from broker.queueing.arrival_expiry import lifetime_on
 from broker.queueing.provenance import Hop, resubmits
 from broker.queueing.routing import route_to
 from broker.queueing.store import NewMessage, Receipt, store
@@ -97,8 +97,8 @@ def send_on(
         )
     route = route_to(to)
     at = now or database_now()
-    lives_ms = lifetime_ms(to)
-    until = None if lives_ms is None else at + timedelta(milliseconds=lives_ms)
+    lifetime = lifetime_on(to)
+    until = None if lifetime is None else at + lifetime
     letters = [letter_of(*one, rule=rule, at=at, until=until) for one in unrouted]
     sent: list[Receipt] = []
     for refused, part in groupby(

@@ -6,15 +6,15 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy as copy_of
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-from broker import sql
-from broker.config.address_settings import DEFAULTS, Policy, merge, policy_of
+from broker.config.address_settings import Policy
 from broker.config.auto_create import ensure
 from broker.formats.error_fingerprint import readable
-from broker.models import AddressSetting, DeadLetter, Kind, Place, Queue
+from broker.models import AddressSetting, DeadLetter, Kind
 from broker.queueing import mentions
 from broker.queueing.transfer import Copy, Record, TakenEntry, copy, end, put_back
 from broker.settlement.annotations import annotate
@@ -38,6 +38,7 @@ from broker.settlement.redelivery_policy import (
     dispose,
 )
 from broker.settlement.redelivery_policy import DeadLetter as ToDeadLetters
+from broker.settlement.settings_cache import rules_of
 
 logger = logging.getLogger(__name__)
 
@@ -94,64 +95,56 @@ def back_out(
     if expired:
         end_expired(expired, record.came_from, uow=record.uow, now=record.now)
     counted = [entry.counted() for entry in held if not entry.expired]
-    rules = rules_of({entry.queue_id for entry in counted})
-    cause = Cause.MAX_DELIVERY_ATTEMPTS
-    if isinstance(outcome, Reject):
-        cause, outcome = Cause.REJECTED, BackOut(outcome.error)
-        for rule in filter(can_put_aside, rules.values()):
-            rule.max_delivery_attempts = 1
+    rules = rules_for(outcome, rules_of({entry.queue_id for entry in counted}))
     dispositions = decide_all(counted, outcome, rules)
-    carry_out(counted, dispositions, record, rules, cause=cause)
+    carry_out(counted, dispositions, record, rules, cause=cause_of(outcome))
     return dispositions
 
 
-def redeliver_unit(
-    uow: int, outcome: Outcome, *, actor: str, now: datetime | None
-) -> list[Disposition] | None:
-    """Back out a unit of work whose entries are all redelivered, outside a transaction:
-    one statement reads it, another ends it.
+def cause_of(outcome: Failure) -> Cause:
+    """The cause of the dead letters of a failed delivery."""
+    rejected = isinstance(outcome, Reject)
+    return Cause.REJECTED if rejected else Cause.MAX_DELIVERY_ATTEMPTS
 
-    Returns:
-        The disposition of each entry. None if it has ended, has another outcome, or has
-        an entry that expired or is not redelivered; then nothing was changed.
 
-    Raises:
-        DataError: it was changed between the two statements; they changed nothing.
-    """
-    if not isinstance(outcome, BackOut) or outcome.annotations or outcome.hidden:
-        return None
-    held: list[TakenEntry] = []
-    rules: dict[int, AddressSetting] = {}
-    for row in sql.run("look_unit", {"uow": uow, "now": now}):
-        entry, (queue_id, *policy) = TakenEntry(*row[:7]), row[8:]
-        held.append(entry.counted())
-        if queue_id is not None:
-            rules[queue_id] = rule_from(*policy)
-    dispositions = decide_all(held, outcome, rules)
-    delays_ms = [
-        milliseconds(one.after) for one in dispositions if isinstance(one, Redeliver)
-    ]
-    if not held or len(delays_ms) < len(held) or any(one.expired for one in held):
-        return None
-    detail = for_journal(outcome)
-    record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, detail, now)
-    put_back(held, delays_ms, record, ends=uow)
-    return dispositions
+def rules_for(
+    outcome: Failure, rules: Mapping[int, AddressSetting]
+) -> Mapping[int, AddressSetting]:
+    """The settings as the outcome of a delivery changes them: a rejected message has no
+    further attempt, and a consumer may want no delay."""
+    if isinstance(outcome, Reject):
+        aside = {n: one for n, one in rules.items() if can_put_aside(one)}
+        return {**rules, **changed(aside, max_delivery_attempts=1)}
+    return changed(rules, redelivery_delay_ms=0) if outcome.at_once else rules
+
+
+def changed(
+    rules: Mapping[int, AddressSetting], **values: int
+) -> dict[int, AddressSetting]:
+    """Copies of settings with other values; the settings themselves are cached."""
+    copies = {queue_id: copy_of(rule) for queue_id, rule in rules.items()}
+    for rule in copies.values():
+        vars(rule).update(values)
+    return copies
 
 
 def decide_all(
     counted: Sequence[TakenEntry],
-    outcome: BackOut,
+    outcome: Failure,
     rules: Mapping[int, AddressSetting],
 ) -> list[Disposition]:
-    """The disposition of each entry of a failed delivery; see ``decide``."""
-    if outcome.at_once:
-        for rule in rules.values():
-            rule.redelivery_delay_ms = 0
+    """The disposition of each entry of a failed delivery; see ``decide``.
+
+    Args:
+        counted: the entries, whose backout is counted already.
+        outcome: of the delivery of all of them.
+        rules: the settings of their queues, as ``rules_for`` gives them.
+    """
+    spread = None if isinstance(outcome, Reject) else outcome.spread
     dispositions = [
-        decide(entry, rules.get(entry.queue_id), outcome.spread) for entry in counted
+        decide(entry, rules.get(entry.queue_id), spread) for entry in counted
     ]
-    if outcome.delay is not None:
+    if isinstance(outcome, BackOut) and outcome.delay is not None:
         dispositions = [waiting(one, outcome.delay) for one in dispositions]
     return dispositions
 
@@ -277,35 +270,3 @@ def make_resources(to: str, rules: Iterable[AddressSetting]) -> None:
                 prefix=rule.dead_letter_queue_prefix or "",
                 suffix=rule.dead_letter_queue_suffix or "",
             )
-
-
-def setting_of(row: Mapping[str, Any]) -> AddressSetting:
-    return AddressSetting(**{field: row[field] for field in ("match", *DEFAULTS)})
-
-
-def rules_of(queue_ids: set[int]) -> dict[int, AddressSetting]:
-    """The merged address settings of each queue, with its poison policy.
-
-    The broker does not limit delivery attempts on internal queues, nor on queues whose
-    policy leaves poison messages to consumers or to nobody.
-
-    Source:
-        ActiveMQ Artemis, QueueImpl.checkRedelivery: internal queues have no limit.
-    """
-    rows = sql.run("rules", {"queue_ids": list(queue_ids)})
-    return {queue_id: rule_from(*policy) for queue_id, *policy in rows}
-
-
-def rule_from(
-    address: str,
-    threshold: int,
-    kind: Queue.Kind,
-    rows: Sequence[Mapping[str, Any]],
-) -> AddressSetting:
-    """The policy of one queue, from a row of ``rules.sql``."""
-    rule = merge(address, map(setting_of, rows))
-    rule.poison_policy = policy_of(rule, threshold)
-    limited = rule.poison_policy in (Policy.ARTEMIS, Policy.BOTH)
-    if not limited or kind == Queue.Kind.INTERNAL:
-        rule.max_delivery_attempts = -1
-    return rule

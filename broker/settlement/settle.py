@@ -18,8 +18,9 @@ from broker.models import CountsWhenLost, Kind, Place, Queue
 from broker.queueing import processes
 from broker.queueing.get import Accepts, Delivery, get
 from broker.queueing.transfer import Record, TakenEntry
-from broker.settlement.backout import redeliver_unit, settle_as
+from broker.settlement.backout import settle_as
 from broker.settlement.confirmations import confirm
+from broker.settlement.failed_unit import end_failed
 from broker.settlement.outcomes import BackOut, Failure, Outcome, Reject, Release
 from broker.settlement.redelivery_policy import Disposition
 from broker.sql.fencing import short_transaction
@@ -190,31 +191,37 @@ def carry_over(
     return after
 
 
-def end(
-    uow: int, outcome: Outcome, *, actor: str = "", now: datetime | None = None
-) -> list[Disposition]:
+def end(uow: int, outcome: Outcome, **about: Any) -> list[Disposition]:
     """End a unit of work with one outcome for all its entries; see ``settle_as``.
+
+    Args:
+        uow: the unit of work.
+        outcome: of all its deliveries.
+        about: as of ``end_if_held``.
 
     Raises:
         LockLost: the unit of work has ended already.
     """
-    dispositions = end_if_held(uow, outcome, actor=actor, now=now)
+    dispositions = end_if_held(uow, outcome, **about)
     if dispositions is None:
         raise LockLost(uow)
     return dispositions
 
 
 def end_if_held(
-    uow: int, outcome: Outcome, *, actor: str = "", now: datetime | None = None
+    uow: int,
+    outcome: Outcome,
+    *,
+    known: Sequence[TakenEntry] = (),
+    actor: str = "",
+    now: datetime | None = None,
 ) -> list[Disposition] | None:
-    """As ``end``; None if the unit of work holds nothing, or has ended already."""
+    """As ``end``; None if the unit of work holds nothing, or has ended already.
+
+    ``known`` is what the holder knows of its entries, which saves to read them.
+    """
     if not connection.in_atomic_block:
-        try:
-            ended = redeliver_unit(uow, outcome, actor=actor, now=now)
-        except DataError as error:
-            if not sql.is_refusal(error):
-                raise
-            ended = None  # the unit of work was changed meanwhile
+        ended = end_failed(uow, outcome, known, actor=actor, now=now)
         if ended is not None:
             return ended
     return end_by_entry(uow, outcome, actor=actor, now=now)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from django.db import connection, transaction
@@ -22,7 +21,7 @@ from broker.queueing.get import Delivery
 from broker.queueing.low_watermarks import FLOORS
 from broker.settlement import settle
 from broker.settlement.outcomes import failure
-from broker.transactions.session import Lent, insist
+from broker.transactions.session import Lent
 from broker.transactions.unit_of_work import UnitOfWork
 
 
@@ -110,7 +109,7 @@ class JoinedUnitOfWork(UnitOfWork):
         outcome = failure(error)
         if self.id is not None:
             with suppress(LockLost):  # the claims were rolled back, or are gone
-                insist(partial(settle.end, self.id, outcome, **self.about))
+                self.end_failed(self.id, outcome)
         # The rollback made these entries ready again, without counting a backout.
         if self.later:
             FLOORS.forget()

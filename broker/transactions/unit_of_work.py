@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import psycopg
@@ -23,6 +24,7 @@ from broker.queueing import delayed, processes, tracing
 from broker.queueing.get import Delivery, Lanes, get
 from broker.queueing.put import NewMessage, put_as_given
 from broker.queueing.selective_get import Finder
+from broker.queueing.transfer import TakenEntry
 from broker.settlement import confirmations, expiry, poison, settle
 from broker.settlement.outcomes import (
     Accept,
@@ -38,6 +40,11 @@ from broker.transactions import put_only, skipped
 from broker.transactions.session import Lent, insist
 
 PART = 200  # most entries of one claim
+# The first fields of a ``TakenEntry``.
+entry_of = attrgetter(
+    *("queue_id", "message_id", "priority", "backout_count"),
+    *("delivery_count", "expires_at"),
+)
 
 
 class UnitOfWork:
@@ -71,6 +78,8 @@ class UnitOfWork:
         self.to_confirm: set[tuple[int, int]] = set()
         self.held = 0  # entries neither accepted nor released yet
         self.claims = 0
+        # Of each delivery: what a failure needs of its entry.
+        self.got: list[tuple[Any, ...]] = []
         self.puts: list[NewMessage] = []
         self.put_bytes = 0
         self.put_since_s: float | None = None  # time of the first put
@@ -158,6 +167,7 @@ class UnitOfWork:
         if deliveries:
             self.id = deliveries[0].uow
             self.held += len(deliveries)
+            self.got += map(entry_of, deliveries)
             self.claims += -(-len(deliveries) // PART)
             if any(one.descriptor for one in deliveries):
                 self.to_confirm |= confirmations.places_of(deliveries)
@@ -326,7 +336,12 @@ class UnitOfWork:
         if not self.held:  # all deliveries were settled one by one
             insist(partial(settle.accept, uow, expected=0, **self.about))
             return []
-        return insist(partial(settle.end, uow, outcome, **self.about))
+        return self.end_failed(uow, outcome)
+
+    def end_failed(self, uow: int, outcome: Failure) -> list[Disposition]:
+        whole = len(self.got) == self.held  # no delivery was settled by itself
+        known = [TakenEntry(*one) for one in sorted(self.got)] if whole else []
+        return insist(partial(settle.end, uow, outcome, known=known, **self.about))
 
     def skip(self, delivery: Delivery, error: str) -> UnitOfWork:
         """Move one delivery into a new unit of work.

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from broker.models import AddressSetting
 from broker.monitoring.delayed import Scheduled
 from broker.security import authorities
-from broker.settlement.backout import rules_of
 from broker.settlement.redelivery_policy import redelivery_delay
+from broker.settlement.settings_cache import rules_of
 from console.messages.dead_letter_query import names_for
 
 AHEAD = 4  # the most later attempts that are shown

@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 from django.db import transaction
 
-from broker.client import NewMessage, put, put_many, unit_of_work
+from broker.client import NewMessage, Reject, put, put_many, unit_of_work
 from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
 from broker.models import Address, Ready
 from broker.queueing import low_watermarks
@@ -86,8 +86,33 @@ def hundred() -> None:
     handled(limit=100)
 
 
+def hundred_fail() -> None:
+    handled(limit=100, fails=True)
+
+
+def dies() -> None:
+    handled(fails=True)
+
+
+def joined_dies() -> None:
+    handled(join=True, fails=True)
+
+
 def hundred_die() -> None:
     handled(limit=100, fails=True)
+
+
+def rejected() -> None:
+    try:
+        with unit_of_work() as work:
+            assert work.get("orders")
+            raise Reject("no")
+    except Reject:
+        pass
+
+
+def rejected_to_a_created_queue() -> None:
+    rejected()
 
 
 def write_a_row(_: object = None) -> None:
@@ -111,18 +136,28 @@ TABLE: dict[Callable[[], None], int] = {
     got_and_put_on: 5,
     joined: 2,
     joined_with_a_row: 5,  # one is the row's own, two begin and commit
-    leased_fails: 3,
-    joined_fails: 3,
-    hundred_die: 9,
+    leased_fails: 2,
+    joined_fails: 2,
+    hundred_fail: 2,
+    dies: 2,
+    joined_dies: 2,
+    hundred_die: 2,
+    rejected: 2,
+    rejected_to_a_created_queue: 4,  # two read for the selector of the queue
 }
+DEADLY = {dies, joined_dies, hundred_die}
 
 
 @pytest.mark.parametrize("work", TABLE, ids=lambda work: work.__name__)
 def test_work_waits_for_the_database_so_often(work: Callable[[], None]) -> None:
     make_queue("orders")
     make_queue("DLQ")
-    dies = work is hundred_die
-    make_setting(max_delivery_attempts=1 if dies else -1, dead_letter_address="DLQ")
+    creates = work is rejected_to_a_created_queue
+    make_setting(
+        max_delivery_attempts=1 if work in DEADLY else -1,
+        dead_letter_address="DLA" if creates else "DLQ",
+        auto_create_dead_letter_resources=creates,
+    )
     put_many([NewMessage("orders") for _ in range(400)])
     work()
     work()

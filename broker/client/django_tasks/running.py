@@ -31,7 +31,7 @@ from broker.formats.exceptions import concerns_program, described, is_a
 from broker.models import Message, Returned
 from broker.queueing.get import Delivery
 from broker.settlement import settle
-from broker.settlement.backout import rules_of
+from broker.settlement.settings_cache import rules_of
 from broker.transactions.scope import UnitOfWork
 from broker.transactions.session import Lent
 

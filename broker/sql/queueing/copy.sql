@@ -8,11 +8,54 @@
 -- A *way* is the set of queues that take a message, by routing type. If there is only one,
 -- the array of the way of each entry is NULL.
 --
+-- Like put_back.sql, it may end an open unit of work that holds these entries, and no
+-- others.
+--
 -- Order    copies are numbered in the order of the arrays.
--- Locks    none; the caller has locked the target queues.
--- Index    broker_message_pkey, broker_annotations_pkey
--- Returns  for each entry, in order: its id, its copy's id, the queues that took it.
-WITH own AS MATERIALIZED (
+-- Locks    none; the caller has locked the target queues. Or the unit of work that ends,
+--          and the target queues against deletion.
+-- Index    broker_message_pkey, broker_annotations_pkey; those of put_back.sql
+-- Returns  for each entry, in order: its id, its copy's id, the queues that took it. It
+--          fails as put_back.sql does, and if the queues of the address have changed.
+WITH policy AS (
+    SELECT (SELECT coalesce(md5(string_agg(xmin::text || ctid::text, ' ' ORDER BY ctid)), '')
+            FROM broker_addresssetting)
+        || coalesce(string_agg(concat_ws(' ', queue.id, backout_threshold, kind, address.name),
+            E'\n' ORDER BY queue.id), '') AS text
+    FROM broker_queue AS queue JOIN broker_address AS address ON address.id = address_id
+    WHERE queue.id = ANY (%(queue_ids)b::integer[])
+),
+route AS (
+    SELECT coalesce(string_agg(concat_ws(' ', id, routing_type, name, selector),
+            E'\n' ORDER BY id), '') AS text, count(idle_since) AS idle
+    FROM (
+        SELECT id, routing_type, name, selector, idle_since FROM broker_queue
+        WHERE address_id = (SELECT id FROM broker_address WHERE name = %(address)s::text)
+        ORDER BY id FOR KEY SHARE
+    ) AS taker
+),
+ended AS (
+    DELETE FROM broker_unit_of_work WHERE id = %(ended_uow)s::bigint RETURNING id
+),
+left_claims AS (
+    DELETE FROM broker_claim
+    WHERE uow = %(ended_uow)s::bigint AND EXISTS (SELECT FROM ended)
+    RETURNING queue_id, ids, delivery_counts, expiries
+),
+held AS (
+    SELECT 1 / (%(ended_uow)s::bigint IS NULL OR (
+        count(*) = cardinality(%(ids)b::bigint[]) AND count(*) = count(back.id)
+        AND count(*) FILTER (WHERE expires_at
+            <= coalesce(%(now)s::timestamptz, statement_timestamp())) = 0
+        AND (SELECT text FROM policy) IS NOT DISTINCT FROM %(policy)s::text
+        AND (SELECT text FROM route WHERE idle = 0) IS NOT DISTINCT FROM %(route)s::text
+    ))::integer AS are_these
+    FROM left_claims CROSS JOIN unnest(ids, delivery_counts, expiries)
+        AS was (id, delivery_count, expires_at)
+    LEFT JOIN unnest(%(queue_ids)b::integer[], %(ids)b::bigint[], %(delivery_counts)b::integer[])
+        AS back (queue_id, id, delivery_count) USING (queue_id, id, delivery_count)
+),
+own AS MATERIALIZED (
     SELECT at, cause, %(as_ibm)s::boolean AS as_ibm, pg_current_xact_id(),
         CASE WHEN cause IS NULL THEN '{}' ELSE jsonb_strip_nulls(jsonb_build_object(
             '_BRK_DEATH_REASON', cause, '_BRK_DEATH_TIME', at_ms,
@@ -52,6 +95,7 @@ entry AS MATERIALIZED (
             JOIN way ON way.number = coalesce(source.way, 1)
             JOIN broker_message AS message ON message.id = source.id
             LEFT JOIN broker_queue AS origin ON origin.id = source.queue_id
+            WHERE (SELECT are_these FROM held) = 1
             ORDER BY source.ord
         ) AS ordered
     ) AS found

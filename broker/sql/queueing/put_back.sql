@@ -8,21 +8,36 @@
 -- Order    the position of a returned entry is its id less 2^62: before new entries, and
 --          in the original order among returned ones.
 -- Locks    the unit of work that ends.
--- Index    broker_message_pkey, broker_unit_of_work_pkey, broker_claim_pkey
--- Returns  the queues with entries that became ready. If the unit of work has ended, or
---          holds other entries, the statement fails with a division by zero.
-WITH ended AS (
+-- Index    broker_message_pkey, broker_unit_of_work_pkey, broker_claim_pkey,
+--          broker_queue_pkey, broker_address_pkey
+-- Returns  the queues with entries that became ready. If the unit of work has ended, holds
+--          other entries or one that expired, or if the policy of a queue has changed
+--          (broker.settlement.settings_cache), the statement fails with a division by zero.
+WITH policy AS (
+    SELECT (SELECT coalesce(md5(string_agg(xmin::text || ctid::text, ' ' ORDER BY ctid)), '')
+            FROM broker_addresssetting)
+        || coalesce(string_agg(concat_ws(' ', queue.id, backout_threshold, kind, address.name),
+            E'\n' ORDER BY queue.id), '') AS text
+    FROM broker_queue AS queue JOIN broker_address AS address ON address.id = address_id
+    WHERE queue.id = ANY (%(queue_ids)b::integer[])
+),
+ended AS (
     DELETE FROM broker_unit_of_work WHERE id = %(ended_uow)s::bigint RETURNING id
 ),
 left_claims AS (
     DELETE FROM broker_claim
     WHERE uow = %(ended_uow)s::bigint AND EXISTS (SELECT FROM ended)
-    RETURNING queue_id, ids, delivery_counts
+    RETURNING queue_id, ids, delivery_counts, expiries
 ),
 held AS (
-    SELECT 1 / (%(ended_uow)s::bigint IS NULL OR count(*) = cardinality(%(ids)b::bigint[])
-        AND count(*) = count(back.id))::integer AS are_these
-    FROM left_claims CROSS JOIN unnest(ids, delivery_counts) AS was (id, delivery_count)
+    SELECT 1 / (%(ended_uow)s::bigint IS NULL OR (
+        count(*) = cardinality(%(ids)b::bigint[]) AND count(*) = count(back.id)
+        AND count(*) FILTER (WHERE expires_at
+            <= coalesce(%(now)s::timestamptz, statement_timestamp())) = 0
+        AND (SELECT text FROM policy) IS NOT DISTINCT FROM %(policy)s::text
+    ))::integer AS are_these
+    FROM left_claims CROSS JOIN unnest(ids, delivery_counts, expiries)
+        AS was (id, delivery_count, expires_at)
     LEFT JOIN unnest(%(queue_ids)b::integer[], %(ids)b::bigint[], %(delivery_counts)b::integer[])
         AS back (queue_id, id, delivery_count) USING (queue_id, id, delivery_count)
 ),

@@ -1,5 +1,5 @@
--- Read the entries of a unit of work, and the policy of their queues as in rules.sql. It
--- stays as it is: put_back.sql ends it.
+-- Read the entries of a unit of work, and from what the policy of their queues follows, as
+-- in rules.sql. It stays as it is: put_back.sql or copy.sql ends it.
 --
 -- Locks    none.
 -- Index    broker_claim_pkey, broker_queue_pkey, broker_address_pkey
@@ -16,10 +16,9 @@ FROM (
         id, priority, backout_count, delivery_count, expires_at)
     WHERE claim.uow = %(uow)s::bigint
 ) AS entry LEFT JOIN LATERAL (
-    SELECT queue.id, address.name, queue.backout_threshold, queue.kind, ARRAY(
-        SELECT to_jsonb(setting) FROM broker_addresssetting AS setting
-        WHERE address.name ^@ substring(match FROM '^[[:alnum:]]*')
-        ORDER BY match)
+    SELECT queue.id, queue.backout_threshold, queue.kind, address.name, (
+        SELECT coalesce(md5(string_agg(xmin::text || ctid::text, ' ' ORDER BY ctid)), '')
+        FROM broker_addresssetting)
     FROM broker_queue AS queue JOIN broker_address AS address ON address.id = address_id
     WHERE queue.id = entry.queue_id AND entry.n = 1 OFFSET 0
 ) AS policy ON true

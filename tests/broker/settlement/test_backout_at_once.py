@@ -1,4 +1,4 @@
-"""A backout that two statements do: what comes between them changes nothing."""
+"""A backout by one statement: what changes before it, changes nothing in it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("transactional_db")
 
 @pytest.fixture
 def between(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
-    """Has something happen once, after the unit of work was read."""
+    """Has something happen once, after what is to be done was decided."""
 
     def arrange(happens: Callable[[], None]) -> None:
         left = [happens]
@@ -33,7 +33,7 @@ def between(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], N
                 left.pop()()
             put_back(*args, **kwargs)
 
-        monkeypatch.setattr("broker.settlement.backout.put_back", late)
+        monkeypatch.setattr("broker.settlement.failed_unit.put_back", late)
 
     return arrange
 

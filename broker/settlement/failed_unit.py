@@ -1,0 +1,167 @@
+"""Back out or reject a whole unit of work by one statement, outside a transaction.
+
+The dispositions follow from what this connection has read of the settings
+(``settings_cache``) and from what the holder knows of its entries. The statement
+compares both with the tables, and fails if something differs; then they are read anew.
+This is for units of work whose entries are all redelivered, or all become dead letters
+on one address. Others are taken and settled entry by entry, in a transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.db import DataError
+
+from broker import sql
+from broker.config.auto_create import name_for
+from broker.models import AddressSetting, Kind, Place
+from broker.queueing.routing import Route
+from broker.queueing.transfer import (
+    Ending,
+    Record,
+    TakenEntry,
+    put_back,
+    refusals,
+    store_copies,
+)
+from broker.settlement.backout import cause_of, decide_all, milliseconds, rules_for
+from broker.settlement.outcomes import BackOut, Failure, Outcome, Reject, for_journal
+from broker.settlement.redelivery_policy import DeadLetter, Disposition, Redeliver
+from broker.settlement.settings_cache import (
+    QueueAttributes,
+    SettingsCache,
+    settings_cache,
+)
+
+
+def end_failed(
+    uow: int,
+    outcome: Outcome,
+    known: Sequence[TakenEntry],
+    *,
+    actor: str,
+    now: datetime | None,
+) -> list[Disposition] | None:
+    """End a unit of work whose deliveries have failed.
+
+    Args:
+        uow: the unit of work.
+        outcome: of all its deliveries.
+        known: its entries, as far as the caller knows; empty: they are read first.
+        actor: name that the journal records.
+        now: the current time; the database's clock when not given.
+
+    Returns:
+        The disposition of each entry. None if this is no matter of one statement, or
+        the unit of work has ended; then nothing was changed.
+    """
+    if not isinstance(outcome, BackOut | Reject):
+        return None
+    if isinstance(outcome, BackOut) and (outcome.annotations or outcome.hidden):
+        return None
+    detail = for_journal(outcome)
+    record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, detail, now)
+    unit = FailedUnit(uow, outcome, record, settings_cache())
+    if known and unit.cache.has_read(entry.queue_id for entry in known):
+        with unit.compared():
+            return unit.end(known)
+    held = unit.read()
+    if held and not any(entry.expired for entry in held):
+        with unit.compared():
+            return unit.end(held)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedUnit:
+    """An open unit of work whose deliveries have all failed in the same way."""
+
+    uow: int
+    outcome: Failure
+    record: Record
+    cache: SettingsCache
+
+    @contextmanager
+    def compared(self) -> Iterator[None]:
+        """Go on after a statement that found something to be not as it was."""
+        try:
+            yield
+        except DataError as error:
+            if not sql.is_refusal(error):
+                raise
+            self.cache.forget()
+
+    def read(self) -> list[TakenEntry]:
+        """Its entries; what their policy follows from is cached."""
+        held = []
+        for row in sql.run("look_unit", {"uow": self.uow, "now": self.record.now}):
+            held.append(TakenEntry(*row[:7]))
+            _, queue_id, *attributes, version = row[7:]
+            if queue_id is not None:
+                self.cache.note([QueueAttributes(queue_id, *attributes)], version)
+        return held
+
+    def end(self, held: Sequence[TakenEntry]) -> list[Disposition] | None:
+        """Count a backout of each entry, and end the unit of work by one statement.
+
+        Returns:
+            The disposition of each entry. None if it takes more than one statement;
+            then nothing was changed.
+
+        Raises:
+            DataError: something is not as it was; nothing was changed.
+        """
+        read = self.cache.rules_of({entry.queue_id for entry in held})
+        rules = rules_for(self.outcome, read)
+        entries = [entry.counted() for entry in held]
+        dispositions = decide_all(entries, self.outcome, rules)
+        delays_ms = [
+            milliseconds(one.after)
+            for one in dispositions
+            if isinstance(one, Redeliver)
+        ]
+        if len(delays_ms) == len(entries):
+            ending = Ending(self.uow, self.cache.policy(rules))
+            put_back(entries, delays_ms, self.record, ending=ending)
+            return dispositions
+        to = {one.to if isinstance(one, DeadLetter) else "" for one in dispositions}
+        if "" in to or len(to) > 1 or not self.dead_letter(entries, to.pop(), rules):
+            return None
+        return dispositions
+
+    def dead_letter(
+        self,
+        entries: Sequence[TakenEntry],
+        to: str,
+        rules: Mapping[int, AddressSetting],
+    ) -> bool:
+        """Copy the entries to their dead letter address; False if a queue must be
+        created first, or no queue takes one of them."""
+        route, lifetime = self.cache.destination(to)
+        cause = cause_of(self.outcome)
+        detail = self.record.detail | {"cause": cause.value}
+        record = replace(self.record, kind=Kind.DEAD_LETTER, detail=detail)
+        refusing = refusals(
+            entries, route, record, cause, as_ibm=False, lifetime=lifetime
+        )
+        made = all(has_queue(route, rule) for rule in rules.values())
+        if not made or not all(map(route.takes, refusing)):
+            self.cache.destinations.clear()
+            return False
+        ending = Ending(self.uow, self.cache.policy(rules), route.text)
+        copies = entries, route, refusing, record, cause
+        store_copies(*copies, lifetime=lifetime, ending=ending)
+        return True
+
+
+def has_queue(route: Route, rule: AddressSetting) -> bool:
+    """Whether no queue must be auto-created for the dead letters of an address."""
+    if not rule.auto_create_dead_letter_resources:
+        return True
+    prefix, suffix = rule.dead_letter_queue_prefix, rule.dead_letter_queue_suffix
+    name = name_for(rule.match, prefix or "", suffix or "")
+    return any(taker.name == name for taker in route.queues)
