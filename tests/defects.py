@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.defects_of_failures import FAILURES, OF_FAILURES
+
 MACHINE = "tests/broker/test_queue_machine.py"
 IBM = "tests/broker/test_ibm_machine.py"
 AHEAD = "tests/broker/settlement/test_batch_machine.py"
@@ -344,4 +346,5 @@ MUTANTS = [
         "if row == (None,):",
         AHEAD,
     ),
+    *(Mutant(*one, OF_FAILURES) for one in FAILURES),
 ]

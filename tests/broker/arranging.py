@@ -5,9 +5,12 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
+from django.db.backends.postgresql.base import DatabaseWrapper
 
+from broker.models import Queue
 from broker.queueing import low_watermarks, processes
+from broker.settlement.settings_cache import caches, rules_of
 from tests.conftest import HOT
 
 if TYPE_CHECKING:
@@ -68,3 +71,14 @@ def put_back(kept: list[str]) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         cursor.execute("; ".join(rows))
+
+
+def read_settings(session: DatabaseWrapper) -> None:
+    """Have a session read the settings of all queues, and no route, whatever it has
+    read before: then each schedule runs again as it ran once."""
+    here, connections["default"] = connections["default"], session
+    try:
+        caches.pop(session.connection, None)
+        rules_of(set(Queue.objects.values_list("pk", flat=True)))
+    finally:
+        connections["default"] = here

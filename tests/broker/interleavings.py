@@ -34,7 +34,7 @@ from broker.errors import BrokerError
 from broker.monitoring import fsck
 from broker.queueing import low_watermarks
 from broker.sql import fencing
-from tests.broker.arranging import Arranged
+from tests.broker.arranging import Arranged, read_settings
 
 Choices = tuple[int, ...]  # which session took each step: 0 is left, 1 is right
 
@@ -237,17 +237,17 @@ class Explorer:
 
     def run(self, scene: Scene, prefix: Choices) -> Schedule:
         schedule = Schedule()
-        for session in self.sessions:
+        left, right = self.sessions
+        for session in (left, right):
             session.connect()
             session.connection.alike = scene.alike
-        left = self.sessions[0]
+            session.is_free = True
+            read_settings(session.connection)
         left.connection.loses_answers = scene.loses_answers
         scene.left_pid = left.pid
         try:
-            for session, script in zip(
-                self.sessions, (scene.left, scene.right), strict=True
-            ):
-                session.begin(script)
+            left.begin(scene.left)
+            right.begin(scene.right)
             self.take_steps(schedule, prefix)
             schedule.endings = tuple(session.ending() for session in self.sessions)
             found = fsck.violations()

@@ -86,6 +86,8 @@ SWITCHES = {
     "in_transaction": False,
     "accepted_uow": -1000,
     "ended_uow": None,
+    "policy": None,
+    "route": None,
     "most_records": 10,
     "tables": ["broker_ready"],
     "few": 1000,

@@ -8,17 +8,21 @@ from typing import Any
 import pytest
 
 from broker.errors import LockLost
-from broker.models import Claim, Kind, Ready
+from broker.models import Claim, Kind, Message, Ready
 from broker.monitoring import fsck
 from broker.queueing import journal
 from broker.queueing.get import Delivery
 from broker.queueing.put import put, put_many
-from broker.queueing.transfer import put_back
+from broker.settlement import failed_unit
+from broker.settlement.outcomes import BackOut, Failure, Reject
 from broker.transactions.scope import UnitOfWork
 from tests.broker.elsewhere import Elsewhere
 from tests.make import make_messages, make_queue, make_setting
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
+
+
+OUTCOMES = [BackOut("no"), Reject("no")]
 
 
 @pytest.fixture
@@ -28,31 +32,48 @@ def between(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], N
     def arrange(happens: Callable[[], None]) -> None:
         left = [happens]
 
-        def late(*args: Any, **kwargs: Any) -> None:
-            if left:
-                left.pop()()
-            put_back(*args, **kwargs)
+        def late(name: str) -> None:
+            act = getattr(failed_unit, name)
 
-        monkeypatch.setattr("broker.settlement.failed_unit.put_back", late)
+            def acts(*args: Any, **kwargs: Any) -> Any:
+                if left:
+                    left.pop()()
+                return act(*args, **kwargs)
+
+            monkeypatch.setattr(failed_unit, name, acts)
+
+        late("put_back")
+        late("store_copies")
 
     return arrange
 
 
+@pytest.mark.parametrize("outcome", OUTCOMES)
 def test_an_entry_that_was_settled_meanwhile_is_not_put_back(
-    between: Callable[[Callable[[], None]], None], elsewhere: Elsewhere
+    between: Callable[[Callable[[], None]], None],
+    elsewhere: Elsewhere,
+    outcome: Failure,
 ) -> None:
-    make_queue("orders")
+    arrange()
     put_many(make_messages(2))
     work = UnitOfWork()
     first, second = work.get("orders", 2)
     between(lambda: elsewhere(accept, first))
 
-    work.back_out("no")
+    work.back_out(outcome)
 
     (left,) = Ready.objects.all()
-    assert (left.id, left.backout_count) == (second.message_id, 1)
+    message = Message.objects.get(pk=left.id)
+    assert (message.first_id or left.id) == second.message_id
+    assert left.backout_count == (1 if isinstance(outcome, BackOut) else 0)
     assert not Claim.objects.exists()
     assert fsck.violations() == []
+
+
+def arrange() -> None:
+    make_queue("orders")
+    make_queue("DLQ")
+    make_setting(dead_letter_address="DLQ")
 
 
 def accept(delivery: Delivery) -> None:
@@ -62,10 +83,13 @@ def accept(delivery: Delivery) -> None:
     work.accept(delivery)
 
 
+@pytest.mark.parametrize("outcome", OUTCOMES)
 def test_a_unit_of_work_that_ended_meanwhile_is_lost(
-    between: Callable[[Callable[[], None]], None], elsewhere: Elsewhere
+    between: Callable[[Callable[[], None]], None],
+    elsewhere: Elsewhere,
+    outcome: Failure,
 ) -> None:
-    make_queue("orders")
+    arrange()
     put("orders")
     work = UnitOfWork()
     (delivery,) = work.get("orders")
@@ -74,7 +98,7 @@ def test_a_unit_of_work_that_ended_meanwhile_is_lost(
     between(lambda: elsewhere(other.commit))
 
     with pytest.raises(LockLost):
-        work.back_out("no")
+        work.back_out(outcome)
 
     assert not Ready.objects.exists()
     kinds = [event.kind for event in journal.lifeline(delivery.message_id)]

@@ -102,6 +102,50 @@ def test_the_next_failure_follows_a_setting_that_another_process_changed(
     assert fsck.violations() == []
 
 
+def raise_the_limit() -> None:
+    change(max_delivery_attempts=9)
+
+
+def move_dead_letters() -> None:
+    make_queue("others")
+    change(dead_letter_address="others")
+
+
+@pytest.mark.parametrize(
+    ("changes", "queues"), [(raise_the_limit, set()), (move_dead_letters, {"others"})]
+)
+def test_the_last_failure_follows_a_setting_that_another_process_changed(
+    orders: Queue,
+    elsewhere: Elsewhere,
+    changes: Callable[[], None],
+    queues: set[str],
+) -> None:
+    fail(2)
+    elsewhere(changes)
+
+    fail()
+
+    assert names_of_letters() == queues
+    assert fsck.violations() == []
+
+
+@pytest.mark.parametrize("outcome", [BackOut("no"), Reject("no")])
+def test_an_entry_that_has_expired_is_no_failure(
+    orders: Queue, outcome: BackOut | Reject
+) -> None:
+    accept("orders")
+    put("orders", expires_at=NOON + seconds(5), now=NOON)
+    work = UnitOfWork(now=NOON)
+    assert work.get("orders")
+    work.now = NOON + seconds(6)
+
+    work.back_out(outcome)
+
+    assert not Ready.objects.exists()
+    assert not Delayed.objects.exists()
+    assert fsck.violations() == []
+
+
 def test_a_setting_that_was_rolled_back_is_not_followed(orders: Queue) -> None:
     with transaction.atomic():
         lower_the_limit()
@@ -202,20 +246,6 @@ def test_a_deletion_of_the_queue_waits_for_the_dead_letter(
     with pytest.raises(Exception, match="lock timeout"):
         work.back_out("no")
     elsewhere.roll_back()
-
-
-def test_an_entry_that_has_expired_is_not_redelivered(orders: Queue) -> None:
-    accept("orders")
-    put("orders", expires_at=NOON + seconds(5), now=NOON)
-    work = UnitOfWork(now=NOON)
-    assert work.get("orders")
-    work.now = NOON + seconds(6)
-
-    work.back_out("no")
-
-    assert not Ready.objects.exists()
-    assert not Delayed.objects.exists()
-    assert fsck.violations() == []
 
 
 def test_an_auto_created_queue_is_not_idle_any_more(orders: Queue) -> None:

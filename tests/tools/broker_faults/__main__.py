@@ -27,7 +27,13 @@ from broker.monitoring import fsck  # noqa: E402
 from broker.queueing import processes  # noqa: E402
 from tests.broker import crashing  # noqa: E402
 from tests.make import make_queue, make_setting  # noqa: E402
-from tests.tools.broker_faults.working import BATCHES, QUEUE, TABLES  # noqa: E402
+from tests.tools.broker_faults.working import (  # noqa: E402
+    BATCHES,
+    FAILS,
+    GRAVEYARD,
+    QUEUE,
+    TABLES,
+)
 
 EVERY_S = 1.0
 LONGEST_S = 3600.0
@@ -35,7 +41,17 @@ LONGEST_S = 3600.0
 COUNTS = """
 SELECT (SELECT count(*) FROM sent), (SELECT count(*) FROM handled),
     (SELECT count(*) FROM broker_ready) + (SELECT count(*) FROM broker_delayed)
-    + (SELECT coalesce(sum(cardinality(ids)), 0) FROM broker_claim)"""
+    + (SELECT coalesce(sum(cardinality(ids)), 0) FROM broker_claim)
+    - (SELECT count(*) FROM broker_dead_letter),
+    (SELECT count(*) FROM broker_dead_letter)"""
+# Dead letters that were handled, too, or twice, or that had another number of attempts.
+WRONG = """
+SELECT count(*) FROM (
+    SELECT convert_from(body, 'UTF8')::bigint AS number, backout_count,
+        count(*) OVER (PARTITION BY origin_id) AS letters
+    FROM broker_dead_letter AS letter JOIN broker_message ON id = message_id
+) AS letter LEFT JOIN handled USING (number)
+WHERE handled.number IS NOT NULL OR letters > 1 OR backout_count <> %s"""
 
 
 @dataclass
@@ -43,7 +59,7 @@ class Client:
     """A process that is started again when it ends."""
 
     role: str
-    number: int
+    numbers: tuple[int, ...]
     url: str
     process: subprocess.Popen[bytes] = field(init=False)
     starts: int = 0
@@ -51,7 +67,7 @@ class Client:
     def start(self) -> None:
         command = (sys.executable, "-m", "tests.tools.broker_faults.working")
         self.process = subprocess.Popen(
-            [*command, self.role, str(self.number)],
+            [*command, self.role, *map(str, self.numbers)],
             env=os.environ | {"DATABASE_URL": self.url},
             stderr=subprocess.DEVNULL,
         )
@@ -72,25 +88,36 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--fails", type=int, default=FAILS, help="one in so many")
+    parser.add_argument(
+        "--attempts", type=int, default=-1, help="of a message; -1: no limit"
+    )
     options = parser.parse_args()
     with TemporaryDirectory() as folder, crashing.server(Path(folder)) as server:
         make_queue(QUEUE)
-        make_setting(QUEUE, max_delivery_attempts=-1)
+        make_queue(GRAVEYARD)
+        make_setting(
+            QUEUE,
+            max_delivery_attempts=options.attempts,
+            dead_letter_address=GRAVEYARD,
+        )
         with connection.cursor() as cursor:
             cursor.execute(TABLES)
         began = time.monotonic()
-        with running(server.url, options.messages) as clients:
+        with running(server.url, options.messages, options.fails) as clients:
             struck = strike(
                 server, clients, options.messages, options.kills, Random(options.seed)
             )
             took_s = time.monotonic() - began
-        return tell(struck, took_s)
+        return tell(struck, took_s, options.attempts)
 
 
 @contextmanager
-def running(url: str, messages: int) -> Iterator[list[Client]]:
-    clients = [Client("produce", messages, url)]
-    clients += [Client("consume", batch, url) for batch in BATCHES for _ in range(2)]
+def running(url: str, messages: int, fails: int) -> Iterator[list[Client]]:
+    clients = [Client("produce", (messages,), url)]
+    clients += [
+        Client("consume", (batch, fails), url) for batch in BATCHES for _ in range(2)
+    ]
     for one in clients:
         one.start()
     try:
@@ -114,10 +141,10 @@ def strike(
         time.sleep(EVERY_S)
         for one in clients:
             one.look()
-        _, handled, waiting = counted()
+        _, handled, waiting, letters = counted()
         if clients[0].process.poll() == 0 and waiting == 0:
             return struck
-        if handled > messages * (sum(struck.values()) + 1) / (kills + 1):
+        if handled + letters > messages * (sum(struck.values()) + 1) / (kills + 1):
             victim = random.choice([server, *clients])
             if isinstance(victim, Client):
                 victim.end(signal.SIGKILL)
@@ -128,8 +155,9 @@ def strike(
     raise TimeoutError(f"Not done within {LONGEST_S:g} s: {counted()}")
 
 
-def counted() -> tuple[int, int, int]:
-    """Messages sent, handled, and waiting; housekeeping is done before."""
+def counted() -> tuple[int, int, int, int]:
+    """Messages sent, handled, and waiting, and dead letters; housekeeping is done
+    before."""
     try:
         processes.renew("worker")
         work.back_out_overdue()
@@ -138,24 +166,27 @@ def counted() -> tuple[int, int, int]:
         work.vacuum_bloated()
         with connection.cursor() as cursor:
             cursor.execute(COUNTS)
-            sent, handled, waiting = cursor.fetchone()
+            sent, handled, waiting, letters = cursor.fetchone()
     except DatabaseError:
         connection.close()
-        return 0, 0, -1
-    return sent, handled, waiting
+        return 0, 0, -1, 0
+    return sent, handled, waiting, letters
 
 
-def tell(struck: dict[str, int], took_s: float) -> int:
-    sent, handled, waiting = counted()
+def tell(struck: dict[str, int], took_s: float, attempts: int) -> int:
+    sent, handled, waiting, letters = counted()
+    with connection.cursor() as cursor:
+        cursor.execute(WRONG, [attempts])
+        (wrong,) = cursor.fetchone()
     found = fsck.violations()
     killed = ", ".join(f"{count} × {what}" for what, count in struck.items())
     print(f"Killed: {killed}.")
     print(
-        f"Sent {sent:,}, handled once {handled:,}, still waiting {waiting:,};"
-        f" {took_s:.0f} s."
+        f"Sent {sent:,}, handled once {handled:,}, dead letters {letters:,} (wrong:"
+        f" {wrong}), still waiting {waiting:,}; {took_s:.0f} s."
     )
     print(f"broker_fsck: {len(found)} violations.", *found[:10], sep="\n")
-    return int(bool(waiting or found or sent != handled))
+    return int(bool(waiting or found or wrong or sent != handled + letters))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import django
 QUEUE = "orders"
 BATCHES = (1, 100)  # of consumers in turn
 PUTS = 100  # in one transaction
+GRAVEYARD = "graveyard"  # where messages go that have failed too often
 FAILS = 50  # one in so many units of work is backed out
 TABLES = """
 CREATE TABLE sent (number bigint PRIMARY KEY);
@@ -39,8 +40,8 @@ def produce(most: int) -> None:
             put_many([NewMessage(QUEUE, str(one).encode()) for one in numbers])
 
 
-def consume(batch: int) -> None:
-    """Handle messages for ever."""
+def consume(batch: int, fails: int) -> None:
+    """Handle messages for ever; one in so many units of work fails."""
     from broker.client import unit_of_work  # noqa: PLC0415
     from broker.models import Queue  # noqa: PLC0415
     from broker.queueing import notifications  # noqa: PLC0415
@@ -56,7 +57,7 @@ def consume(batch: int) -> None:
                 count = len(got)
                 numbers = [int(one.body) for one in got]
                 note("handled", "SELECT unnest(%s::bigint[])", numbers)
-                if random.randrange(FAILS) == 0:
+                if random.randrange(fails) == 0:
                     raise HandlerError
         except HandlerError:
             continue
@@ -76,13 +77,13 @@ def note(table: str, numbers: str, parameter: int | list[int]) -> list[int]:
         return [number for (number,) in cursor.fetchall()]
 
 
-ROLES: dict[str, Callable[[int], None]] = {"produce": produce, "consume": consume}
+ROLES: dict[str, Callable[..., None]] = {"produce": produce, "consume": consume}
 
 
 def main(arguments: Iterable[str]) -> None:
-    role, number = arguments
+    role, *numbers = arguments
     django.setup()
-    ROLES[role](int(number))
+    ROLES[role](*map(int, numbers))
 
 
 if __name__ == "__main__":

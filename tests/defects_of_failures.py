@@ -1,0 +1,57 @@
+"""Seeded defects of the statements that end a failed unit of work: one comparison is
+missing."""
+
+from __future__ import annotations
+
+OF_FAILURES = " ".join(
+    f"tests/broker/settlement/test_{name}.py"
+    for name in ("failed_unit", "backout_at_once")
+)
+BACK, COPY = (f"broker/sql/queueing/{name}.sql" for name in ("put_back", "copy"))
+POLICY = "AND (SELECT text FROM policy) IS NOT DISTINCT FROM %(policy)s::text"
+NO_POLICY = "AND (%(policy)s::text IS NOT NULL OR true)"
+ROUTE = "(SELECT text FROM route WHERE idle = 0) IS NOT DISTINCT FROM %(route)s::text"
+EXPIRED = "<= coalesce(%(now)s::timestamptz, statement_timestamp())) = 0"
+WHOLE = "count(*) = cardinality(%(ids)b::bigint[]) AND count(*) = count(back.id)"
+
+# Name, file, text, and what it is replaced by.
+FAILURES = [
+    ("a redelivery by settings that have changed", BACK, POLICY, NO_POLICY),
+    ("a dead letter by settings that have changed", COPY, POLICY, NO_POLICY),
+    (
+        "a dead letter by a route that has changed",
+        COPY,
+        ROUTE,
+        "(%(route)s::text IS NOT NULL OR true)",
+    ),
+    (
+        "a dead letter on a queue that is counted as idle",
+        COPY,
+        "route WHERE idle = 0",
+        "route",
+    ),
+    (
+        "a redelivery of what has expired meanwhile",
+        BACK,
+        EXPIRED,
+        EXPIRED.replace("= 0", ">= 0"),
+    ),
+    (
+        "a dead letter of what has expired meanwhile",
+        COPY,
+        EXPIRED,
+        EXPIRED.replace("= 0", ">= 0"),
+    ),
+    (
+        "a redelivery of what was settled meanwhile",
+        BACK,
+        WHOLE,
+        "count(*) = count(back.id)",
+    ),
+    (
+        "a dead letter of what was settled meanwhile",
+        COPY,
+        WHOLE,
+        "count(*) = count(back.id)",
+    ),
+]
