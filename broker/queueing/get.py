@@ -133,8 +133,9 @@ def get(
         **near(queue),
     }
     if limit == 1 and uow is None and lanes is None:
-        ends = (accepts or NOTHING)._asdict()
-        row = sql.fetch_one("get_one", lows=lows, **ends, **taker)
+        accepted_uow, expected = accepts or NOTHING
+        ends = {"accepted_uow": accepted_uow, "expected": expected}
+        (row,) = sql.run("get_one", taker | ends | {"lows": lows})
         got = [] if row[0] is None else [Delivery(*row)]
     else:
         search = (lanes or Lanes(PRIORITIES, lows, HIGHS))._asdict()

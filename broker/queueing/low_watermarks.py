@@ -105,7 +105,7 @@ class Floors:
         transaction, whose id would be older than the sample."""
         now = time.monotonic()
         with self.lock:
-            if connection.in_atomic_block or now - self.sampled_at < SAMPLE_S:
+            if now - self.sampled_at < SAMPLE_S or connection.in_atomic_block:
                 return
             self.sampled_at = now
         (latest,) = sql.fetch("sample", Sample)

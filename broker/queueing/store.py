@@ -40,6 +40,7 @@ COLUMNS = {  # the parameters of put.sql, and the field of each
 }
 # Parameters that are cut to one value if all values are equal.
 CUT = {"priority", "durable", "content_type", "producer"}
+FIELDS = attrgetter(*COLUMNS)
 TIMES = ("expires_at", "deliver_at")
 DOCUMENTS = {"properties", "descriptor"}
 REPAIRED = 2  # flag in the first byte of an envelope: the columns override the envelope
@@ -105,17 +106,17 @@ def store(
     rules must be checked first, and nothing was stored."""
     if not messages:
         return []
-    check_times(messages)
     common = {"address": address, "uow": uow, "actor": actor, "now": now}
     try:
         if len(messages) == 1 and messages[0].deliver_at is None and not looked:
-            return sql.fetch("put_one", Receipt, **values(messages[0]), **common)
-        taken = sql.run(
-            "put",
-            columns(messages)
-            | common
-            | {"looked": looked, "refusing_ids": list(refusing_ids)},
-        )
+            check_times(messages)
+            stored = sql.run("put_one", values(messages[0]) | common)
+            return [Receipt(*row) for row in stored]
+        arrays = columns(messages)
+        if arrays["expiries"] or arrays["dues"]:
+            check_times(messages)
+        refusing = {"looked": looked, "refusing_ids": list(refusing_ids)}
+        taken = sql.run("put", arrays | common | refusing)
     except (DataError, UnicodeEncodeError) as error:
         raise InvalidMessage(str(error).splitlines()[0]) from error
     receipts = [
@@ -166,29 +167,30 @@ def values(message: NewMessage) -> dict[str, Any]:
 
 def columns(messages: Sequence[NewMessage]) -> dict[str, Any]:
     """The parameters of put.sql: an array of each field."""
+    fields = zip(*map(FIELDS, messages), strict=True)
     return {
-        name: column(field, list(map(attrgetter(field), messages)))
-        for field, name in COLUMNS.items()
+        name: column(field, values)
+        for (field, name), values in zip(COLUMNS.items(), fields, strict=True)
     }
 
 
-def column(field: str, values: list[Any]) -> list[Any] | None:
+def column(field: str, values: tuple[Any, ...]) -> list[Any] | None:
     """One parameter array; None if no message has the field."""
     if field in DOCUMENTS:
-        return documents(values)
+        return documents(values) if any(values) else None
     first = values[0]
     if (first is None or field in CUT) and values.count(first) == len(values):
         return None if first is None else [first]
-    return values
+    return list(values)
 
 
-def documents(values: list[Any]) -> list[str | None] | None:
+def documents(values: Sequence[Any]) -> list[str | None]:
     """JSON documents as texts; one object in several messages is encoded once."""
     texts: dict[int, str] = {}
     for one in values:
         if one and id(one) not in texts:
             texts[id(one)] = document(one)
-    return [texts.get(id(one)) for one in values] if texts else None
+    return [texts.get(id(one)) for one in values]
 
 
 def document(value: Any) -> str:
@@ -207,7 +209,10 @@ def check(messages: Sequence[NewMessage]) -> None:
     """Refuse messages that no queue can take."""
     limit = settings.BROKER_MAX_MESSAGE_BYTES
     for message in messages:
-        if (size := message.size_bytes) > limit:
+        size = len(message.body)
+        if message.headers or message.envelope:
+            size = message.size_bytes
+        if size > limit:
             raise MessageTooLarge(size, limit)
         if message.descriptor:
             check_put(message.descriptor, message.reply_to)

@@ -55,10 +55,19 @@ class PreparedStatements(PrepareManager):
             self.lasting.clear()
         return super()._should_discard(prep, results)
 
+    def name_of(self, text: bytes, types: tuple[int, ...]) -> bytes | None:
+        """The name of a prepared statement; None if a cursor must run it: it is not
+        prepared, or others must be deallocated first."""
+        if self._to_flush or (name := self._names.get((text, types))) is None:
+            return None
+        self._names.move_to_end((text, types))  # the oldest is deallocated
+        return name
 
-def keep_over_rollbacks(line: psycopg.Connection) -> None:
+
+def keep_over_rollbacks(line: psycopg.Connection) -> PreparedStatements:
     """From now on, a rollback on this connection keeps the broker's statements."""
     if not isinstance(line._prepared, PreparedStatements):
         keeping = PreparedStatements()
         vars(keeping).update(vars(line._prepared))
         line._prepared = keeping
+    return line._prepared

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from psycopg.pq import TransactionStatus
 
 from broker.errors import LockLost
@@ -82,9 +82,10 @@ class JoinedUnitOfWork(UnitOfWork):
 
     def is_untouched(self) -> bool:
         """Whether the transaction has no statement and no callback yet."""
-        line = connection.connection
-        return not connection.run_on_commit and (
-            line is None or line.info.transaction_status == TransactionStatus.IDLE
+        django = connections[DEFAULT_DB_ALIAS]
+        line = django.connection
+        return not django.run_on_commit and (
+            line is None or line.pgconn.transaction_status == TransactionStatus.IDLE
         )
 
     def watch(self) -> None:

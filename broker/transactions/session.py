@@ -15,8 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db import Error as DatabaseError
-from django.db import connection
 from psycopg import Error
 from psycopg.pq import TransactionStatus
 
@@ -27,21 +27,22 @@ Result = TypeVar("Result")
 
 def has_transaction() -> bool:
     """Whether the next statement is part of a transaction; no round trip."""
-    line = connection.connection
-    return connection.in_atomic_block or (
+    django = connections[DEFAULT_DB_ALIAS]  # once: ``connection`` finds it at each use
+    line = django.connection
+    return django.in_atomic_block or (
         line is not None
         and not line.closed
         and not (
-            connection.autocommit
+            django.autocommit
             and line.autocommit
-            and line.info.transaction_status == TransactionStatus.IDLE
+            and line.pgconn.transaction_status == TransactionStatus.IDLE
         )
     )
 
 
 def is_gone() -> bool:
     """Whether the session has ended, as far as this process knows."""
-    line = connection.connection
+    line = connections[DEFAULT_DB_ALIAS].connection
     return line is not None and bool(line.closed)
 
 
@@ -55,6 +56,12 @@ def drop() -> None:
     # A block that foreign code has left open must not outlive its session.
     connection.in_atomic_block = connection.closed_in_transaction = False
     connection.close()
+
+
+def renew() -> None:
+    """End a session that is gone, if it has no transaction of the caller."""
+    if is_gone() and not has_transaction():
+        drop()
 
 
 def insist(call: Callable[[], Result]) -> Result:
@@ -95,9 +102,11 @@ class Lent:
         Raises:
             TransactionLeftOpen: its work is not committed.
         """
-        if self.was_free and has_transaction():
-            raise TransactionLeftOpen
-        self.take_back()
+        if self.was_free:
+            if has_transaction():
+                raise TransactionLeftOpen
+            if is_gone():
+                drop()
 
     def take_back(self) -> None:
         """Replace the session if it has ended, or has an open transaction."""

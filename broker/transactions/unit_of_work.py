@@ -13,8 +13,8 @@ from typing import Any
 
 import psycopg
 from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db import Error as DatabaseError
-from django.db import connection, transaction
 
 from broker.errors import BrokerError, LockLost, UnitOfWorkEnded
 from broker.errors.units_of_work import BackedOut, TooMuchUncommitted
@@ -36,8 +36,8 @@ from broker.settlement.outcomes import (
     describe,
 )
 from broker.settlement.redelivery_policy import Disposition, NoPlace, Removal
-from broker.transactions import put_only, skipped
-from broker.transactions.session import Lent, insist
+from broker.transactions import put_only, session, skipped
+from broker.transactions.session import insist
 
 PART = 200  # most entries of one claim
 # The first fields of a ``TakenEntry``.
@@ -263,13 +263,14 @@ class UnitOfWork:
             BackedOut: it could not be committed, so it was backed out now.
         """
         self.check_open()
-        Lent.now().take_back()
+        session.renew()
         line = None
-        alone = self.only_accepts() and not connection.in_atomic_block
+        django = connections[DEFAULT_DB_ALIAS]
+        alone = self.only_accepts() and not django.in_atomic_block
         try:
-            connection.ensure_connection()
+            django.ensure_connection()
             with nullcontext() if alone else transaction.atomic():
-                line = connection.connection
+                line = django.connection
                 self.carry_out()
         except LockLost:
             self.ended = True

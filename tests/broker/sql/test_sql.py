@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
+from typing import Any
 
 import psycopg
 import pytest
 from django.db import connection, transaction
-from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
+from psycopg.adapt import PyFormat, Transformer
 
 from broker import sql
+from broker.errors import InvalidMessage
+from broker.models import RoutingType
 from broker.queueing.put import NewMessage, put, put_many
+from broker.sql.arrays import ListDumper
+from broker.sql.statements import Statement, numbered
 from broker.transactions.scope import unit_of_work
-from tests.make import make_queue
+from tests.make import NOON, make_queue
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
@@ -31,42 +37,88 @@ def test_statements_run_on_the_connection_that_is_open_now() -> None:
     connection.close()
 
     assert cycle(b"second") == b"second"
-    for cursor in sql.kept.cursors.values():
-        assert cursor.connection is connection.connection
+    assert sql.mine.line is connection.connection
 
 
-def test_no_cursor_is_kept_that_holds_a_long_message() -> None:
+@pytest.mark.parametrize("count", [1, 300])
+def test_no_message_is_held_after_its_statement(count: int) -> None:
     make_queue("orders")
-    for body in (b"short", b"x" * (sql.LITTLE + 1), b"short"):
-        assert cycle(body) == body
-        is_short = len(body) <= sql.LITTLE
-        assert ("put_one" in sql.kept.cursors) is is_short
-        assert ("get_one" in sql.kept.cursors) is is_short
-
-
-def test_what_many_messages_need_is_not_kept() -> None:
-    make_queue("orders")
-    for count in (10, sql.FEW + 1, 10):
-        put_many([NewMessage("orders") for _ in range(count)])
+    bodies = [b"body %d" % number for number in range(count)]
+    for _ in range(2):  # the first time, a cursor prepares the statements
+        before = list(map(sys.getrefcount, bodies))
+        put_many([NewMessage("orders", body) for body in bodies])
+        assert list(map(sys.getrefcount, bodies)) == before
         with unit_of_work() as work:
             assert len(work.get("orders", count)) == count
-        assert ("put" in sql.kept.cursors) is (count == 10)
-        assert ("get" in sql.kept.cursors) is (count == 10)
+        for statement in sql.mine.statements.values():
+            assert statement.transformer.pgresult is None
 
 
-def test_statements_of_the_hot_path_are_read_once_by_the_client() -> None:
-    """psycopg looks for the parameters of a longer one at each run."""
-    lengths = {name: len(sql.statement(name)) for name in (*sql.KEPT, "settle_many")}
-    assert max(lengths.values()) <= MAX_CACHED_STATEMENT_LENGTH, lengths
-
-
-def test_a_statement_that_failed_leaves_no_cursor_behind() -> None:
+def test_a_statement_that_failed_runs_again() -> None:
     make_queue("orders")
-    with pytest.raises(Exception, match="NUL"):
-        put("orders", subject="\x00")
+    for _ in range(2):
+        with pytest.raises(InvalidMessage, match="NUL"):
+            put("orders", subject="\x00")
+        with pytest.raises(InvalidMessage, match="Unicode"):
+            put("orders", properties={"name": "\x00"})
+        assert cycle(b"after") == b"after"
 
-    assert "put_one" not in sql.kept.cursors
-    assert cycle(b"after") == b"after"
+
+def test_hot_statements_are_sent_without_a_cursor_once_they_are_prepared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make_queue("orders")
+    cycle(b"first")
+    monkeypatch.delattr(Statement, "prepare")
+    assert cycle(b"second") == b"second"
+    with transaction.atomic():
+        put("orders", b"third")
+        transaction.set_rollback(True)
+    with unit_of_work() as work:
+        assert not work.get("orders"), "the put was part of the transaction"
+
+
+def test_a_statement_that_was_deallocated_is_prepared_again() -> None:
+    make_queue("orders")
+    cycle(b"first")
+    connection.connection.execute("DEALLOCATE ALL")
+    assert cycle(b"second") == b"second"
+
+
+def test_statements_in_a_pipeline_are_left_to_psycopg() -> None:
+    make_queue("orders")
+    cycle(b"first")
+    with connection.connection.pipeline():
+        put("orders", b"second")
+    with unit_of_work() as work:
+        assert [one.body for one in work.get("orders")] == [b"second"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        *([b"", b"x", b"\x00" * 300], ["", "x", "äöü", '{"a": 1}'], [0, 1, -1]),
+        *([-(2**15), 2**15 - 1], [2**15], [-(2**31), 2**31 - 1], [2**31], [-(2**63)]),
+        *([b"x", None], ["x", None], [None, 1], [[1, 2], [3, 4]], [["a"], ["b"]]),
+        *([True, False], [1.5, 2.5], [NOON, None], [], [RoutingType.ANYCAST]),
+    ],
+)
+def test_an_array_is_converted_as_psycopg_does(values: list[Any]) -> None:
+    def converted(by: psycopg.RawCursor[Any]) -> tuple[Any, ...]:
+        one = Transformer(by)
+        found = one.dump_sequence([values], [PyFormat.BINARY])
+        return one.types, one.formats, found
+
+    connection.ensure_connection()
+    theirs = psycopg.RawCursor(connection.connection)
+    ours = psycopg.RawCursor(connection.connection)
+    ours.adapters.register_dumper(list, ListDumper)
+    assert converted(ours) == converted(theirs)
+
+
+def test_parameters_are_numbered_by_name() -> None:
+    text = b"SELECT %(b)s, %(a)b::bytea, 7 %% 2, %(b)s"
+    assert numbered(text) == (b"SELECT $1, $2::bytea, 7 % 2, $1", ["b", "a"])
 
 
 @pytest.mark.parametrize("depth", [1, 2])
