@@ -133,8 +133,7 @@ def get(
         **near(queue),
     }
     if limit == 1 and uow is None and lanes is None:
-        accepted_uow, expected = accepts or NOTHING
-        ends = {"accepted_uow": accepted_uow, "expected": expected}
+        ends = (accepts or NOTHING)._asdict()
         (row,) = sql.run("get_one", taker | ends | {"lows": lows})
         got = [] if row[0] is None else [Delivery(*row)]
     else:

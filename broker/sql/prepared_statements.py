@@ -56,8 +56,11 @@ class PreparedStatements(PrepareManager):
         return super()._should_discard(prep, results)
 
     def name_of(self, text: bytes, types: tuple[int, ...]) -> bytes | None:
-        """The name of a prepared statement; None if a cursor must run it: it is not
-        prepared, or others must be deallocated first."""
+        """The name of a prepared statement; empty if none is prepared on this
+        connection; None if a cursor must run it: it is not prepared yet, or others must
+        be deallocated first."""
+        if self.prepare_threshold is None:
+            return b""
         if self._to_flush or (name := self._names.get((text, types))) is None:
             return None
         self._names.move_to_end((text, types))  # the oldest is deallocated

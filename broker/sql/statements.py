@@ -4,6 +4,8 @@ A cursor of psycopg takes its parameters by name, finds out each time how to con
 them, and holds them and all rows until its next use: half of a client's time for one
 message. So these statements have numbered parameters, and remember how values are
 converted. A cursor only prepares them.
+
+This uses private parts of psycopg, as ``prepared_statements`` does.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from psycopg.types.json import JsonbBinaryLoader
 from broker.sql.arrays import ListDumper
 from broker.sql.prepared_statements import keep_over_rollbacks
 
+BINARY = Format.BINARY
 IDLE = TransactionStatus.IDLE
 JSONB = psycopg.postgres.types["jsonb"].oid
 NO_KEYS = b"\x01{}"  # an empty JSON object in PostgreSQL's binary format
@@ -76,13 +79,17 @@ class Statement:
         values = self.pick(parameters)
         converts, pgconn = self.transformer, self.line.pgconn
         bound = converts.dump_sequence(values, self.formats)
-        name = self.prepared.name_of(self.text, converts.types or ())
+        types, formats = converts.types or (), converts.formats
+        name = self.prepared.name_of(self.text, types)
         if name is None or pgconn.pipeline_status != PipelineStatus.OFF:
             return self.prepare(values)
         with self.line.lock:
             if not self.line.autocommit and pgconn.transaction_status == IDLE:
                 self.line.wait(self.line._start_query())  # BEGIN
-            pgconn.send_query_prepared(name, bound, converts.formats, Format.BINARY)
+            if name:
+                pgconn.send_query_prepared(name, bound, formats, BINARY)
+            else:
+                pgconn.send_query_params(self.text, bound, types, formats, BINARY)
             (result,) = self.line.wait(execute(pgconn))
         if result.status != ExecStatus.TUPLES_OK:
             raise error_from_result(result, encoding=self.line.info.encoding)

@@ -8,7 +8,7 @@ commit. *Joined*: gets, puts and the caller's own rows are one database transact
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 
 from broker.errors import LockLost
@@ -20,10 +20,9 @@ from broker.transactions.unit_of_work import UnitOfWork
 __all__ = ["UnitOfWork", "describe", "unit_of_work"]
 
 
-@contextmanager
 def unit_of_work(
     *, join: bool = False, actor: str = "", now: datetime | None = None
-) -> Iterator[UnitOfWork]:
+) -> AbstractContextManager[UnitOfWork]:
     """A unit of work that commits at the end of its block, and is backed out if the
     block raises an exception.
 
@@ -37,10 +36,11 @@ def unit_of_work(
         actor: name that the journal records.
         now: the current time, for tests.
     """
-    if join:
-        with joined(actor=actor, now=now) as work:
-            yield work
-        return
+    return (joined if join else leased)(actor=actor, now=now)
+
+
+@contextmanager
+def leased(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
     session = Lent.now()
     work = UnitOfWork(actor=actor, now=now)
     try:

@@ -125,11 +125,12 @@ class Lent:
         No context manager: a generator sets the ``__traceback__`` of what is raised.
         """
         self.is_used = False
-        connection.execute_wrappers.append(self.note)
+        wrappers = connection.execute_wrappers
+        wrappers.append(self.note)
         try:
             call()
         finally:
-            connection.execute_wrappers.remove(self.note)
+            wrappers.remove(self.note)
 
     def note(self, execute: Callable[..., Any], *statement: Any) -> Any:
         self.is_used = True

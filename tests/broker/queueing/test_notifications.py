@@ -195,6 +195,30 @@ def test_who_listens_is_told_all_queues_of_a_burst(
     mine.close()
 
 
+def test_a_hint_is_sent_on_a_new_connection_if_the_old_one_was_lost() -> None:
+    mine = redis.Redis.from_url(settings.REDIS_URL)
+    session = mine.connection_pool.make_connection()
+    heard: set[bytes] = set()
+    with mine.pubsub(ignore_subscribe_messages=True) as ear:
+        ear.subscribe(notifications.CHANNEL)
+        until(lambda: listeners(mine))
+        notifications.publish(session, "1000201")
+        session.send_command("CLIENT", "ID")
+        mine.client_kill_filter(_id=session.read_response())
+
+        notifications.publish(session, "1000202")
+
+        until(lambda: {b"1000201", b"1000202"} <= hear(ear, heard))
+    session.disconnect()
+    mine.close()
+
+
+def test_a_hint_that_cannot_be_sent_is_an_error() -> None:
+    nobody = redis.Redis.from_url(NOBODY_THERE, retry=None)
+    with pytest.raises(redis.ConnectionError):
+        notifications.publish(nobody.connection_pool.make_connection(), "1")
+
+
 def test_nonsense_on_the_channel_does_no_harm(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

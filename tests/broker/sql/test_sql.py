@@ -78,6 +78,20 @@ def test_hot_statements_are_sent_without_a_cursor_once_they_are_prepared(
         assert not work.get("orders"), "the put was part of the transaction"
 
 
+def test_statements_are_sent_without_a_cursor_where_none_may_be_prepared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make_queue("orders")
+    connection.connection.prepare_threshold = None
+    connection.connection.execute("DEALLOCATE ALL")
+    monkeypatch.delattr(Statement, "prepare")
+    assert cycle(b"first") == b"first"
+    before = prepared()
+    assert cycle(b"second") == b"second"
+    assert prepared() == before == {}
+    connection.close()
+
+
 def test_a_statement_that_was_deallocated_is_prepared_again() -> None:
     make_queue("orders")
     cycle(b"first")
