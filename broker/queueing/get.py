@@ -9,10 +9,10 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db import connection
 
 from broker import sql
 from broker.queueing.low_watermarks import FLOORS
+from broker.sql.lines import database
 
 # Two ranges of positions for each priority: returned entries, and new entries; the
 # second range begins at the low watermark of the lane.
@@ -211,4 +211,4 @@ def commits_how() -> str | None:
         ActiveMQ Artemis, ``persist-delivery-count-before-delivery``.
     """
     persist: bool = settings.BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY
-    return None if persist or connection.in_atomic_block else "off"
+    return None if persist or database().in_atomic_block else "off"

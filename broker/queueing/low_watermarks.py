@@ -25,9 +25,8 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db import connection
-
 from broker import sql
+from broker.sql.lines import database
 
 SAMPLE_S = 0.2
 SAFETY_S = 60.0
@@ -105,7 +104,7 @@ class Floors:
         transaction, whose id would be older than the sample."""
         now = time.monotonic()
         with self.lock:
-            if now - self.sampled_at < SAMPLE_S or connection.in_atomic_block:
+            if now - self.sampled_at < SAMPLE_S or database().in_atomic_block:
                 return
             self.sampled_at = now
         (latest,) = sql.fetch("sample", Sample)

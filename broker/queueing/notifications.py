@@ -19,7 +19,8 @@ from functools import partial
 from importlib.util import find_spec
 
 from django.conf import settings
-from django.db import transaction
+
+from broker.sql.lines import database
 
 HAS_REDIS = find_spec("redis") is not None  # without it, consumers poll
 if HAS_REDIS:
@@ -161,8 +162,13 @@ def here() -> Arrivals:
 
 def announce_on_commit(queue_ids: set[int]) -> None:
     """Wake the consumers of these queues once the caller's transaction is committed."""
-    if queue_ids:
-        transaction.on_commit(partial(announce, queue_ids))
+    if not queue_ids:
+        return
+    django = database()
+    if django.autocommit and not django.in_atomic_block:
+        announce(queue_ids)  # it is committed
+    else:
+        django.on_commit(partial(announce, queue_ids))
 
 
 def announce(queue_ids: set[int]) -> None:

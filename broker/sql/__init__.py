@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import Error as DatabaseError
 from psycopg.rows import tuple_row
 from psycopg.sql import Composed
 
+from broker.sql.lines import connected
 from broker.sql.prepared_statements import keep_over_rollbacks
 from broker.sql.statements import Statement, new_cursor
 from broker.sql.users import of_project
@@ -59,8 +59,7 @@ def database_now() -> datetime:
 
 
 def run(name: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
-    django = connections[DEFAULT_DB_ALIAS]
-    django.ensure_connection()
+    django = connected()
     line, text = django.connection, statement(name)
     statements = mine.on(line)
     with django.wrap_database_errors:
@@ -87,8 +86,7 @@ def is_duplicate(error: DatabaseError) -> bool:
 def ask(statement: Composed, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Run a statement that was composed for this call; the statement is not
     prepared."""
-    django = connections[DEFAULT_DB_ALIAS]
-    django.ensure_connection()
+    django = connected()
     with (
         django.wrap_database_errors,
         psycopg.Cursor(django.connection, row_factory=tuple_row) as cursor,

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db import transaction
 from psycopg.pq import TransactionStatus
 
 from broker.errors import LockLost
@@ -21,6 +21,7 @@ from broker.queueing.get import Delivery
 from broker.queueing.low_watermarks import FLOORS
 from broker.settlement import settle
 from broker.settlement.outcomes import failure
+from broker.sql.lines import database
 from broker.transactions.session import Lent
 from broker.transactions.unit_of_work import UnitOfWork
 
@@ -82,7 +83,7 @@ class JoinedUnitOfWork(UnitOfWork):
 
     def is_untouched(self) -> bool:
         """Whether the transaction has no statement and no callback yet."""
-        django = connections[DEFAULT_DB_ALIAS]
+        django = database()
         line = django.connection
         return not django.run_on_commit and (
             line is None or line.pgconn.transaction_status == TransactionStatus.IDLE

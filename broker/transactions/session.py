@@ -15,19 +15,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db import Error as DatabaseError
+from django.db import connection
 from psycopg import Error
 from psycopg.pq import TransactionStatus
 
 from broker.errors.units_of_work import TransactionLeftOpen
+from broker.sql.lines import database
 
 Result = TypeVar("Result")
 
 
 def has_transaction() -> bool:
     """Whether the next statement is part of a transaction; no round trip."""
-    django = connections[DEFAULT_DB_ALIAS]  # once: ``connection`` finds it at each use
+    django = database()
     line = django.connection
     return django.in_atomic_block or (
         line is not None
@@ -42,7 +43,7 @@ def has_transaction() -> bool:
 
 def is_gone() -> bool:
     """Whether the session has ended, as far as this process knows."""
-    line = connections[DEFAULT_DB_ALIAS].connection
+    line = database().connection
     return line is not None and bool(line.closed)
 
 
@@ -125,7 +126,7 @@ class Lent:
         No context manager: a generator sets the ``__traceback__`` of what is raised.
         """
         self.is_used = False
-        wrappers = connection.execute_wrappers
+        wrappers = database().execute_wrappers
         wrappers.append(self.note)
         try:
             call()

@@ -13,8 +13,8 @@ from typing import Any
 
 import psycopg
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db import Error as DatabaseError
+from django.db import connection, transaction
 
 from broker.errors import BrokerError, LockLost, UnitOfWorkEnded
 from broker.errors.units_of_work import BackedOut, TooMuchUncommitted
@@ -36,6 +36,7 @@ from broker.settlement.outcomes import (
     describe,
 )
 from broker.settlement.redelivery_policy import Disposition, NoPlace, Removal
+from broker.sql.lines import database
 from broker.transactions import put_only, session, skipped
 from broker.transactions.session import insist
 
@@ -265,7 +266,7 @@ class UnitOfWork:
         self.check_open()
         session.renew()
         line = None
-        django = connections[DEFAULT_DB_ALIAS]
+        django = database()
         alone = self.only_accepts() and not django.in_atomic_block
         try:
             django.ensure_connection()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import threading
 from contextlib import ExitStack
 from typing import Any
 
 import psycopg
 import pytest
-from django.db import connection, transaction
+from django.core.exceptions import SynchronousOnlyOperation
+from django.db import connection, connections, transaction
 from psycopg.adapt import PyFormat, Transformer
 
 from broker import sql
@@ -16,6 +19,7 @@ from broker.errors import InvalidMessage
 from broker.models import RoutingType
 from broker.queueing.put import NewMessage, put, put_many
 from broker.sql.arrays import ListDumper
+from broker.sql.lines import connected, database
 from broker.sql.statements import Statement, numbered
 from broker.transactions.scope import unit_of_work
 from tests.make import NOON, make_queue
@@ -179,3 +183,36 @@ def test_a_changed_table_makes_statements_anew() -> None:
     after = prepared()
     assert before.keys() & after.keys()
     assert not before.items() & after.items(), "none was kept"
+
+
+def test_the_connection_is_that_of_django() -> None:
+    here = connections["default"]
+    assert database() is here
+    connections["default"] = other = here.copy()
+    try:
+        assert database() is connected() is other
+    finally:
+        other.close()
+        connections["default"] = here
+    assert database() is here
+
+
+def test_each_thread_has_its_connection() -> None:
+    found: list[Any] = []
+
+    def look() -> None:
+        found.extend([database(), database(), connections["default"]])
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert found[0] is found[1] is found[2] is not database()
+
+
+def test_no_statement_blocks_an_event_loop() -> None:
+    async def run() -> None:
+        assert database() is connections["default"]
+        sql.database_now()
+
+    with pytest.raises(SynchronousOnlyOperation):
+        asyncio.run(run())
