@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import psycopg
-from django.db import connection
 
 from broker import sql
 from broker.config.address_settings import DEFAULTS, Policy, merge, policy_of
@@ -26,6 +25,7 @@ from broker.formats.wildcards import Syntax, configured
 from broker.models import AddressSetting, Queue
 from broker.queueing.arrival_expiry import lifetime_by
 from broker.queueing.routing import Route, route_to
+from broker.sql.lines import connected
 
 NEWLINE = "\n"
 
@@ -123,8 +123,7 @@ caches: WeakKeyDictionary[psycopg.Connection[Any], SettingsCache] = WeakKeyDicti
 
 def settings_cache() -> SettingsCache:
     """What the connection of this thread has read."""
-    connection.ensure_connection()
-    return caches.setdefault(connection.connection, SettingsCache())
+    return caches.setdefault(connected().connection, SettingsCache())
 
 
 def rules_of(queue_ids: set[int]) -> dict[int, AddressSetting]:

@@ -29,7 +29,10 @@ Row = TypeVar("Row")
 FOLDER = Path(__file__).parent
 FILES = {path.stem: path for path in sorted(FOLDER.glob("*/*.sql"))}
 # Statements that run for each message.
-HOT = {"put", "put_one", "get", "get_one", "accept", "accept_returning"}
+HOT = {
+    *("put", "put_one", "get", "get_one", "accept", "accept_returning"),
+    *("put_back", "copy"),
+}
 
 
 @cache
