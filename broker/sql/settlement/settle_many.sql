@@ -14,13 +14,18 @@ WITH unit AS MATERIALIZED (
     SELECT id FROM broker_unit_of_work WHERE id = ANY (%(uows)b::bigint[])
     ORDER BY id FOR UPDATE
 ),
+-- A cast converts a whole array, each time that it is evaluated; so once, not for each row.
+request AS MATERIALIZED (
+    SELECT %(ids)b::bigint[] AS ids, %(numbers)b::bigint[] AS numbers
+),
 -- The rows are locked, so this reads their latest version: settled entries are gone.
 claim AS MATERIALIZED (
-    SELECT claim.*, asked.ids AS asked_ids, asked.before
+    SELECT claim.*, asked.ids AS asked_ids, asked.numbers AS asked_numbers, asked.before
     FROM broker_claim AS claim, (
-        SELECT uow, queue_id, first - 1 AS before, (%(ids)b::bigint[])[first:last] AS ids
-        FROM unnest(%(uows)b::bigint[], %(queue_ids)b::integer[], %(firsts)b::integer[],
-            %(lasts)b::integer[]) AS part (uow, queue_id, first, last)
+        SELECT uow, queue_id, first - 1 AS before, request.ids[first:last] AS ids,
+            request.numbers[first:last] AS numbers
+        FROM request, unnest(%(uows)b::bigint[], %(queue_ids)b::integer[],
+            %(firsts)b::integer[], %(lasts)b::integer[]) AS part (uow, queue_id, first, last)
     ) AS asked
     WHERE claim.uow = asked.uow AND claim.queue_id = asked.queue_id
       -- Forces the use of the index.
@@ -30,38 +35,32 @@ claim AS MATERIALIZED (
       AND claim.ids[cardinality(claim.ids)] >= asked.ids[1]
     FOR UPDATE OF claim
 ),
-split AS MATERIALIZED (
-    SELECT claim.uow, claim.claim_id, claim.queue_id, claim.claimed_at, parts.*
-    FROM claim, LATERAL (
-        SELECT array_agg(id) FILTER (WHERE at IS NULL) AS ids,
-            array_agg(priority) FILTER (WHERE at IS NULL) AS priorities,
-            array_agg(backout_count) FILTER (WHERE at IS NULL) AS backout_counts,
-            array_agg(delivery_count) FILTER (WHERE at IS NULL) AS delivery_counts,
-            array_agg(expires_at) FILTER (WHERE at IS NULL) AS expiries,
-            array_agg(claim.before + at) FILTER (WHERE at > 0) AS places,
-            array_agg(priority) FILTER (WHERE at > 0) AS their_priorities,
-            array_agg(backout_count) FILTER (WHERE at > 0) AS their_backout_counts,
-            array_agg(delivery_count) FILTER (WHERE at > 0) AS their_delivery_counts,
-            array_agg(expires_at) FILTER (WHERE at > 0) AS their_expiries
-        FROM (
-            SELECT *, array_position(claim.asked_ids, id) AS at
-            FROM unnest(claim.ids, claim.priorities, claim.backout_counts,
-                claim.delivery_counts, claim.expiries) AS held (
-                id, priority, backout_count, delivery_count, expires_at)
-            OFFSET 0  -- search the arrays of each claim once
-        ) AS entry
-    ) AS parts
-),
+-- ``at`` is the last place with an id up to this one, by binary search.
 found AS MATERIALIZED (
-    SELECT (%(numbers)b::bigint[])[place] AS number, (%(ids)b::bigint[])[place] AS id,
-        split.uow, split.queue_id, split.claimed_at, their.*
-    FROM split, unnest(places, their_priorities, their_backout_counts,
-        their_delivery_counts, their_expiries) AS their (
-        place, priority, backout_count, delivery_count, expires_at)
+    SELECT uow, queue_id, claimed_at, before + at AS place, asked_numbers[at] AS number,
+        entry.*
+    FROM claim, LATERAL (
+        SELECT *, width_bucket(id, asked_ids) AS at
+        FROM unnest(ids, priorities, backout_counts, delivery_counts, expiries) AS held (
+            id, priority, backout_count, delivery_count, expires_at)
+        OFFSET 0  -- search once for each entry
+    ) AS entry
+    WHERE asked_ids[at] = id
+),
+split AS MATERIALIZED (
+    SELECT uow, claim_id, rest.*
+    FROM claim, LATERAL (
+        SELECT array_agg(id) AS ids, array_agg(priority) AS priorities,
+            array_agg(backout_count) AS backout_counts,
+            array_agg(delivery_count) AS delivery_counts, array_agg(expires_at) AS expiries
+        FROM unnest(ids, priorities, backout_counts, delivery_counts, expiries) AS held (
+            id, priority, backout_count, delivery_count, expires_at)
+        WHERE asked_ids[width_bucket(id, asked_ids)] IS DISTINCT FROM id
+    ) AS rest
 ),
 -- If an entry is missing, nothing is taken.
 whole AS MATERIALIZED (
-    SELECT count(*) = cardinality(%(ids)b::bigint[]) AS is_whole FROM found
+    SELECT count(*) = (SELECT cardinality(ids) FROM request) AS is_whole FROM found
 ),
 shrunk AS (
     UPDATE broker_claim AS claim
@@ -71,7 +70,7 @@ shrunk AS (
     FROM split
     WHERE claim.uow = split.uow AND claim.claim_id = split.claim_id
       AND claim.uow BETWEEN %(lowest)s::bigint AND %(highest)s::bigint
-      AND split.ids IS NOT NULL AND split.places IS NOT NULL
+      AND cardinality(split.ids) < cardinality(claim.ids)
       AND (SELECT is_whole FROM whole)
 ),
 emptied AS (
@@ -95,8 +94,8 @@ SELECT number, queue_id, id, priority, backout_count, delivery_count, expires_at
 FROM found
 WHERE NOT (%(accepts)b::boolean[])[number + 1] AND (SELECT is_whole FROM whole)
 UNION ALL
-SELECT DISTINCT (%(numbers)b::bigint[])[place], NULL::integer, NULL::bigint,
+SELECT DISTINCT number, NULL::integer, NULL::bigint,
     NULL::smallint, NULL::integer, NULL::integer, NULL::timestamptz, NULL::boolean
-FROM generate_subscripts(%(ids)b::bigint[], 1) AS asked (place)
+FROM request, unnest(numbers) WITH ORDINALITY AS asked (number, place)
 WHERE NOT (SELECT is_whole FROM whole) AND place NOT IN (SELECT place FROM found)
 ORDER BY number, id;
