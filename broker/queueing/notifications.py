@@ -3,14 +3,16 @@
 A put wakes the consumers of its own process directly. It wakes those of other processes
 by a hint on Redis: at once if there was no put just before; while puts follow each
 other, hints pause for ``SHORT_S`` to ``LONG_S``, and each names the queues of all puts
-meanwhile. A hint may be lost, and Redis may be down or not used (``REDIS_URL``), so
-every consumer looks at its queue at least once in ``POLL_S``.
+meanwhile. A process ignores its own hints, as its consumers have looked already. A hint
+may be lost, and Redis may be down or not used (``REDIS_URL``), so every consumer looks
+at its queue at least once in ``POLL_S``.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import random
 import threading
 import time
 from collections import Counter
@@ -40,6 +42,8 @@ class Arrivals:
 
     def __init__(self) -> None:
         self.pid = os.getpid()
+        # Names this process in its hints; below zero, as no id of a queue is.
+        self.sender = -random.getrandbits(62) - 1
         self.changed = threading.Condition()
         self.versions: Counter[int] = Counter()
         self.unsaid: set[int] = set()
@@ -102,7 +106,8 @@ class Arrivals:
             with self.changed:
                 queue_ids, self.unsaid = self.unsaid, set()
             try:
-                publish(session, ",".join(map(str, queue_ids)))
+                numbers = self.sender, *queue_ids
+                publish(session, ",".join(map(str, numbers)))
             except redis.RedisError as error:
                 logger.info("No hint of arrivals was sent: %s", error)
                 time.sleep(AWAY_S)
@@ -115,10 +120,20 @@ class Arrivals:
                 with client.pubsub(ignore_subscribe_messages=True) as heard:
                     heard.subscribe(CHANNEL)
                     for message in heard.listen():
-                        self.note(map(int, filter(None, message["data"].split(b","))))
+                        self.heard(message["data"])
             except (redis.RedisError, ValueError) as error:
                 logger.info("No hints of arrivals are heard: %s", error)
                 time.sleep(AWAY_S)
+
+    def heard(self, hint: bytes) -> None:
+        """Note the queues of a hint of another process.
+
+        Raises:
+            ValueError: it is no hint.
+        """
+        numbers = list(map(int, filter(None, hint.split(b","))))
+        if self.sender not in numbers:
+            self.note(one for one in numbers if one > 0)
 
 
 def publish(session: redis.connection.ConnectionInterface, hint: str) -> None:

@@ -219,6 +219,29 @@ def test_a_hint_that_cannot_be_sent_is_an_error() -> None:
         notifications.publish(nobody.connection_pool.make_connection(), "1")
 
 
+def test_a_process_ignores_its_own_hints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its consumers have looked already, when the put was committed."""
+    mine = redis.Redis.from_url(settings.REDIS_URL)
+    here = Arrivals()
+    monkeypatch.setattr(notifications, "_arrivals", here)
+    monkeypatch.setattr(Arrivals, "say", SAY)
+    ears = listeners(mine)
+    notifications.wait(1, 1)
+    until(lambda: listeners(mine) > ears)
+    heard: set[bytes] = set()
+    with mine.pubsub(ignore_subscribe_messages=True) as ear:
+        ear.subscribe(notifications.CHANNEL)
+        until(lambda: listeners(mine) > ears + 1)
+        notifications.announce({9_000_002})
+        until(lambda: b"9000002" in hear(ear, heard))
+
+    mine.publish(notifications.CHANNEL, "-1,9000003")  # another process, and later
+
+    until(lambda: notifications.version(9_000_003))
+    assert notifications.version(9_000_002) == 1
+    mine.close()
+
+
 def test_nonsense_on_the_channel_does_no_harm(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
