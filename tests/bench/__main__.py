@@ -11,6 +11,7 @@ from tests.bench import cells, ground, links, machine, pages, report
 from tests.bench import django_tasks as measuring_tasks
 from tests.bench import handlers as measuring_handlers
 from tests.bench.clients import clients
+from tests.bench.handlers import Drains
 from tests.bench.many import FEW, Many
 from tests.bench.slices import FULL, QUICK, SHORT
 
@@ -22,6 +23,9 @@ def arguments() -> Namespace:
     size.add_argument("--short", action="store_true", help="in ten, not in twenty")
     parser.add_argument("--clients", type=int, default=1, help="that work at once")
     parser.add_argument("--failures", action="store_true", help="these alone")
+    parser.add_argument(
+        "--singles", action="store_true", help="one message at a time alone"
+    )
     parser.add_argument("--pages", action="store_true", help="those of the console")
     parser.add_argument("--links", action="store_true", help="those of bridges")
     parser.add_argument(
@@ -50,12 +54,8 @@ def main() -> None:
         )
     elif options.handlers or options.tasks:
         measured = measuring_tasks if options.tasks else measuring_handlers
-        measured.measure(
-            say,
-            messages=1_000 if options.quick else 5_000,
-            rounds=2 if options.quick else 5,
-            write=options.write,
-        )
+        size = measuring_handlers.QUICK if options.quick else Drains()
+        measured.measure(say, size=size, write=options.write)
     else:
         measure(options, say)
 
@@ -65,28 +65,23 @@ def measure(options: Namespace, say: Callable[[str], None]) -> None:
     say("Making a database")
     with ground.own_database() as name, clients(options.clients, name) as crowd:
         described = machine.describe()
-        if options.failures:
-            results = list(cells.failures(crowd, size, say))
+        if options.failures or options.singles:
+            kind = cells.failures if options.failures else cells.singles
+            results = list(kind(crowd, size, say))
+            if options.singles:
+                results += cells.at_once(name, size, say)
             print("", *described, "", report.table(results), sep="\n")
             print("", report.table_of_costs(results), sep="\n")
             return
         results = list(cells.measure(crowd, size, say))
+        results += cells.at_once(name, size, say)
         figures = list(cells.measure_scale(crowd, size, name, say))
     say("Done")
-    text = report.table(results)
-    more = report.table_of_figures(figures)
-    costs = report.table_of_costs(results)
-    print("", *described, "", text, "", more, "", costs, sep="\n")
+    parts = report.tables(results, figures)
+    print("", *described, "", *parts.values(), sep="\n\n")
     if options.write:
-        report.write(
-            text,
-            more,
-            costs,
-            report.chart(results),
-            described,
-            clients=f"{options.clients} client{'s'[: options.clients > 1]}",
-            **vars(size),
-        )
+        crowd_words = f"{options.clients} client{'s'[: options.clients > 1]}"
+        report.write(results, figures, described, clients=crowd_words, **vars(size))
 
 
 if __name__ == "__main__":

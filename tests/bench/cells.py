@@ -18,24 +18,37 @@ from tests.bench import (
     rival,
     sizes,
 )
-from tests.bench.clients import Clients, Order
+from tests.bench.clients import Clients, Order, Slice
+from tests.bench.clients import clients as clients_of
 from tests.bench.figures import Figure
-from tests.bench.slices import FASTEST, Cell, Result, Size, ratios
+from tests.bench.slices import FASTEST, Cell, Result, Size, alone, beside, ratios
 
 FLOOR = "floor"
 OURS = PUT, GET, CYCLE = "put", "get, accept", "put, get, accept"
 RIVAL = "procrastinate: defer, fetch, finish"
 RABBIT = "RabbitMQ: publish, confirm, get, acknowledge"
 PGMQ, PGMQ_SEND = "PGMQ: send, read, delete", "PGMQ: send"
+PGMQ_ARCHIVE = "PGMQ: send, read, archive"
 RIVAL_BESIDE = "procrastinate: fetch, finish beside scheduled"
 DIE = "back out 3 times, dead letter"
 PUT_AND_DIE = "put, back out 3 times, dead letter"
 PGMQ_DIE = "PGMQ: send, read and give back 3 times, send on, delete"
+RABBIT_DIE = "RabbitMQ: publish, confirm, refuse 3 times to the dead letters"
 BESIDE, PLAIN = "get, accept beside delayed", "the same without"
 HELD, FIRST = "get, accept under a held snapshot", "itself at first"
 BATCHES = (1, 10, 100, 1000)
 FAILING = (1, 100)  # batches that fail: a handler that raises, and a whole batch
-COSTED = (*OURS, PGMQ, PUT_AND_DIE, PGMQ_DIE)  # work whose cost is told
+AT_ONCE = 8  # clients of one cell, whatever the others have
+PEERS = {  # what is compared to whom, and to which work of theirs; all, to the floor
+    PUT: {"PGMQ": PGMQ_SEND},
+    CYCLE: {
+        "procrastinate": RIVAL,
+        "RabbitMQ": RABBIT,
+        "PGMQ": PGMQ,
+        "PGMQ's archive": PGMQ_ARCHIVE,
+    },
+    PUT_AND_DIE: {"PGMQ": PGMQ_DIE, "RabbitMQ": RABBIT_DIE},
+}
 RIVALS_TASKS = 30_000  # due beside those of tomorrow; more than it takes
 
 
@@ -50,6 +63,15 @@ def measure(
     yield from beside_delayed(Cell(clients, size))
     say(f"{size.held:,} messages under a held snapshot")
     yield from under_a_held_snapshot(Cell(clients, replace(size, rounds=10)))
+
+
+def singles(
+    clients: Clients, size: Size, say: Callable[[str], None]
+) -> Iterator[Result]:
+    say("One by one")
+    yield from floor(Cell(clients, size), 1)
+    say("Dead letters one by one")
+    yield from dead_letters(Cell(clients, size), 1)
 
 
 def failures(
@@ -89,38 +111,39 @@ def floor(cell: Cell, batch: int) -> list[Result]:
     }
     if batch == 1:
         orders[RIVAL] = Order("defer_to_finish", 1, seconds=seconds)
+    orders |= peers_cycles(batch, seconds)
+    if pgmq.is_here():
+        orders[PGMQ_SEND] = Order("pgmq_send", batch, seconds=seconds)
+    begin(cell, "get", FASTEST[batch] * seconds)
+    slices = cell.slices(orders)
+    ground.check(cell.ready)
+    return [alone(FLOOR, batch, slices[FLOOR]), *compared(slices, batch)]
+
+
+def peers_cycles(batch: int, seconds: float) -> dict[str, Order]:
+    """The whole life of a message, at those that are here."""
+    orders = {}
     if rabbit.is_here():
         orders[RABBIT] = Order("rabbit_cycle", batch, seconds=seconds)
     if pgmq.is_here():
         orders[PGMQ] = Order("pgmq_cycle", batch, seconds=seconds)
-        orders[PGMQ_SEND] = Order("pgmq_send", batch, seconds=seconds)
-    begin(cell, "get", FASTEST[batch] * seconds)
-    slices = cell.slices(orders)
-    rates = {name: [one.rate for one in found] for name, found in slices.items()}
-    ground.check(cell.ready)
-    results = [
-        Result(
-            name,
-            batch,
-            found,
-            FLOOR,
-            ratios(found, rates[FLOOR]),
-            slices[name] if name in COSTED else [],
-        )
-        for name, found in rates.items()
-        if name != FLOOR
+        orders[PGMQ_ARCHIVE] = Order("pgmq_archive", batch, seconds=seconds)
+    return orders
+
+
+def compared(
+    slices: dict[str, list[Slice]], batch: int, words: str = ""
+) -> list[Result]:
+    """Each beside the floor, and then ours beside those of ``PEERS`` that are here."""
+    pairs = [(work, FLOOR, FLOOR) for work in slices if work != FLOOR]
+    for work, peers in PEERS.items():
+        for peer, theirs in peers.items():
+            if work in slices and theirs in slices:
+                pairs.append((work, peer, theirs))
+    return [
+        beside(f"{work}{words}", batch, slices[work], peer, slices[theirs])
+        for work, peer, theirs in pairs
     ]
-    if batch == 1:
-        against = ratios(rates[CYCLE], rates[RIVAL])
-        results.append(Result(CYCLE, 1, rates[CYCLE], "procrastinate", against))
-    if RABBIT in rates:
-        against = ratios(rates[CYCLE], rates[RABBIT])
-        results.append(Result(CYCLE, batch, rates[CYCLE], "RabbitMQ", against))
-    for ours, theirs in ((CYCLE, PGMQ), (PUT, PGMQ_SEND)):
-        if theirs in rates:
-            against = ratios(rates[ours], rates[theirs])
-            results.append(Result(ours, batch, rates[ours], "PGMQ", against))
-    return [Result(FLOOR, batch, rates[FLOOR], slices=slices[FLOOR]), *results]
 
 
 def dead_letters(cell: Cell, batch: int) -> list[Result]:
@@ -128,24 +151,32 @@ def dead_letters(cell: Cell, batch: int) -> list[Result]:
     orders = {
         FLOOR: Order("heap", batch, seconds=seconds),
         DIE: Order("die", batch, "poison", seconds),
+        PUT_AND_DIE: Order("put_and_die", batch, "failing", seconds),
     }
     if pgmq.is_here():
-        orders[PUT_AND_DIE] = Order("put_and_die", batch, "failing", seconds)
         orders[PGMQ_DIE] = Order("pgmq_die", batch, seconds=seconds)
+    if rabbit.is_here():
+        orders[RABBIT_DIE] = Order("rabbit_die", batch, seconds=seconds)
     begin(cell, "poison", FASTEST[batch] * seconds)
     slices = cell.slices(orders)
-    rates = {name: [one.rate for one in found] for name, found in slices.items()}
     ground.check(cell.ready)
-    results = [
-        Result(DIE, batch, rates[DIE], FLOOR, ratios(rates[DIE], rates[FLOOR])),
-    ]
-    if PGMQ_DIE in rates:
-        mine, theirs = rates[PUT_AND_DIE], rates[PGMQ_DIE]
-        results.append(Result(PGMQ_DIE, batch, theirs, slices=slices[PGMQ_DIE]))
-        against = ratios(mine, theirs)
-        costs = slices[PUT_AND_DIE]
-        results.append(Result(PUT_AND_DIE, batch, mine, "PGMQ", against, costs))
-    return results
+    return compared(slices, batch)
+
+
+def at_once(database: str, size: Size, say: Callable[[str], None]) -> list[Result]:
+    """One message at a time by several clients of one queue; RabbitMQ has one each."""
+    say(f"{AT_ONCE} clients at once")
+    words = f", {AT_ONCE} clients"
+    orders = {
+        FLOOR: Order("heap", 1, seconds=size.seconds),
+        CYCLE: Order("cycle", 1, "cycle", size.seconds),
+    }
+    with clients_of(AT_ONCE, database) as clients:
+        cell = Cell(clients, size)
+        begin(cell, "cycle", 0)
+        slices = cell.slices(orders | peers_cycles(1, size.seconds))
+        ground.check(cell.ready)
+    return [alone(f"{FLOOR}{words}", 1, slices[FLOOR]), *compared(slices, 1, words)]
 
 
 def beside_delayed(cell: Cell) -> list[Result]:
@@ -163,13 +194,13 @@ def beside_delayed(cell: Cell) -> list[Result]:
     delayed = cell.do(Order("put_delayed", 1000, "beside", most=each)).messages
     rival.stock(RIVALS_TASKS, cell.size.delayed)
     ground.settle_down()
-    rates = cell.rates(orders)
+    slices = cell.slices(orders)
     ground.check(cell.ready, delayed)
-    mine, theirs = rates[BESIDE], rates[RIVAL_BESIDE]
+    mine, theirs = slices[BESIDE], slices[RIVAL_BESIDE]
     return [
-        Result(RIVAL_BESIDE, batch, theirs),
-        Result(BESIDE, batch, mine, "procrastinate", ratios(mine, theirs)),
-        Result(BESIDE, batch, mine, PLAIN, ratios(mine, rates[PLAIN])),
+        alone(RIVAL_BESIDE, batch, theirs),
+        beside(BESIDE, batch, mine, "procrastinate", theirs),
+        beside(BESIDE, batch, mine, PLAIN, slices[PLAIN]),
     ]
 
 

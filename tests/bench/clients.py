@@ -38,11 +38,19 @@ class Slice:
     messages: int
     seconds: float
     spent: Spent = NOTHING  # where it is measured
+    clients: int = 1  # that did it
 
     @property
     def rate(self) -> float:
         """Messages a second."""
         return self.messages / self.seconds
+
+    @property
+    def cost_s(self) -> float | None:
+        """Of processors, client and server, for a message; None if one is unknown."""
+        if not self.messages or self.spent.server_s <= 0:
+            return None
+        return (self.spent.client_s + self.spent.server_s) / self.messages
 
 
 @dataclass(frozen=True)
@@ -55,15 +63,11 @@ class Clients:
         for pipe in self.pipes:
             pipe.send(order)
         slices: list[Slice] = [pipe.recv() for pipe in self.pipes]
-        spent = [one.spent for one in slices]
         return Slice(
             sum(one.messages for one in slices),
             max(one.seconds for one in slices),
-            Spent(
-                sum(one.client_s for one in spent),
-                sum(one.server_s for one in spent),
-                max(one.wal for one in spent),
-            ),
+            meters.together(order.work, [one.spent for one in slices]),
+            len(slices),
         )
 
 
@@ -103,7 +107,7 @@ def serve(orders: Connection, database: str) -> None:
 
 def carry_out(order: Order) -> Slice:
     work = WORKLOADS[order.work]
-    before = meters.read()
+    before = meters.read(order.work)
     messages, seconds, began = 0, 0.0, time.perf_counter()
     while seconds < order.seconds and messages < order.most:
         done = work(order.queue, order.batch)
@@ -111,4 +115,4 @@ def carry_out(order: Order) -> Slice:
         if not done:
             break
         messages += done
-    return Slice(messages, seconds, meters.read() - before)
+    return Slice(messages, seconds, meters.read(order.work) - before)

@@ -23,6 +23,7 @@ from tests.amqp.launching import database_url
 from tests.bench import ground, machine, report
 from tests.bench.figures import Figure
 from tests.bench.handlers import (
+    Drains,
     Kind,
     celery_worker,
     dispatcher,
@@ -104,30 +105,29 @@ def kinds() -> Iterator[dict[str, tuple[Enqueuer, Kind]]]:
         yield found
 
 
-def measure(
-    say: Callable[[str], None], *, messages: int, rounds: int, write: bool
-) -> None:
+def measure(say: Callable[[str], None], *, size: Drains, write: bool) -> None:
     say("Making a database")
     with ground.own_database(), TemporaryDirectory() as folder:
         migrate()
-        figures = list(figured(say, Path(folder) / "notes", messages, rounds))
+        figures = list(figured(say, Path(folder) / "notes", size))
     text = f"```\n{report.table_of_figures(figures)}\n```\n\n{machine.load()}"
     print(text)
     if write:
-        said = f"{messages:,} waiting tasks, {rounds} rounds.\n\n{text}"
+        said = (
+            f"{size.messages:,} waiting tasks, of which the second half counts;"
+            f" {size.rounds} rounds.\n\n{text}"
+        )
         report.write_part("Django's tasks", said)
 
 
-def figured(
-    say: Callable[[str], None], notes: Path, messages: int, rounds: int
-) -> Iterator[Figure]:
+def figured(say: Callable[[str], None], notes: Path, size: Drains) -> Iterator[Figure]:
     with kinds() as every:
-        for concurrency in (1, 8):
+        for concurrency in size.at_once:
             found: dict[str, list[float]] = {name: [] for name in every}
-            for number in range(rounds):
+            for number in range(size.rounds):
                 for name in random.sample(list(every), len(every)):
                     say(f"{name}, {concurrency} at once, round {number + 1}")
-                    one = drain(every[name][1], concurrency, notes, messages)
+                    one = drain(every[name][1], concurrency, notes, size.messages)
                     found[name].append(one.rate)
             yield from compared(f"run, {concurrency} at once", found)
         yield from compared(

@@ -79,6 +79,8 @@ def clear() -> None:
     partitions.make_ahead()
     if pgmq.is_here():
         pgmq.clear()
+    if rabbit.is_here():
+        rabbit.clear()
 
 
 def settle_down() -> None:

@@ -1,7 +1,8 @@
 """RabbitMQ, where it runs: durable queues, publisher confirms, manual acknowledgement.
 
 Driven by py-amqp, the client that comes with Celery. Confirms are awaited for a batch
-at a time. An acknowledgement is not answered, which favours it.
+at a time. An acknowledgement is not answered, which favours it. Each client has a queue
+of its own: of a shared one, a consumer holds what another waits for.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 
 import amqp
+import psutil
 
 from tests.bench.body import BODY
 
@@ -66,6 +70,12 @@ class Consumer:
         """This one and all before it."""
         self.channel.basic_ack(last.delivery_tag, multiple=True)
 
+    def refuse(self, last: amqp.Message, again: bool) -> None:
+        """The same; they come again, or are dead letters."""
+        # py-amqp has no method for basic.nack.
+        arguments = (last.delivery_tag, True, again)
+        self.channel.send_method(amqp.spec.Basic.Nack, "Lbb", arguments)
+
 
 @cache
 def connect() -> amqp.Connection:
@@ -96,32 +106,80 @@ def version() -> str:
     return str(connect().server_properties["version"])
 
 
+@cache
+def servers() -> list[Path]:
+    """Folders of the threads of the server, where it runs on this machine."""
+    port = int(HOST.rpartition(":")[2])
+    listen = [one for one in psutil.net_connections("tcp") if one.status == "LISTEN"]
+    owners = {one.pid for one in listen if one.laddr.port == port and one.pid}
+    return [Path(f"/proc/{pid}/task") for pid in owners]
+
+
+def processor_s() -> float:
+    """Of all threads of the server; one that ends between two looks is lost."""
+    spent_ns = 0
+    for folder in servers():
+        for file in folder.glob("*/schedstat"):
+            with suppress(OSError):
+                spent_ns += int(file.read_text().split()[0])
+    return spent_ns / 1e9
+
+
 def install() -> None:
     """The queues, empty; what is refused on one goes to the next."""
-    channel = connect().channel()
     remove()
-    channel.queue_declare(PLAIN, durable=True, auto_delete=False)
-    channel.queue_declare(DEAD, durable=True, auto_delete=False)
-    channel.queue_declare(
-        FAILING,
-        durable=True,
-        auto_delete=False,
-        arguments={"x-dead-letter-exchange": "", "x-dead-letter-routing-key": DEAD},
-    )
-    channel.close()
+    declare(DEAD)
+    declare(FAILING, has_dead_letters=True)
 
 
 def remove() -> None:
     channel = connect().channel()
-    for queue in (PLAIN, FAILING, DEAD):
+    for queue in (FAILING, DEAD):
         channel.queue_delete(queue)
     channel.close()
 
 
+def clear() -> None:
+    channel = connect().channel()
+    channel.queue_purge(DEAD)
+    channel.close()
+
+
+@cache
+def own(queue: str) -> str:
+    """Such a queue for this process alone; it goes with its last consumer."""
+    name = f"{queue}_{os.getpid()}"
+    declare(name, has_dead_letters=queue == FAILING, is_passing=True)
+    return name
+
+
+def declare(
+    name: str, *, has_dead_letters: bool = False, is_passing: bool = False
+) -> None:
+    arguments = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": DEAD}
+    channel = connect().channel()
+    channel.queue_declare(
+        name,
+        durable=True,
+        auto_delete=is_passing,
+        arguments=arguments if has_dead_letters else {},
+    )
+    channel.close()
+
+
 def cycle(batch: int) -> None:
-    publisher().publish(PLAIN, [BODY] * batch)
-    taker = consumer(PLAIN)
+    taker = consumer(own(PLAIN))
+    publisher().publish(own(PLAIN), [BODY] * batch)
     taker.accept(taker.take(batch)[-1])
+
+
+def die(batch: int, attempts: int) -> int:
+    """Fail each message of a batch until it is a dead letter; the client counts."""
+    taker = consumer(own(FAILING))
+    publisher().publish(own(FAILING), [BODY] * batch)
+    for attempt in range(attempts):
+        taker.refuse(taker.take(batch)[-1], again=attempt < attempts - 1)
+    return batch
 
 
 def dead_letter_and_bring_back(many: int) -> float:

@@ -14,6 +14,7 @@ from tests.bench.workloads import CHANGES, GRAVEYARD
 # Messages a second that nobody takes: stocked for a slice, so that it never ends
 # before its time.
 FASTEST = {1: 8_000, 10: 50_000, 100: 200_000, 1000: 300_000}
+DYING = {"die", "die_at_once", "put_and_die"}  # work that ends on the graveyard
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class Result:
     against: str = ""
     ratios: list[float] = field(default_factory=list)  # to slices of the same rounds
     slices: list[Slice] = field(default_factory=list)  # where their cost is told
+    processors: list[float] = field(default_factory=list)  # the other's cost, by ours
 
     @property
     def rate(self) -> float:
@@ -80,6 +82,30 @@ class Result:
     @property
     def ratio(self) -> float | None:
         return median(self.ratios) if self.ratios else None
+
+    @property
+    def processor(self) -> float | None:
+        """As ``ratio``: above 1 is the advantage of this work."""
+        return median(self.processors) if self.processors else None
+
+
+def alone(work: str, batch: int, mine: list[Slice]) -> Result:
+    return Result(work, batch, [one.rate for one in mine], slices=mine)
+
+
+def beside(
+    work: str, batch: int, mine: list[Slice], against: str, theirs: list[Slice]
+) -> Result:
+    """By time, and by processor where both are metered."""
+    pairs = [
+        (one.cost_s, other.cost_s) for one, other in zip(mine, theirs, strict=True)
+    ]
+    return replace(
+        alone(work, batch, mine),
+        against=against,
+        ratios=ratios([one.rate for one in mine], [one.rate for one in theirs]),
+        processors=[other / one for one, other in pairs if one and other],
+    )
 
 
 class Cell:
@@ -93,7 +119,7 @@ class Cell:
     def do(self, order: Order) -> Slice:
         done = self.clients.do(order)
         self.ready[order.queue] += CHANGES.get(order.work, 0) * done.messages
-        if order.work in ("die", "die_at_once", "put_and_die"):
+        if order.work in DYING:
             self.ready[GRAVEYARD] += done.messages
         return done
 

@@ -56,8 +56,12 @@ def get(queue: str, batch: int) -> int:
 
 
 def cycle(queue: str, batch: int) -> int:
+    """As many are accepted as are put, also when another client takes some of them."""
     put(queue, batch)
-    return get(queue, batch)
+    taken = 0
+    while taken < batch:
+        taken += get(queue, batch - taken)
+    return taken
 
 
 def die(queue: str, batch: int) -> int:
@@ -103,6 +107,11 @@ def pgmq_cycle(_: str, batch: int) -> int:
     return batch
 
 
+def pgmq_archive(_: str, batch: int) -> int:
+    pgmq.cycle(batch, pgmq.archive)
+    return batch
+
+
 def put_and_die(queue: str, batch: int) -> int:
     put(queue, batch)
     return die(queue, batch)
@@ -117,12 +126,16 @@ def rabbit_cycle(_: str, batch: int) -> int:
     return batch
 
 
+def rabbit_die(_: str, batch: int) -> int:
+    return rabbit.die(batch, ATTEMPTS)
+
+
 WORKLOADS: dict[str, Callable[[str, int], int]] = {
     work.__name__: work
     for work in (
         *(heap, put, put_short, put_delayed, get, cycle, die, die_at_once),
-        *(defer_to_finish, fetch_to_finish, rabbit_cycle),
-        *(pgmq_send, pgmq_cycle, pgmq_die, put_and_die),
+        *(defer_to_finish, fetch_to_finish, rabbit_cycle, rabbit_die),
+        *(pgmq_send, pgmq_cycle, pgmq_archive, pgmq_die, put_and_die),
     )
 }
 # By how much each message that is done changes what is ready on the workload's queue.
