@@ -32,6 +32,7 @@ RABBIT = "RabbitMQ's AMQP 1.0"
 LEAST = 2  # times RabbitMQ's rate
 SECONDS = 2  # of a slice, in those of the other cells: a connection is made for it
 ROUNDS = 4  # at most
+UNDER_WAY = (1, AHEAD)  # messages of a client of AMQP, or in a batch of the API
 
 
 @dataclass
@@ -58,13 +59,16 @@ def measure(cell: Cell, database: str) -> Iterator[Figure]:
     ):
         if rabbits is not None:
             places[RABBIT] = rabbits
-        rates = rates_of(cell, load, process, places)
+        rates = {
+            ahead: rates_of(cell, load, process, places, ahead) for ahead in UNDER_WAY
+        }
     ground.check(cell.ready)
-    for work in (IN, OUT, BOTH):
-        yield from compared(work, rates)
+    for ahead, found in rates.items():
+        for work in (IN, OUT, BOTH):
+            yield from compared(work, found, ahead)
     yield from engine.measure()
-    yield from loop_figures(rates[PLAIN], "")
-    yield from loop_figures(rates[TLS], ", TLS")
+    yield from loop_figures(rates[AHEAD][PLAIN], "")
+    yield from loop_figures(rates[AHEAD][TLS], ", TLS")
 
 
 @contextmanager
@@ -92,30 +96,36 @@ def listener() -> Iterator[tuple[Process, dict[str, Place]]]:
 
 
 def rates_of(
-    cell: Cell, load: Loads, process: Process, places: dict[str, Place]
+    cell: Cell, load: Loads, process: Process, places: dict[str, Place], ahead: int
 ) -> dict[str, Rates]:
     """All works on all servers, round by round; each leaves the queue empty."""
     rates = {name: Rates() for name in places}
     for number in range(min(cell.size.rounds, ROUNDS) + 1):
         for name in random.sample(list(places), len(places)):
             found = Rates() if not number else rates[name]  # the first warms up
-            one_round(found, load, places[name], process, SECONDS * cell.size.seconds)
+            seconds = SECONDS * cell.size.seconds
+            one_round(found, load, places[name], process, seconds, ahead)
     return rates
 
 
 def one_round(
-    rates: Rates, load: Loads, place: Place, process: Process, seconds: float
+    rates: Rates,
+    load: Loads,
+    place: Place,
+    process: Process,
+    seconds: float,
+    ahead: int,
 ) -> None:
     with watched(rates, IN, process):
-        put = load.put(place, seconds)
+        put = load.put(place, seconds, ahead)
         note(rates, IN, put)
     with watched(rates, OUT, process):
-        note(rates, OUT, load.get(place, put.messages))
+        note(rates, OUT, load.get(place, put.messages, ahead))
     with watched(rates, BOTH, process):
-        put, got = load.both(place, seconds)
+        put, got = load.both(place, seconds, ahead)
         note(rates, BOTH, got)
     if put.messages > got.messages:
-        load.get(place, put.messages - got.messages)
+        load.get(place, put.messages - got.messages, AHEAD)
 
 
 def note(rates: Rates, work: str, done: Slice) -> None:
@@ -137,30 +147,30 @@ def loop_s(process: Process) -> float:
     return int(text.split()[0]) / 1e9
 
 
-def compared(work: str, rates: dict[str, Rates]) -> Iterator[Figure]:
+def compared(work: str, rates: dict[str, Rates], ahead: int) -> Iterator[Figure]:
     """Each server's rate, beside what it is judged by."""
     found = {name: one.rounds[work] for name, one in rates.items()}
-    yield figure(DIRECT, work, found[DIRECT])
+    words = f", {work}, {ahead} under way"
+    yield figure(f"{DIRECT}{words}", found[DIRECT])
     if RABBIT in found:
-        yield figure(RABBIT, work, found[RABBIT])
-    yield figure(PLAIN, work, found[PLAIN], DIRECT, found[DIRECT])
-    yield figure(TLS, work, found[TLS], PLAIN, found[PLAIN])
+        yield figure(f"{RABBIT}{words}", found[RABBIT])
+    yield figure(f"{PLAIN}{words}", found[PLAIN], DIRECT, found[DIRECT])
+    yield figure(f"{TLS}{words}", found[TLS], PLAIN, found[PLAIN])
     if RABBIT in found:
-        yield figure(PLAIN, work, found[PLAIN], RABBIT, found[RABBIT], LEAST)
+        least = LEAST if ahead == AHEAD else None
+        yield figure(f"{PLAIN}{words}", found[PLAIN], RABBIT, found[RABBIT], least)
     elif work == IN:
         yield Figure(f"{RABBIT} is not here, and is not measured", 0, "")
 
 
 def figure(
-    name: str,
-    work: str,
+    words: str,
     these: list[float],
     against: str = "",
     those: list[float] | None = None,
     least: float | None = None,
 ) -> Figure:
     ratio = median(ratios(these, those)) if those else None
-    words = f"{name}, {work}, {AHEAD} under way"
     return Figure(words, median(these), "messages/s", against, ratio, least)
 
 

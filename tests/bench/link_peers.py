@@ -17,6 +17,7 @@ from broker.sql import partitions
 from tests.bench import ground
 from tests.bench.link_cells import (
     AHEAD,
+    BATCHES,
     LOOK_S,
     PATIENCE_S,
     PERSISTENT,
@@ -32,6 +33,7 @@ from tests.bench.link_cells import (
     carried,
     check,
     fill,
+    target,
 )
 from tests.broker.bridges import rabbitmq_node
 from tests.broker.bridges.linking import make_bridge, make_factory, make_link
@@ -97,11 +99,11 @@ class Rabbit:
                 raise WrongError("More arrived than were sent.")
         check(found, count)
 
-    def shovelled(self, count: int) -> float:
+    def shovelled(self, count: int, ahead: int) -> float:
         """From the first thousand that arrives until all are there."""
         said = {
             "src-protocol": "amqp091", "src-uri": self.node.url, "src-queue": SOURCE,
-            "src-prefetch-count": AHEAD, "ack-mode": "on-confirm",
+            "src-prefetch-count": ahead, "ack-mode": "on-confirm",
             "dest-protocol": "amqp091", "dest-uri": self.node.url,
             "dest-queue": TARGET, "dest-add-forward-headers": False,
         }  # fmt: skip
@@ -127,12 +129,15 @@ def with_rabbitmq(node: rabbitmq_node.Node) -> list[Work]:
     rabbit = Rabbit(node)
     there = make_factory(make_bridge(), "rabbit", "rabbitmq", url=node.url)
 
-    def shovel(count: int) -> float:
-        rabbit.clear()
-        rabbit.fill(count)
-        rate = rabbit.shovelled(count)
-        rabbit.check(count)
-        return rate
+    def shovel(ahead: int) -> Callable[[int], float]:
+        def run(count: int) -> float:
+            rabbit.clear()
+            rabbit.fill(count)
+            rate = rabbit.shovelled(count, ahead)
+            rabbit.check(count)
+            return rate
+
+        return run
 
     def out_of(batch: int) -> Callable[[int], float]:
         link = make_link(
@@ -164,12 +169,13 @@ def with_rabbitmq(node: rabbitmq_node.Node) -> list[Work]:
 
         return run
 
-    name = ("shovel, RabbitMQ → RabbitMQ", AHEAD)
-    works = [Work(*name, shovel)]
-    for batch in (100, 500):
+    name = "shovel, RabbitMQ → RabbitMQ"
+    works = [Work(name, ahead, shovel(ahead)) for ahead in (1, AHEAD)]
+    for batch in BATCHES:
+        peer, least = (name, AHEAD if batch > 1 else 1), target(0.7, batch)
         works += [
-            Work("RabbitMQ → Backout", batch, out_of(batch), name, 0.7),
-            Work("Backout → RabbitMQ", batch, into(batch), name, 0.7),
+            Work("RabbitMQ → Backout", batch, out_of(batch), peer, least),
+            Work("Backout → RabbitMQ", batch, into(batch), peer, least),
         ]
     return works
 
@@ -240,9 +246,9 @@ def with_another(other: OtherBackout) -> list[Work]:
         return run
 
     works = []
-    for batch in (100, 500):
+    for batch in BATCHES:
         cycle = ("the engine's cycle", batch)
-        least = 0.25
+        least = target(0.25, batch)
         works += [
             Work("Backout → another Backout", batch, into(batch), cycle, least),
             Work("another Backout → Backout", batch, out_of(batch), cycle, least),

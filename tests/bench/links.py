@@ -14,8 +14,8 @@ from contextlib import ExitStack
 from statistics import median
 
 from tests.bench import ground, machine, report
+from tests.bench.aligned import aligned
 from tests.bench.link_cells import (
-    AHEAD,
     BYTES,
     CYCLE,
     MANY,
@@ -38,17 +38,17 @@ HEAD = ("work", "batch", "messages/s", "against", "ratio", "of runs", "target", 
 TITLE = "Bridge links"
 PROSE = """\
 Written by `make bench ARGS="--links --write"`. Durable messages of {bytes:,} bytes,
-{count:,} a run, of which the first {warm:,} warm up. Each line is the median of
-{rounds} runs, and so are the ratios, each to the run of the same round. A link is
-driven by its runner's loop, in one process with one thread. After each run all that is
-at the target is read, and is what was put, in its order, once.
+{count:,} a run, {singly:,} one at a time, of which the first {warm:,} warm up. Each line
+is the median of {rounds} runs, and so are the ratios, each to the run of the same round.
+A link is driven by its runner's loop, in one process with one thread. After each run all
+that is at the target is read, and is what was put, in its order, once.
 
 ```
 {table}
 ```
 
 - **shovel**: RabbitMQ's own, from one queue to another of the node that the links use,
-  `on-confirm`, with a prefetch of {ahead:,}. It runs inside RabbitMQ, and parses no
+  `on-confirm`; its batch is its prefetch. It runs inside RabbitMQ, and parses no
   message. Links with RabbitMQ have no transactions; each batch is confirmed at its
   target, and committed or acknowledged at its source, before the next one.
 - **the engine's cycle**: put, get and accept in one process, three commits a batch,
@@ -86,15 +86,18 @@ def measure(
                 say(f"Round {number + 1}: {work.name}, {work.batch}")
                 ground.clear()
                 ground.settle_down()
-                rates.setdefault((work.name, work.batch), []).append(work.run(count))
+                rates.setdefault((work.name, work.batch), []).append(
+                    work.run(work.messages(count))
+                )
         described.append(machine.load())
-        text = report.aligned([HEAD, *(line(work, rates) for work in works)])
+        text = aligned([HEAD, *(line(work, rates) for work in works)])
     print("", *described, "", text, sep="\n")
     if write:
         said = PROSE.format(
             table=text,
             machine="\n".join(f"- {one}" for one in described),
-            bytes=BYTES, count=count, warm=WARM, rounds=ROUNDS, ahead=AHEAD,
+            bytes=BYTES, count=count, warm=WARM, rounds=ROUNDS,
+            singly=works[0].messages(count),
         )  # fmt: skip
         report.write_part(TITLE, said)
 

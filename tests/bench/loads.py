@@ -27,7 +27,7 @@ from tests.amqp.exchange import Gets, Puts, Told
 from tests.bench.clients import FOR_EVER, Slice
 
 BODY = b"x" * 1024
-AHEAD = 400  # messages under way, or in a batch
+AHEAD = 400
 LOOK_S = 0.002
 PATIENCE_S = 60.0
 
@@ -52,10 +52,15 @@ class Place:
 
 @dataclass(frozen=True)
 class Load:
-    """Put, or get and accept, until the time is over or that many are done."""
+    """Put, or get and accept, until the time is over or that many are done.
+
+    Attributes:
+        ahead: messages under way, or in a batch.
+    """
 
     place: Place
     puts: bool
+    ahead: int
     seconds: float = FOR_EVER
     messages: float = FOR_EVER
 
@@ -83,11 +88,13 @@ class Porter:
         return self.is_over and (not self.load.puts or self.done == self.sent)
 
     def puts(self) -> Puts:
-        return Puts(self.load.place.name, self.next, self.confirmed, ahead=AHEAD)
+        return Puts(
+            self.load.place.name, self.next, self.confirmed, ahead=self.load.ahead
+        )
 
     def gets(self) -> Gets:
         """RabbitMQ's plug-in sends more than it has credit for, now and then."""
-        return Gets(self.load.place.name, self.got, ahead=AHEAD, beyond=AHEAD)
+        return Gets(self.load.place.name, self.got, ahead=self.load.ahead, beyond=AHEAD)
 
     def next(self) -> bytes | None:
         if not self.began_s:
@@ -144,7 +151,7 @@ def call(load: Load) -> Slice:
     """The same by the broker's own API, in batches."""
     done, began = 0, time.perf_counter()
     while done < load.messages and time.perf_counter() - began < load.seconds:
-        batch = int(min(AHEAD, load.messages - done))
+        batch = int(min(load.ahead, load.messages - done))
         done += put(load, batch) if load.puts else get(load, batch)
     return Slice(done, time.perf_counter() - began)
 
@@ -169,16 +176,16 @@ class Loads:
     putter: Connection
     getter: Connection
 
-    def put(self, place: Place, seconds: float) -> Slice:
-        return ask(self.putter, Load(place, puts=True, seconds=seconds))
+    def put(self, place: Place, seconds: float, ahead: int) -> Slice:
+        return ask(self.putter, Load(place, puts=True, ahead=ahead, seconds=seconds))
 
-    def get(self, place: Place, messages: int) -> Slice:
-        return ask(self.getter, Load(place, puts=False, messages=messages))
+    def get(self, place: Place, messages: int, ahead: int) -> Slice:
+        return ask(self.getter, Load(place, puts=False, ahead=ahead, messages=messages))
 
-    def both(self, place: Place, seconds: float) -> tuple[Slice, Slice]:
+    def both(self, place: Place, seconds: float, ahead: int) -> tuple[Slice, Slice]:
         """At the same time; what is left on the queue is the caller's."""
-        self.getter.send(Load(place, puts=False, seconds=seconds))
-        self.putter.send(Load(place, puts=True, seconds=seconds))
+        self.getter.send(Load(place, puts=False, ahead=ahead, seconds=seconds))
+        self.putter.send(Load(place, puts=True, ahead=ahead, seconds=seconds))
         return self.putter.recv(), self.getter.recv()
 
 

@@ -23,6 +23,7 @@ from console import api
 from console.runtime import preloading
 from dashboards.models import ReportRun
 from tests.bench import ground, machine, many, report
+from tests.bench.aligned import aligned
 from tests.bench.figures import percentile
 from tests.bench.many import DEEP, Many
 from tests.console.filled import Paths, fill, omar
@@ -63,7 +64,7 @@ def measure(say: Callable[[str], None], *, write: bool = False, size: Many) -> N
         many.make(size, user, say)
         lines |= paths()
         say(f"{sum(map(len, lines.values()))} paths, {ROUNDS} times")
-        text = report.aligned([HEAD, *table(took(user, lines))])
+        text = aligned([HEAD, *table(took(user, lines))])
     print("", *described, "", text, sep="\n")
     if write:
         said = PROSE.format(

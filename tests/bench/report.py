@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
+from tests.bench import runs
+from tests.bench.aligned import aligned
 from tests.bench.cells import (
+    AT_ONCE,
     BESIDE,
     CYCLE,
     FIRST,
@@ -24,6 +28,7 @@ from tests.bench.prose import PROSE
 from tests.bench.slices import Result
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+RUNS = PAGE.with_suffix("")  # a file for each day
 TARGETS = {  # the least ratio: what is done, in which batches, against what
     (PUT, 1, FLOOR): 0.6,
     (PUT, 100, FLOOR): 0.5,
@@ -44,7 +49,6 @@ HEAD = (
     *("work", "batch", "messages/s", "against", "ratio", "of slices", "processor"),
     *("target", ""),
 )
-LEFT = (0, 3)  # columns of words; the others are of numbers
 MORE = ("work", "", "", "against", "ratio", "target", "")
 COSTS = ("work", "batch", "µs", "", "client", "server", "waiting", "bytes written")
 CHARTED = (PUT, GET, CYCLE)  # against the floor, at each batch
@@ -99,17 +103,6 @@ def costs(result: Result) -> tuple[str, ...]:
         f"{server_us:,.1f}" if known else "",
         f"{max(took_us - client_us - server_us, 0):,.1f}" if known else "",
         f"{wal:,.0f}" if wal else "",
-    )
-
-
-def aligned(rows: Sequence[tuple[str, ...]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if number in LEFT else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
     )
 
 
@@ -182,12 +175,19 @@ def write(
     machine: Sequence[str],
     **facts: object,
 ) -> None:
+    """The page; what it quotes from other days; the pages that quote it."""
+    size = f"slices of {facts['seconds']} s, {facts['rounds']} rounds"
+    today = time.strftime("%Y-%m-%d")
+    ratios = list(runs.ratios(results, figures))
+    runs.store(RUNS, runs.Run(today, runs.commit(), size, machine[0], ratios))
     PAGE.write_text(
         PROSE.format(
             **tables(results, figures),
+            runs=runs.beside(runs.stored(RUNS)),
             charts=chart(results),
             machine="\n".join(f"- {line}" for line in machine),
             engine_us=MOST_US,
+            several=AT_ONCE,
             **facts,
         )
         + parts_apart()
