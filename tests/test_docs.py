@@ -81,18 +81,6 @@ def test_each_link_within_the_project_leads_somewhere(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
-def test_rates_that_pages_quote_are_those_of_the_benchmarks() -> None:
-    """New benchmarks need new words: write these pages again, too."""
-    sizing = read("docs/sizing.md").partition("## Bytes on the disk")[0]
-    quoted = read("docs/comparison.md") + sizing
-    rates = set(re.findall(r"\d{1,3},\d{3}|\b\d+\.\d\d(?= for| ms| \||;)", quoted))
-    limits = {"10,000"}  # connections of a listener
-    computed = {"0.71", "0.10", "0.02"}  # processor time of a message
-    measured = read("docs/benchmarks.md")
-    assert [one for one in rates - limits - computed if one not in measured] == []
-    assert len(rates) > 20
-
-
 def test_the_index_of_the_documentation_leads_to_each_page() -> None:
     pages = {str(one.relative_to(TREE / "docs")) for one in TREE.glob("docs/**/*.md")}
     linked = re.findall(r"\]\(([\w/.-]+\.md)", read("docs/index.md"))

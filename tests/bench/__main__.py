@@ -7,7 +7,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 
-from tests.bench import cells, ground, links, machine, pages, report
+from tests.bench import cells, disk, ground, links, machine, pages, quotes, report
 from tests.bench import django_tasks as measuring_tasks
 from tests.bench import handlers as measuring_handlers
 from tests.bench.clients import clients
@@ -28,6 +28,7 @@ def arguments() -> Namespace:
     )
     parser.add_argument("--pages", action="store_true", help="those of the console")
     parser.add_argument("--links", action="store_true", help="those of bridges")
+    parser.add_argument("--disk", action="store_true", help="bytes of a message")
     parser.add_argument(
         "--handlers", action="store_true", help="those of other task queues, too"
     )
@@ -35,6 +36,9 @@ def arguments() -> Namespace:
         "--tasks", action="store_true", help="Django's, beside other backends"
     )
     parser.add_argument("--write", action="store_true", help=f"to {report.PAGE.name}")
+    parser.add_argument(
+        "--quotes", action="store_true", help="what other pages quote, and no more"
+    )
     return parser.parse_args()
 
 
@@ -45,13 +49,17 @@ def main() -> None:
     def say(what: str) -> None:
         print(f"{time.monotonic() - began:5.0f} s  {what}", file=sys.stderr, flush=True)
 
-    if options.pages:
+    if options.quotes:
+        quotes.write()
+    elif options.pages:
         many = FEW if options.quick else Many()
         pages.measure(say, size=many, write=options.write)
     elif options.links:
         links.measure(
             say, count=6_000 if options.quick else 20_000, write=options.write
         )
+    elif options.disk:
+        disk.measure(say, write=options.write)
     elif options.handlers or options.tasks:
         measured = measuring_tasks if options.tasks else measuring_handlers
         size = measuring_handlers.QUICK if options.quick else Drains()

@@ -38,10 +38,10 @@ HEAD = ("work", "batch", "messages/s", "against", "ratio", "of runs", "target", 
 TITLE = "Bridge links"
 PROSE = """\
 Written by `make bench ARGS="--links --write"`. Durable messages of {bytes:,} bytes,
-{count:,} a run, {singly:,} one at a time, of which the first {warm:,} warm up. Each line
-is the median of {rounds} runs, and so are the ratios, each to the run of the same round.
-A link is driven by its runner's loop, in one process with one thread. After each run all
-that is at the target is read, and is what was put, in its order, once.
+{count:,} a run, {singly:,} one at a time, of which the first {warm:,} warm up. Each
+line is the median of {rounds} runs, and so are the ratios, each to the run of the same
+round. A link is driven by its runner's loop, in one process with one thread. After each
+run all that is at the target is read, and is what was put, in its order, once.
 
 ```
 {table}

@@ -56,12 +56,12 @@ was received had to be what is ready, and the consistency check had to find noth
   on RabbitMQ each has its own queue, as its consumers hold what others would wait for.
 - **procrastinate**: its SQL functions, called from prepared statements; no worker and no
   event loop stand between. It takes one at a time, so it is compared one by one.
-- **back out 3 times, dead letter**: units of work that raise; a message is counted once, when
-  it has become a dead letter. In batches of 1 it is a handler that raises for each message.
-- **RabbitMQ**: durable queues, publisher confirms awaited for each batch, manual
-  acknowledgement of each batch, by py-amqp. Failures are negative acknowledgements, twice to
-  come again and then to the queue of dead letters; the client counts, and none is answered. Its dead letters come back as a shovel brings
-  them: taken, published, confirmed, acknowledged.
+- **back out 3 times, dead letter**: units of work that raise; a message is counted once, when it
+  has become a dead letter. In batches of 1 it is a handler that raises for each message.
+- **RabbitMQ**: durable queues, publisher confirms awaited for each batch, manual acknowledgement
+  of each batch, by py-amqp. Failures are negative acknowledgements, twice to come again and then
+  to the queue of dead letters; the client counts, and none is answered. Its dead letters come
+  back as a shovel brings them: taken, published, confirmed, acknowledged.
 - **beside delayed**: a queue with {delayed:,} delayed messages against a queue without, and
   against as many tasks of tomorrow in procrastinate.
 - **under a held snapshot**: while another connection kept a snapshot open, after
@@ -70,13 +70,13 @@ was received had to be what is ready, and the consistency check had to find noth
   those after to the median of those before.
 
 - **AMQP**: durable messages of 1 KiB through a process that listens, from one client that puts
-  and one that gets, each a process of its own, with as many messages under way as the batches
-  of **the API** have that is called in its place; against RabbitMQ's plug-in with the same
-  clients. One under way is one at a time. **The engine** is the protocol alone, frames, codec, sessions and AMQP links, on the
-  server's side: it is driven in the bench's own process with what these clients send. The
-  target of {engine_us} µs is about it. **The listener's loop** is the thread in which the engine
-  lives: sockets, TLS, rights and the translation of messages are in it, too. It has no target
-  of its own; the database has other threads.
+  and one that gets, each a process of its own, with as many messages under way as the batches of
+  **the API** have that is called in its place; against RabbitMQ's plug-in with the same clients.
+  One under way is one at a time. **The engine** is the protocol alone, frames, codec, sessions
+  and AMQP links, on the server's side: it is driven in the bench's own process with what these
+  clients send. The target of {engine_us} µs is about it. **The listener's loop** is the thread in
+  which the engine lives: sockets, TLS, rights and the translation of messages are in it, too. It
+  has no target of its own; the database has other threads.
 - **dead letters**: {letters:,} of one queue, planned, looked at, sent back and taken back by
   one worker, while a live consumer sends, takes and accepts one message after the other.
 - **a herd**: {herd:,} messages due in one second, beside {delayed:,} due tomorrow; one process
@@ -89,6 +89,7 @@ was received had to be what is ready, and the consistency check had to find noth
 
 - **PGMQ**: its SQL functions, installed from the file that `BENCH_PGMQ` names, by prepared
   statements; without it, it is not measured. A message that is deleted when it is done leaves no
-  history; one that is archived is kept, as here. Its failures are written as its users write them: read, make visible again, and after
-  three deliveries send to another queue and delete, in one transaction.
+  history; one that is archived is kept, as here. Its failures are written as its users write
+  them: read, make visible again, and after three deliveries send to another queue and delete, in
+  one transaction.
 """

@@ -140,6 +140,7 @@ def remove() -> None:
 
 
 def clear() -> None:
+    declare(DEAD)  # another measurement on this machine may have removed it
     channel = connect().channel()
     channel.queue_purge(DEAD)
     channel.close()

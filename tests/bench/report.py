@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
-from tests.bench import runs
+from tests.bench import quotes, runs
 from tests.bench.aligned import aligned
 from tests.bench.cells import (
     AT_ONCE,
@@ -166,7 +166,13 @@ def write_part(title: str, said: str) -> None:
     written, head = f"## {title}\n\n{said}", f"## {title}"
     at = heads.index(head) if head in heads else len(parts)
     parts[at : at + 1] = [written]
-    PAGE.write_text(f"\n\n{APART}".join(parts) + "\n")
+    save(f"\n\n{APART}".join(parts) + "\n")
+
+
+def save(text: str) -> None:
+    """The page, and the figures of those that quote it."""
+    PAGE.write_text(text)
+    quotes.write()
 
 
 def write(
@@ -175,12 +181,12 @@ def write(
     machine: Sequence[str],
     **facts: object,
 ) -> None:
-    """The page; what it quotes from other days; the pages that quote it."""
+    """The page, and a file of this run's ratios."""
     size = f"slices of {facts['seconds']} s, {facts['rounds']} rounds"
     today = time.strftime("%Y-%m-%d")
     ratios = list(runs.ratios(results, figures))
     runs.store(RUNS, runs.Run(today, runs.commit(), size, machine[0], ratios))
-    PAGE.write_text(
+    save(
         PROSE.format(
             **tables(results, figures),
             runs=runs.beside(runs.stored(RUNS)),

@@ -1,6 +1,7 @@
-"""How much memory, processor, disk and time Backout takes, as rows for docs/sizing.md.
+"""How much memory, processor, disk and time Backout takes, for docs/benchmarks.md.
 
-    .venv/bin/python manage.py with_servers .venv/bin/python -m tests.tools.footprint
+    .venv/bin/python manage.py with_servers .venv/bin/python -m tests.tools.footprint \\
+        --write
 
 It starts the console as ``make run`` does, on an empty directory and a second time, and
 then the broker alone in a project of its own. Nothing else should run on the machine.
@@ -34,14 +35,24 @@ if __name__ == "__main__":
 from django.core.management import call_command
 
 from tests import installed
+from tests.bench import report
 from tests.console.ports import kept_port
 from tests.installed import TREE, Project
 
+ROWS: list[str] = []  # as they are printed
 MEGABYTE = 10**6
 SETTLES_S = 30  # until caches and the schedule are as they stay
 COMMANDS = 3
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
 DATABASE = "footprint"
+TITLE = "Memory and idle load"
+PROSE = """\
+Measured on {date} by `python -m tests.tools.footprint --write` with servers, while
+nothing else ran. Memory is the proportional set.
+
+| | |
+|---|---|
+{rows}"""
 BASIS = ("Django", "psycopg[binary]")  # what a project with PostgreSQL has anyway
 
 
@@ -49,17 +60,22 @@ def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--idle", type=float, default=60, help="seconds to watch")
     parser.add_argument("--core", action="store_true", help="the broker alone only")
+    parser.add_argument("--write", action="store_true", help="to docs/benchmarks.md")
     options = parser.parse_args()
-    print(f"{time.strftime('%-d %B %Y')}, Python {sys.version.split()[0]}\n")
+    date = time.strftime("%-d %B %Y")
+    print(f"{date}, Python {sys.version.split()[0]}\n")
     with TemporaryDirectory() as folder:
         if not options.core:
             of_console(Path(folder, "var"), options.idle)
             of_extras()
         of_core(Path(folder))
+    if options.write and not options.core:
+        report.write_part(TITLE, PROSE.format(date=date, rows="\n".join(ROWS)))
 
 
 def row(what: str, figure: str) -> None:
-    print(f"| {what} | {figure} |", flush=True)
+    ROWS.append(f"| {what} | {figure} |")
+    print(ROWS[-1], flush=True)
 
 
 def of_console(var: Path, idle: float) -> None:
