@@ -42,7 +42,9 @@ def measure(cell: Cell, database: str) -> Iterator[Figure]:
             )
 
         def undo() -> None:
-            planned.append(operations.plan_undo(user(), planned[0].pk))
+            planned.append(
+                operations.plan_undo(user(), planned[0].pk, reason="a bench")
+            )
             work_off(planned[1].pk)
 
         took = {}
