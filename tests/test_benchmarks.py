@@ -10,6 +10,7 @@ import pytest
 from tests.bench import cells, door, handlers, link_cells, quotes, report, runs
 from tests.bench.clients import Slice
 from tests.bench.figures import Figure
+from tests.bench.handlers import Drain
 from tests.bench.measured import NOT, Measured, MissingError
 from tests.bench.meters import Spent, is_shared, together
 from tests.bench.quotes import Block, Sentence
@@ -159,6 +160,21 @@ def test_a_second_run_of_a_day_replaces_the_first(
     write("2026-11-30", monkeypatch, 300)
     (run,) = runs.stored(report.RUNS)
     assert {one.against: one.ratio for one in run.ratios}["PGMQ"] == 3
+
+
+def test_the_page_reads_what_drains_of_handlers_write() -> None:
+    drains = {name: [Drain(300, 100)] for name in handlers.OURS}
+    for peer in quotes.HANDLERS:
+        drains |= {f"{peer}, {kind}": [Drain(100, 400)] for kind in quotes.KINDS}
+    figures = [
+        figure for several in (1, 2) for figure in handlers.compared(drains, several)
+    ]
+    words = handlers.PROSE.format(messages=9, bytes=9, rounds=9, cores=2)
+    page = Measured(f"{words}\n```\n{report.table_of_figures(figures)}\n```\n")
+    _, _, *lines = quotes.handlers(page).splitlines()
+    assert len(lines) == len(quotes.HANDLERS) * len(quotes.KINDS)
+    assert [line.count("| 3.00 (4.00)") for line in lines] == [2] * len(lines)
+    assert "Not measured" in quotes.handlers(Measured(""))
 
 
 def test_stolen_time_is_no_work() -> None:
