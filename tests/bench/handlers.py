@@ -68,13 +68,13 @@ class Drains:
         delays_s: for which the delay of each kind is watched.
     """
 
-    messages: int = 10_000
+    messages: int = 5_000
     rounds: int = 5
     at_once: tuple[int, ...] = tuple(sorted({1, CORES, 8}))
     delays_s: float = 20
 
 
-QUICK = Drains(5_000, 2, tuple(sorted({1, CORES})), 10)
+QUICK = Drains(rounds=2, at_once=tuple(sorted({1, CORES})), delays_s=10)
 
 
 @dataclass(frozen=True)
