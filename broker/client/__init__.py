@@ -1,8 +1,15 @@
 """The client API: everything that an application imports.
 
 ``put``, ``unit_of_work`` and handlers by ``@consumes`` work in the caller's own
-transaction. Connections, sessions, producers, consumers and browsers follow the
-simplified API of JMS 2.0, in Python's style::
+transaction. A program that consumes a queue in a loop of its own uses ``consumer``,
+which accepts a message and gets the next one in one statement::
+
+    with consumer("orders") as deliveries:
+        for delivery in deliveries:
+            deliveries.put("answers", answer(delivery.body))
+
+Connections, sessions, producers, consumers and browsers follow the simplified API of
+JMS 2.0, in Python's style::
 
     with connect() as connection, connection.session(SessionMode.TRANSACTED) as session:
         answers = session.producer("answers")
@@ -32,6 +39,7 @@ Source:
 
 from __future__ import annotations
 
+from broker.client.consumer_loop import Deliveries, consumer
 from broker.client.dispatch.handlers import consumes
 from broker.client.jms.browsers import Browser
 from broker.client.jms.connections import Connection, connect
@@ -50,6 +58,7 @@ __all__ = [
     "Browser",
     "Connection",
     "Consumer",
+    "Deliveries",
     "Delivery",
     "Message",
     "NewMessage",
@@ -62,6 +71,7 @@ __all__ = [
     "SessionMode",
     "UnitOfWork",
     "connect",
+    "consumer",
     "consumes",
     "declare_queue",
     "put",

@@ -1,0 +1,233 @@
+"""A loop over the messages of one queue, whose next step accepts the last message.
+
+The statement that accepts a message also gets the next one, so a message takes one
+round trip, and one flush. There is no other mechanism: each unit of work is a
+``UnitOfWork``.
+
+A ``for`` loop does not tell its iterator whether its body raised an exception, or was
+left. So the loop stands in a ``with`` block, and the end of that block says how the
+last unit of work ends: as with ``unit_of_work``, an exception backs it out, and any
+other end, ``break`` and ``return`` included, accepts what the body was given.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self
+
+from django.db import Error as DatabaseError
+
+from broker.config.names import local_queue
+from broker.errors import BrokerError
+from broker.formats.selectors import parse
+from broker.models import Queue
+from broker.queueing import delayed, notifications, tracing
+from broker.queueing.get import Delivery
+from broker.queueing.put import NewMessage
+from broker.queueing.selective_get import Search
+from broker.settlement import settle
+from broker.settlement.outcomes import Release
+from broker.transactions.scope import UnitOfWork, back_out_unless_lost
+from broker.transactions.session import Lent
+
+OUTSIDE = (
+    "A consumer loop needs its block: with consumer(...) as deliveries. Without it,"
+    " nobody knows whether the last message was processed."
+)
+
+
+def consumer(  # noqa: PLR0913  # each is named where it is used
+    queue: str,
+    *,
+    batch: int = 1,
+    selector: str = "",
+    timeout_s: float | None = None,
+    stop: Callable[[], object] = bool,
+    actor: str = "",
+    now: datetime | None = None,
+) -> Deliveries:
+    """The messages of a queue, by priority, for a ``for`` loop in a ``with`` block::
+
+        with consumer("orders") as deliveries:
+            for delivery in deliveries:
+                deliveries.put("answers", answer(delivery.body))
+
+    Going on to the next message accepts the last one and sends what was put.
+
+    Args:
+        queue: name of the queue, or of an alias.
+        batch: messages of one unit of work, which are accepted together after the last
+            one. What is ready makes a batch: the loop does not wait for more.
+        selector: only matching messages are taken.
+        timeout_s: the loop ends when no message came for so long; 0: when the queue is
+            empty; None: never.
+        stop: called before each unit of work, and at least once a second while the
+            loop waits; the loop ends when it returns true.
+        actor: name that the journal records.
+        now: the current time, for tests; the database's clock when not given.
+
+    Raises:
+        NoSuchQueue: there is no such queue.
+        InvalidSelector: the selector cannot be read.
+        ValueError: the batch is smaller than one message.
+    """
+    if batch < 1:
+        raise ValueError("A batch is one message, or more.")
+    source = local_queue(queue)
+    return Deliveries(
+        source,
+        batch=batch,
+        search=Search(source.name, parse(selector)) if selector else None,
+        timeout_s=timeout_s,
+        stop=stop,
+        actor=actor,
+        now=now,
+    )
+
+
+@dataclass(eq=False, kw_only=True)
+class Deliveries:
+    """The deliveries of a consumer loop; see ``consumer``. Use it in one thread.
+
+    A step of the loop raises what ``UnitOfWork.commit`` raises. A loop that has ended
+    by its time-out may be begun again.
+    """
+
+    queue: Queue = field(kw_only=False)
+    batch: int
+    search: Search | None
+    timeout_s: float | None
+    stop: Callable[[], object]
+    actor: str
+    now: datetime | None
+
+    def __post_init__(self) -> None:
+        # What a commit gets; it can neither search nor get a batch.
+        self.next: settle.Next | None = None
+        if self.batch == 1 and self.search is None:
+            self.next = settle.Next(self.queue.name)
+        self.work = self.begin()
+        self.session = Lent.now()
+        # Deliveries of the unit of work that the body was not given yet.
+        self.unread: deque[Delivery] = deque()
+        self.is_open = False
+
+    def begin(self) -> UnitOfWork:
+        return UnitOfWork(actor=self.actor, now=self.now)
+
+    def put(self, address: str, body: bytes = b"", **fields: Any) -> None:
+        """Put a message when the unit of work commits; see ``UnitOfWork.put``."""
+        self.send(NewMessage(address, body, **fields))
+
+    def send(self, *messages: NewMessage) -> None:
+        """Like ``put``, for message objects: all or none."""
+        if self.work.ended:  # by ``back_out``
+            self.work = self.begin()
+        self.work.send(*messages)
+
+    def back_out(self, error: BaseException) -> None:
+        """Back out the unit of work, as an exception that leaves the block does; the
+        loop can go on.
+
+        Messages of a batch that the body was not given are released, uncounted.
+        """
+        self.session.take_back()
+        # If they cannot be released, they are backed out with the others.
+        with suppress(BrokerError, DatabaseError):
+            self.release_unread()
+        self.unread.clear()
+        if not self.work.ended:
+            back_out_unless_lost(self.work, error)
+
+    def __enter__(self) -> Self:
+        self.is_open = True
+        self.session = Lent.now()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.is_open = False
+        if error is not None:
+            self.back_out(error)
+        else:
+            self.commit()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Delivery:
+        if not self.unread:
+            if not self.is_open:
+                raise ValueError(OUTSIDE)
+            # Read before the look at the queue; see ``notifications.wait``.
+            version = notifications.version(self.queue.pk)
+            self.unread.extend(self.accept_and_get() or self.wait(version))
+        if not self.unread:
+            raise StopIteration
+        self.session = Lent.now()
+        return self.unread.popleft()
+
+    def accept_and_get(self) -> list[Delivery]:
+        """Commit the unit of work, and begin the next one with what is ready."""
+        is_stopped = bool(self.stop())
+        work = self.work
+        if not is_stopped:
+            work.then = self.next
+        self.commit()
+        self.work = self.begin()
+        if work.following:
+            self.work.note(work.following)
+            tracing.received(self.queue.name, work.following)
+            return work.following
+        return [] if is_stopped else self.get()
+
+    def commit(self) -> None:
+        """Accept what the body was given, and send its puts; release the rest."""
+        if self.work.ended:
+            return
+        try:
+            self.session.check()
+            self.release_unread()
+        except BaseException as error:
+            self.back_out(error)
+            raise
+        self.work.commit()
+
+    def release_unread(self) -> None:
+        if not self.unread:
+            return
+        ids = [delivery.message_id for delivery in self.unread]
+        which = self.unread[0].uow, self.queue.pk, ids
+        settle.settle_some(*which, Release(), **self.work.about)
+        while self.unread:
+            self.work.forget(self.unread.popleft())
+
+    def get(self) -> list[Delivery]:
+        # The expiry and the wake of delayed messages are part of it.
+        return self.work.get(self.queue.name, self.batch, search=self.search)
+
+    def wait(self, version: int) -> list[Delivery]:
+        """Wait for messages; none come if it is stopped, or its time is over."""
+        until = None if self.timeout_s is None else time.monotonic() + self.timeout_s
+        deliveries: list[Delivery] = []
+        while not deliveries and not self.stop():
+            left_s = notifications.POLL_S if until is None else until - time.monotonic()
+            if left_s <= 0:
+                break
+            due_s = delayed.until_due_s(self.queue.name)
+            notifications.wait(self.queue.pk, version, longest_s=min(left_s, due_s))
+            if self.stop():
+                break
+            version = notifications.version(self.queue.pk)
+            deliveries = self.get()
+        return deliveries
