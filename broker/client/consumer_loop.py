@@ -174,7 +174,6 @@ class Deliveries:
             self.unread.extend(self.accept_and_get() or self.wait(version))
         if not self.unread:
             raise StopIteration
-        self.session = Lent.now()
         return self.unread.popleft()
 
     def accept_and_get(self) -> list[Delivery]:

@@ -25,6 +25,7 @@ from tests.bench.slices import FASTEST, Cell, Result, Size, alone, beside, ratio
 
 FLOOR = "floor"
 OURS = PUT, GET, CYCLE = "put", "get, accept", "put, get, accept"
+LOOP = "put, consumer loop"
 RIVAL = "procrastinate: defer, fetch, finish"
 RABBIT = "RabbitMQ: publish, confirm, get, acknowledge"
 PGMQ, PGMQ_SEND = "PGMQ: send, read, delete", "PGMQ: send"
@@ -47,6 +48,7 @@ PEERS = {  # what is compared to whom, and to which work of theirs; all, to the 
         "PGMQ": PGMQ,
         "PGMQ's archive": PGMQ_ARCHIVE,
     },
+    LOOP: {"PGMQ": PGMQ, "PGMQ's archive": PGMQ_ARCHIVE},
     PUT_AND_DIE: {"PGMQ": PGMQ_DIE, "RabbitMQ": RABBIT_DIE},
 }
 RIVALS_TASKS = 30_000  # due beside those of tomorrow; more than it takes
@@ -109,6 +111,8 @@ def floor(cell: Cell, batch: int) -> list[Result]:
         GET: Order("get", batch, "get", seconds),
         CYCLE: Order("cycle", batch, "cycle", seconds),
     }
+    if batch in FAILING:
+        orders[LOOP] = Order("loop", batch, "loop", seconds)
     if batch == 1:
         orders[RIVAL] = Order("defer_to_finish", 1, seconds=seconds)
     orders |= peers_cycles(batch, seconds)

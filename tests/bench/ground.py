@@ -20,7 +20,7 @@ from tests.make import make_queue, make_setting
 
 QUEUES = (
     *("put", "get", "cycle", "poison", "once", "plain", "beside", "held", "deep"),
-    *(LIVE, GRAVEYARD, "amqp", "failing"),
+    *(LIVE, GRAVEYARD, "amqp", "failing", "loop"),
 )
 HOT = ("message", "ready", "delayed", "claim", "unit_of_work", "dead_letter", "event")
 MOVED = ", ".join([*(f"broker_{table}" for table in HOT), "broker_tally", "bench_heap"])

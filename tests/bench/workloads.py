@@ -9,6 +9,7 @@ from functools import cache
 
 import psycopg
 
+from broker.client import consumer
 from broker.queueing import processes
 from broker.queueing.put import NewMessage, put_many
 from broker.transactions.scope import unit_of_work
@@ -18,6 +19,7 @@ from tests.bench.body import BODY
 GRAVEYARD = "graveyard"
 ATTEMPTS = 3  # of a message before it is a dead letter
 TOMORROW = datetime.now(UTC) + timedelta(days=1)
+LAPS = 20  # units of work of one consumer loop
 HEAP = "INSERT INTO bench_heap (body) SELECT unnest(%b::bytea[])"
 
 
@@ -62,6 +64,19 @@ def cycle(queue: str, batch: int) -> int:
     while taken < batch:
         taken += get(queue, batch - taken)
     return taken
+
+
+def loop(queue: str, batch: int) -> int:
+    """What ``cycle`` does, in a consumer loop that is begun and left."""
+    done = 0
+    put(queue, batch)
+    with consumer(queue, batch=batch, timeout_s=0) as deliveries:
+        for done, _ in enumerate(deliveries, 1):
+            if done == LAPS * batch:
+                break
+            if done % batch == 0:
+                put(queue, batch)
+    return done
 
 
 def die(queue: str, batch: int) -> int:
@@ -133,7 +148,7 @@ def rabbit_die(_: str, batch: int) -> int:
 WORKLOADS: dict[str, Callable[[str, int], int]] = {
     work.__name__: work
     for work in (
-        *(heap, put, put_short, put_delayed, get, cycle, die, die_at_once),
+        *(heap, put, put_short, put_delayed, get, cycle, loop, die, die_at_once),
         *(defer_to_finish, fetch_to_finish, rabbit_cycle, rabbit_die),
         *(pgmq_send, pgmq_cycle, pgmq_archive, pgmq_die, put_and_die),
     )
