@@ -7,14 +7,14 @@ round trip, and one flush. There is no other mechanism: each unit of work is a
 A ``for`` loop does not tell its iterator whether its body raised an exception, or was
 left. So the loop stands in a ``with`` block, and the end of that block says how the
 last unit of work ends: as with ``unit_of_work``, an exception backs it out, and any
-other end, ``break`` and ``return`` included, accepts what the body was given.
+other end, ``break`` and ``return`` included, accepts what the body was given. What it
+was not given is released. So nothing is held when the block has ended.
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -115,7 +115,7 @@ class Deliveries:
         self.work = self.begin()
         self.session = Lent.now()
         # Deliveries of the unit of work that the body was not given yet.
-        self.unread: deque[Delivery] = deque()
+        self.unread: Iterator[Delivery] = iter(())
         self.is_open = False
 
     def begin(self) -> UnitOfWork:
@@ -141,7 +141,6 @@ class Deliveries:
         # If they cannot be released, they are backed out with the others.
         with suppress(BrokerError, DatabaseError):
             self.release_unread()
-        self.unread.clear()
         if not self.work.ended:
             back_out_unless_lost(self.work, error)
 
@@ -162,33 +161,27 @@ class Deliveries:
         else:
             self.commit()
 
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> Delivery:
-        if not self.unread:
-            if not self.is_open:
-                raise ValueError(OUTSIDE)
-            # Read before the look at the queue; see ``notifications.wait``.
-            version = notifications.version(self.queue.pk)
-            self.unread.extend(self.accept_and_get() or self.wait(version))
-        if not self.unread:
-            raise StopIteration
-        return self.unread.popleft()
+    def __iter__(self) -> Iterator[Delivery]:
+        # A body that has left a loop of this block may begin another one.
+        yield from self.unread
+        while got := self.accept_and_get():
+            self.unread = iter(got)
+            yield from self.unread
 
     def accept_and_get(self) -> list[Delivery]:
-        """Commit the unit of work, and begin the next one with what is ready."""
-        is_stopped = bool(self.stop())
+        """Commit the unit of work, and begin the next one; no deliveries: the loop is
+        stopped, or its time is over."""
+        if not self.is_open:
+            raise ValueError(OUTSIDE)
         work = self.work
-        if not is_stopped:
-            work.then = self.next
+        work.then = None if self.stop() else self.next
         self.commit()
         self.work = self.begin()
-        if work.following:
-            self.work.note(work.following)
-            tracing.received(self.queue.name, work.following)
-            return work.following
-        return [] if is_stopped else self.get()
+        if not work.following:
+            return self.get()
+        self.work.note(work.following)
+        tracing.received(self.queue.name, work.following)
+        return work.following
 
     def commit(self) -> None:
         """Accept what the body was given, and send its puts; release the rest."""
@@ -203,30 +196,24 @@ class Deliveries:
         self.work.commit()
 
     def release_unread(self) -> None:
-        if not self.unread:
-            return
-        ids = [delivery.message_id for delivery in self.unread]
-        which = self.unread[0].uow, self.queue.pk, ids
-        settle.settle_some(*which, Release(), **self.work.about)
-        while self.unread:
-            self.work.forget(self.unread.popleft())
+        unread = list(self.unread)
+        if unread:
+            ids = [delivery.message_id for delivery in unread]
+            which = unread[0].uow, self.queue.pk, ids
+            settle.settle_some(*which, Release(), **self.work.about)
+        for delivery in unread:
+            self.work.forget(delivery)
 
     def get(self) -> list[Delivery]:
-        # The expiry and the wake of delayed messages are part of it.
-        return self.work.get(self.queue.name, self.batch, search=self.search)
-
-    def wait(self, version: int) -> list[Delivery]:
-        """Wait for messages; none come if it is stopped, or its time is over."""
+        """Get what is ready, also what was delayed until now; wait if that is nothing,
+        but not longer than the time-out."""
         until = None if self.timeout_s is None else time.monotonic() + self.timeout_s
-        deliveries: list[Delivery] = []
-        while not deliveries and not self.stop():
+        while not self.stop():
+            version = notifications.version(self.queue.pk)
+            deliveries = self.work.get(self.queue.name, self.batch, search=self.search)
             left_s = notifications.POLL_S if until is None else until - time.monotonic()
-            if left_s <= 0:
-                break
+            if deliveries or left_s <= 0:
+                return deliveries
             due_s = delayed.until_due_s(self.queue.name)
             notifications.wait(self.queue.pk, version, longest_s=min(left_s, due_s))
-            if self.stop():
-                break
-            version = notifications.version(self.queue.pk)
-            deliveries = self.get()
-        return deliveries
+        return []

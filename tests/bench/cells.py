@@ -110,9 +110,8 @@ def floor(cell: Cell, batch: int) -> list[Result]:
         PUT: Order("put", batch, "put", seconds),
         GET: Order("get", batch, "get", seconds),
         CYCLE: Order("cycle", batch, "cycle", seconds),
+        LOOP: Order("loop", batch, "loop", seconds),
     }
-    if batch in FAILING:
-        orders[LOOP] = Order("loop", batch, "loop", seconds)
     if batch == 1:
         orders[RIVAL] = Order("defer_to_finish", 1, seconds=seconds)
     orders |= peers_cycles(batch, seconds)

@@ -51,7 +51,8 @@ was received had to be what is ready, and the consistency check had to find noth
 - **floor**: one `INSERT` of the same bytes, in the same batches, into a table without an
   index; committed, and no more.
 - **put**: `put_many`. **get, accept**: a `unit_of_work` with one `get`, which takes a batch
-  and commits. **put, get, accept**: one after the other.
+  and commits. **put, get, accept**: one after the other. **put, consumer loop**: the same in
+  loops of 20 units of work, begun and left.
 - **{several} clients**: at once, each a process, one message at a time, on one queue;
   on RabbitMQ each has its own queue, as its consumers hold what others would wait for.
 - **procrastinate**: its SQL functions, called from prepared statements; no worker and no

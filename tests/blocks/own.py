@@ -209,11 +209,17 @@ def handle(text: str, place: Place) -> None:
     assert_put("booked")
 
 
-def receive(text: str, place: Place) -> None:
+def consume(text: str, place: Place) -> None:
     """Nobody waits for a message that nobody sends."""
+    put("orders", b"in a loop")
+    place.execute(text.replace("timeout_s=10", "timeout_s=0.01"))
+    assert_put("booked", count=2)
+
+
+def receive(text: str, place: Place) -> None:
     put("orders", b"{}", properties={"region": "north", "amount": 101})
     place.execute(text.replace("timeout_s=5", "timeout_s=0.01"))
-    assert_put("booked", count=2)
+    assert_put("booked", count=3)
 
 
 def load_settings(text: str, place: Place) -> None:
@@ -262,6 +268,7 @@ OWN: dict[str, dict[str, Callable[[str, Place], None]]] = {
     "README.md": {
         "from broker.client import Delivery": handle,
         "from broker.client import SessionMode": receive,
+        "from broker.client import consumer": consume,
     },
     "docs/audit.md": {"python manage.py audit_verify": verify_twice},
     "docs/bridges.md": {

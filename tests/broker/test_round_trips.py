@@ -4,13 +4,21 @@ statements are prepared before."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
 from django.db import transaction
 
-from broker.client import NewMessage, Reject, put, put_many, unit_of_work
+from broker.client import (
+    Delivery,
+    NewMessage,
+    Reject,
+    consumer,
+    put,
+    put_many,
+    unit_of_work,
+)
 from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
 from broker.models import Address, Ready
 from broker.queueing import low_watermarks
@@ -166,6 +174,33 @@ def test_work_waits_for_the_database_so_often(work: Callable[[], None]) -> None:
         work()
 
     assert (sent.round_trips, sent.parses) == (TABLE[work], 0)
+
+
+def go_on(steps: Iterator[Delivery], batch: int) -> None:
+    for _ in range(batch):
+        next(steps)
+
+
+@pytest.mark.parametrize(
+    ("batch", "address", "round_trips"), [(1, None, 1), (100, None, 2), (1, "done", 4)]
+)
+def test_a_step_of_a_consumer_loop_waits_so_often(
+    batch: int, address: str | None, round_trips: int
+) -> None:
+    make_queue("orders")
+    make_queue("done")
+    put_many([NewMessage("orders") for _ in range(400)])
+    with consumer("orders", batch=batch) as deliveries:
+        steps = iter(deliveries)
+        for _ in range(3):
+            go_on(steps, batch)
+            if address is not None:
+                deliveries.put(address)
+
+        with counted() as sent:
+            next(steps)
+
+    assert (sent.round_trips, sent.parses) == (round_trips, 0)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Event as Flag
 from typing import Any
 
 import pytest
@@ -12,15 +11,12 @@ from django.db import transaction
 from broker.client import Delivery, Reject, consumer, put, put_many
 from broker.errors import LockLost, NoSuchQueue
 from broker.errors.units_of_work import BackedOut, TransactionLeftOpen
-from broker.models import Address, Claim, Delayed, Event, Kind, Queue, Ready
+from broker.models import Address, Claim, Event, Kind, Queue, Ready
 from broker.models import UnitOfWork as UnitRow
 from broker.monitoring import fsck
-from broker.queueing import notifications
 from broker.settlement import settle
-from tests.broker.elsewhere import Background, Elsewhere, kill, process
-from tests.broker.wire import counted
-from tests.console.until import until
-from tests.make import NOON, make_messages, make_queue, make_setting, seconds
+from tests.broker.elsewhere import Elsewhere
+from tests.make import make_messages, make_queue, make_setting
 
 
 class Failed(Exception):
@@ -177,6 +173,17 @@ def test_an_exception_in_a_batch_counts_for_what_was_given() -> None:
     assert drained() == [b"1", b"2", b"3", b"4"]
 
 
+def test_a_loop_that_was_left_may_be_gone_on_with() -> None:
+    put_many(make_messages(4))
+    with consumer("orders", batch=2, timeout_s=0) as deliveries:
+        for delivery in deliveries:
+            if delivery.body == b"1":
+                break
+        assert accepted() == []
+        assert [delivery.body for delivery in deliveries] == [b"2", b"3", b"4"]
+    assert len(accepted()) == 4
+
+
 @pytest.mark.parametrize("batch", [0, -1])
 def test_a_batch_has_a_message(batch: int) -> None:
     with pytest.raises(ValueError, match="one message"):
@@ -196,7 +203,7 @@ def test_without_its_block_the_loop_takes_nothing() -> None:
     with consumer("orders", timeout_s=0) as deliveries:
         pass
     with pytest.raises(ValueError, match="needs its block"):
-        next(deliveries)
+        next(iter(deliveries))
     assert backouts() == [0]
 
 
@@ -234,11 +241,12 @@ def test_a_commit_that_fails_ends_the_loop_and_gets_nothing_more() -> None:
 def test_a_step_that_comes_too_late_accepts_nothing(elsewhere: Elsewhere) -> None:
     put_many(make_messages(2))
     with consumer("orders", timeout_s=0) as deliveries:
-        assert next(deliveries).body == b"1"
+        steps = iter(deliveries)
+        assert next(steps).body == b"1"
         elsewhere(UnitRow.objects.update, deadline="2026-01-01T00:00Z")
         elsewhere(settle.back_out_overdue, limit=9)
         with pytest.raises(LockLost):
-            next(deliveries)
+            next(steps)
         assert backouts() == [1, 0]
         assert [one.backout_count for one in deliveries] == [1, 0]
     assert is_clean()
@@ -253,123 +261,3 @@ def test_a_body_that_leaves_a_transaction_open_has_failed() -> None:
     assert backouts() == [1, 0]
     assert not Address.objects.filter(name="changed")
     assert is_clean()
-
-
-def test_delayed_messages_come_when_they_are_due() -> None:
-    put("orders", b"later", deliver_at=NOON + seconds(5), now=NOON)
-    assert drained(now=NOON + seconds(4)) == []
-    assert drained(now=NOON + seconds(6)) == [b"later"]
-
-
-def test_the_loop_sleeps_until_a_delayed_message_is_due() -> None:
-    make_setting(redelivery_delay_ms=50)
-    put("orders")
-    with consumer("orders") as deliveries:
-        next(deliveries)
-        deliveries.back_out(Failed("once"))
-        assert Delayed.objects.exists()
-        assert next(deliveries).backout_count == 1
-
-
-def test_expired_messages_do_not_come(settings: Any) -> None:
-    settings.BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S = 30  # so a get ends them
-    put("orders", b"old", expires_at=NOON + seconds(1), now=NOON)
-    put("orders", b"good", now=NOON)
-    assert drained(now=NOON + seconds(2)) == [b"good"]
-    assert not Ready.objects.exists()
-
-
-def test_the_loop_waits_for_messages() -> None:
-    got: list[bytes] = []
-
-    def consume() -> None:
-        with consumer("orders") as deliveries:
-            for delivery in deliveries:
-                got.append(delivery.body)
-                if delivery.body == b"last":
-                    break
-
-    waiting = Background(consume)
-    put("orders", b"first")
-    until(lambda: got == [b"first"])
-    until(lambda: not Claim.objects.exists(), seconds=5)  # accepted before it waits
-    put("orders", b"last")
-    waiting.join()
-    assert got == [b"first", b"last"]
-    assert is_clean()
-
-
-def test_a_time_out_ends_the_loop_which_may_be_begun_again() -> None:
-    put("orders", b"1")
-    with consumer("orders", timeout_s=0.01) as deliveries:
-        assert [one.body for one in deliveries] == [b"1"]
-        assert is_clean()
-        put("orders", b"2")
-        assert [one.body for one in deliveries] == [b"2"]
-
-
-def test_a_stop_accepts_the_last_message_and_gets_no_more() -> None:
-    put_many(make_messages(2))
-    stopping = Flag()
-    with consumer("orders", stop=stopping.is_set) as deliveries:
-        for _ in deliveries:
-            stopping.set()
-    assert len(accepted()) == 1
-    assert is_clean()
-    assert drained() == [b"2"]
-
-
-def test_a_stop_ends_a_wait() -> None:
-    stopping, calls = Flag(), list[bool]()
-
-    def stop() -> bool:
-        calls.append(stopping.is_set())
-        return stopping.is_set()
-
-    def consume() -> None:
-        with consumer("orders", stop=stop) as deliveries:
-            assert list(deliveries) == []
-
-    waiting = Background(consume)
-    until(lambda: len(calls) > 2)
-    stopping.set()
-    notifications.wake_all()
-    waiting.join()
-
-
-KILLED = """
-from broker.client import consumer
-with consumer("orders") as deliveries:
-    for delivery in deliveries:
-        if delivery.body == b"2":
-            print("holds", flush=True)
-            sys.stdin.read()
-"""
-
-
-def test_a_killed_loop_loses_nothing() -> None:
-    put_many(make_messages(3))
-    with process(KILLED) as other:
-        assert other.stdout.readline() == "holds\n"
-        kill(other)
-    settle.back_out_overdue(limit=9)
-    assert backouts() == [1, 0]
-    assert len(accepted()) == 1
-    assert is_clean()
-
-
-@pytest.mark.parametrize(
-    ("options", "round_trips"), [({}, 1), ({"batch": 2}, 2)], ids=["one", "batch"]
-)
-def test_a_step_takes_so_many_round_trips(
-    options: dict[str, Any], round_trips: int
-) -> None:
-    put_many(make_messages(20))
-    with consumer("orders", **options) as deliveries:
-        for _ in range(9):
-            next(deliveries)
-        if options:
-            next(deliveries)
-        with counted() as sent:
-            next(deliveries)
-    assert (sent.round_trips, sent.parses) == (round_trips, 0)
