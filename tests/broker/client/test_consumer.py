@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.db import transaction
@@ -13,39 +12,15 @@ from broker.errors import LockLost, NoSuchQueue
 from broker.errors.units_of_work import BackedOut, TransactionLeftOpen
 from broker.models import Address, Claim, Event, Kind, Queue, Ready
 from broker.models import UnitOfWork as UnitRow
-from broker.monitoring import fsck
 from broker.settlement import settle
+from tests.broker.consuming import Failed, accepted, backouts, drained, is_clean
 from tests.broker.elsewhere import Elsewhere
 from tests.make import make_messages, make_queue, make_setting
-
-
-class Failed(Exception):
-    """The error of a body."""
 
 
 @pytest.fixture(autouse=True)
 def orders(transactional_db: None) -> Queue:
     return make_queue("orders")
-
-
-def drained(**options: Any) -> list[bytes]:
-    """The bodies of what is ready, each accepted."""
-    with consumer("orders", timeout_s=0, **options) as deliveries:
-        return [delivery.body for delivery in deliveries]
-
-
-def backouts() -> list[int]:
-    """The backout counts of what is ready, in the order of arrival."""
-    return list(Ready.objects.order_by("id").values_list("backout_count", flat=True))
-
-
-def accepted() -> list[int]:
-    return [n for one in Event.objects.filter(kind=Kind.ACCEPT) for n in one.ids]
-
-
-def is_clean() -> bool:
-    """Whether no message is held, and the books are right."""
-    return not Claim.objects.exists() and fsck.violations() == []
 
 
 def test_a_step_accepts_the_last_message() -> None:

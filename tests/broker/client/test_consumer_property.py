@@ -12,15 +12,12 @@ from hypothesis import strategies as st
 from broker.client import Delivery, consumer, put
 from broker.models import Claim, Event, Kind, Ready
 from broker.monitoring import fsck
+from tests.broker.consuming import Failed
 from tests.examples import examples
 from tests.make import make_queue
 
 ON, RAISE, BREAK, BACK_OUT, PUT = range(5)
 MOVES = st.lists(st.sampled_from(range(5)), max_size=12)
-
-
-class Failed(Exception):
-    """The error of a body."""
 
 
 class Program:

@@ -8,42 +8,18 @@ from typing import Any
 import pytest
 
 from broker.client import consumer, put, put_many
-from broker.models import Claim, Delayed, Event, Kind, Queue, Ready
-from broker.monitoring import fsck
+from broker.models import Claim, Delayed, Queue, Ready
 from broker.queueing import notifications
 from broker.settlement import settle
+from tests.broker.consuming import Failed, accepted, backouts, drained, is_clean
 from tests.broker.elsewhere import Background, kill, process
 from tests.console.until import until
 from tests.make import NOON, make_messages, make_queue, make_setting, seconds
 
 
-class Failed(Exception):
-    """The error of a body."""
-
-
 @pytest.fixture(autouse=True)
 def orders(transactional_db: None) -> Queue:
     return make_queue("orders")
-
-
-def drained(**options: Any) -> list[bytes]:
-    """The bodies of what is ready, each accepted."""
-    with consumer("orders", timeout_s=0, **options) as deliveries:
-        return [delivery.body for delivery in deliveries]
-
-
-def backouts() -> list[int]:
-    """The backout counts of what is ready, in the order of arrival."""
-    return list(Ready.objects.order_by("id").values_list("backout_count", flat=True))
-
-
-def accepted() -> list[int]:
-    return [n for one in Event.objects.filter(kind=Kind.ACCEPT) for n in one.ids]
-
-
-def is_clean() -> bool:
-    """Whether no message is held, and the books are right."""
-    return not Claim.objects.exists() and fsck.violations() == []
 
 
 def test_delayed_messages_come_when_they_are_due() -> None:
