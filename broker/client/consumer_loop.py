@@ -1,7 +1,7 @@
 """A loop over the messages of one queue, whose next step accepts the last message.
 
-The statement that accepts a message also gets the next one, so a message takes one
-round trip, and one flush. There is no other mechanism: each unit of work is a
+The statement that accepts a message, or a batch, also gets the next one, so it takes
+one round trip, and one flush. There is no other mechanism: each unit of work is a
 ``UnitOfWork``.
 
 A ``for`` loop does not tell its iterator whether its body raised an exception, or was
@@ -21,6 +21,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
+from django.conf import settings
 from django.db import Error as DatabaseError
 
 from broker.config.names import local_queue
@@ -108,10 +109,11 @@ class Deliveries:
     now: datetime | None
 
     def __post_init__(self) -> None:
-        # What a commit gets; it can neither search nor get a batch.
+        # What a commit gets; it cannot search.
         self.next: settle.Next | None = None
-        if self.batch == 1 and self.search is None:
-            self.next = settle.Next(self.queue.name)
+        if self.search is None:
+            limit = min(self.batch, settings.BROKER_MAX_UNCOMMITTED_MESSAGES)
+            self.next = settle.Next(self.queue.name, limit=limit)
         self.work = self.begin()
         self.session = Lent.now()
         # Deliveries of the unit of work that the body was not given yet.

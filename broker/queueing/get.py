@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import starmap
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -51,6 +52,7 @@ class Accepts(NamedTuple):
 
 
 NOTHING = Accepts(None, 0)
+MESSAGE_ID = 2  # its place in the rows of a get
 
 
 @dataclass(slots=True)  # not frozen: creating a frozen object takes five times as long
@@ -112,8 +114,8 @@ def get(
         limit: the largest number of entries.
         lanes: ranges of positions to search; None: the whole queue.
         pooled: whether a ConnectionConsumer gets; a stoppage ends its delivery.
-        accepts: a unit of work to accept in the same statement; only for a get of one
-            entry that begins a unit of work.
+        accepts: a unit of work to accept in the same statement; only for a get that
+            begins a unit of work.
         actor: name that the journal records.
         now: the current time; the database's clock when not given.
 
@@ -131,15 +133,15 @@ def get(
         "timeout": timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S),
         "synchronous_commit": None if accepts else commits_how(),
         **near(queue),
+        **(accepts or NOTHING)._asdict(),
     }
     if limit == 1 and uow is None and lanes is None:
-        ends = (accepts or NOTHING)._asdict()
-        (row,) = sql.run("get_one", taker | ends | {"lows": lows})
-        got = [] if row[0] is None else [Delivery(*row)]
+        rows = sql.run("get_one", taker | {"lows": lows})
     else:
         search = (lanes or Lanes(PRIORITIES, lows, HIGHS))._asdict()
-        got = sql.fetch("get", Delivery, uow=uow, limit=limit, **taker, **search)
-    got = complete(queue, got)
+        rows = sql.run("get", taker | search | {"uow": uow, "limit": limit})
+    found_none = rows[0][MESSAGE_ID] is None
+    got = [] if found_none else complete(queue, list(starmap(Delivery, rows)))
     # An empty result raises no floor: the queue may be paused, and was not searched.
     if got and lanes is None:
         found = [(delivery.priority, delivery.pos) for delivery in got]

@@ -31,10 +31,11 @@ OVERDUE = "The consumer did not end its unit of work in time."
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """Which entry to get in the statement that accepts a unit of work."""
+    """Which entries to get in the statement that accepts a unit of work."""
 
     queue: str
     pooled: bool = False
+    limit: int = 1  # the largest number of entries
 
 
 def accept(
@@ -57,7 +58,7 @@ def accept(
         now: the current time; the database's clock when not given.
 
     Returns:
-        The delivery that ``then`` got, if there is one.
+        The deliveries that ``then`` got.
 
     Raises:
         LockLost: the unit of work has ended already, or lost a claim in a crash.
@@ -67,6 +68,7 @@ def accept(
             return get(
                 then.queue,
                 owner=processes.current(),
+                limit=then.limit,
                 pooled=then.pooled,
                 accepts=Accepts(uow, expected),
                 actor=actor,

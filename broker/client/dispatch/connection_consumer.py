@@ -146,7 +146,7 @@ class ServerSession:
     Args:
         consumer: the ConnectionConsumer.
         goes_on: asked after each handler: whether another round follows at once. Then
-            the statement that accepts a message gets the next one.
+            the statement that accepts its messages gets the next ones.
     """
 
     now: datetime | None = None  # for tests; None: the database's clock
@@ -160,7 +160,8 @@ class ServerSession:
         self.goes_on = goes_on
         self.sweep: Search | None = None
         self.swept_at = time.monotonic()
-        self.next = Next(consumer.queue.name, pooled=True)
+        batch = min(self.handler.batch, settings.BROKER_MAX_UNCOMMITTED_MESSAGES)
+        self.next = Next(consumer.queue.name, pooled=True, limit=batch)
         self.following: list[Delivery] = []  # got by the commit of the last round
         self.spans = Spans(consumer.handler)
         self.held_s = 0.0  # how long a limit makes this session wait
@@ -235,8 +236,8 @@ class ServerSession:
 
     def close(self) -> None:
         """Release what the last round got for the next one."""
-        for delivery in self.following:
-            settle.end_if_held(delivery.uow, Release(), actor=self.handler.name)
+        for uow in {delivery.uow for delivery in self.following}:
+            settle.end_if_held(uow, Release(), actor=self.handler.name)
         self.following = []
 
     def hand_out(self, got: Got, work: UnitOfWork) -> NotAuthorized | None:
@@ -258,7 +259,7 @@ class ServerSession:
                     trace_id=trace_id(delivery.properties),
                 )
                 self.call(delivery, work)
-            if self.handler.batch == 1 and self.search is None and self.goes_on():
+            if self.search is None and self.goes_on():
                 work.then = self.next
         return None
 

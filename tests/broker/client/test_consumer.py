@@ -213,17 +213,21 @@ def test_a_commit_that_fails_ends_the_loop_and_gets_nothing_more() -> None:
 
 
 @pytest.mark.spec("UOW-7")
-def test_a_step_that_comes_too_late_accepts_nothing(elsewhere: Elsewhere) -> None:
-    put_many(make_messages(2))
-    with consumer("orders", timeout_s=0) as deliveries:
+@pytest.mark.parametrize("batch", [1, 2])
+def test_a_step_that_comes_too_late_accepts_and_gets_nothing(
+    elsewhere: Elsewhere, batch: int
+) -> None:
+    put_many(make_messages(2 * batch))
+    with consumer("orders", batch=batch, timeout_s=0) as deliveries:
         steps = iter(deliveries)
-        assert next(steps).body == b"1"
+        held = [next(steps).body for _ in range(batch)]
+        assert held == [b"1", b"2"][:batch]
         elsewhere(UnitRow.objects.update, deadline="2026-01-01T00:00Z")
         elsewhere(settle.back_out_overdue, limit=9)
         with pytest.raises(LockLost):
             next(steps)
-        assert backouts() == [1, 0]
-        assert [one.backout_count for one in deliveries] == [1, 0]
+        assert backouts() == [1] * batch + [0] * batch
+        assert [one.backout_count for one in deliveries] == [1] * batch + [0] * batch
     assert is_clean()
 
 

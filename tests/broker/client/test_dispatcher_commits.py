@@ -21,6 +21,7 @@ from tests.make import make_messages, make_queue
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
+BATCHES = pytest.mark.parametrize("batch", [1, 2])
 JOINED_OR_LEASED = pytest.mark.parametrize("join", [True, False])
 
 
@@ -29,40 +30,44 @@ def orders() -> Queue:
     return make_queue("orders")
 
 
+@BATCHES
 @JOINED_OR_LEASED
-def test_a_commit_that_fails_gets_nothing_more(orders: Queue, join: bool) -> None:
-    put_many(make_messages(2))
+def test_a_commit_that_fails_gets_nothing_more(
+    orders: Queue, join: bool, batch: int
+) -> None:
+    put_many(make_messages(2 * batch))
 
     def answer(_: Delivery, work: UnitOfWork) -> None:
         work.put("nowhere")
 
-    consumer = ConnectionConsumer.open(handler(answer, join=join))
+    consumer = ConnectionConsumer.open(handler(answer, join=join, batch=batch))
     session = ServerSession(consumer, goes_on=lambda: True)
-    assert session.serve() == 1
+    assert session.serve() == batch
 
     assert session.following == []
     assert not Claim.objects.exists()
-    first, second = Ready.objects.order_by("id")
-    assert (first.backout_count, second.backout_count) == (1, 0)
+    backouts = Ready.objects.order_by("id").values_list("backout_count", flat=True)
+    assert list(backouts) == [1] * batch + [0] * batch
 
 
+@BATCHES
 @JOINED_OR_LEASED
 @pytest.mark.spec("UOW-7")
 def test_an_acceptance_that_comes_too_late_gets_nothing_more(
-    orders: Queue, elsewhere: Elsewhere, join: bool
+    orders: Queue, elsewhere: Elsewhere, join: bool, batch: int
 ) -> None:
-    put_many(make_messages(2))
+    put_many(make_messages(2 * batch))
 
     def overtaken(_: Delivery) -> None:
         elsewhere(UnitOfWorkRow.objects.update, deadline="2026-01-01T00:00Z")
         elsewhere(settle.back_out_overdue, limit=9)
 
-    consumer = ConnectionConsumer.open(handler(Seen(overtaken), join=join))
+    consumer = ConnectionConsumer.open(handler(Seen(overtaken), join=join, batch=batch))
     session = ServerSession(consumer, goes_on=lambda: True)
-    assert session.serve() == 1
+    assert session.serve() == batch
 
     assert session.following == []
     assert not Claim.objects.exists()
-    first, second = Ready.objects.order_by("id")
-    assert (first.backout_count, second.backout_count) == (1, 0)
+    backouts = Ready.objects.order_by("id").values_list("backout_count", flat=True)
+    assert list(backouts) == [1] * batch + [0] * batch
     assert fsck.violations() == []

@@ -12,6 +12,7 @@ from broker.queueing import journal, processes
 from broker.queueing.get import get
 from broker.queueing.put import put_many
 from broker.settlement import settle
+from broker.settlement.settle import Next
 from tests.make import make_messages, make_queue
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -74,3 +75,23 @@ def test_a_holder_s_mistake_undoes_the_transaction_around_it(orders: Queue) -> N
 
     depth = journal.depths()[orders.pk]
     assert (depth.ready, depth.claimed) == (2, 1)
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+@pytest.mark.parametrize("expected", [0, 2])
+def test_a_mistake_gets_nothing(orders: Queue, expected: int, limit: int) -> None:
+    uow = taken(1)
+    with pytest.raises(LockLost):
+        settle.accept(uow, expected=expected, then=Next("orders", limit=limit))
+
+    depth = journal.depths()[orders.pk]
+    assert (depth.ready, depth.claimed) == (2, 1)
+    got = settle.accept(uow, expected=1, then=Next("orders", limit=limit))
+    assert [delivery.body for delivery in got] == [b"2", b"3"][:limit]
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_an_accept_that_finds_nothing_more(orders: Queue, limit: int) -> None:
+    assert settle.accept(taken(3), expected=3, then=Next("orders", limit=limit)) == []
+    assert not UnitOfWork.objects.exists()
+    assert fsck.violations() == []
