@@ -14,12 +14,14 @@ from broker.client import (
     Delivery,
     NewMessage,
     Reject,
+    connect,
     consumer,
     put,
     put_many,
     unit_of_work,
 )
 from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
+from broker.client.jms.listeners import Listening
 from broker.models import Address, Claim, Ready
 from broker.queueing import low_watermarks
 from tests.broker.handling import Seen, handler
@@ -174,6 +176,29 @@ def test_work_waits_for_the_database_so_often(work: Callable[[], None]) -> None:
         work()
 
     assert (sent.round_trips, sent.parses) == (TABLE[work], 0)
+
+
+@pytest.mark.parametrize("prefetch", [1, 2])
+def test_a_listener_accepts_its_messages_and_gets_the_next_at_once(
+    prefetch: int, statements: list[str]
+) -> None:
+    """With two at a time, the first of them is accepted alone."""
+    make_queue("orders")
+    put_many([NewMessage("orders") for _ in range(6)])
+    with connect() as connection, connection.session(prefetch=prefetch) as session:
+        listener = Listening(session)
+        receiving = session.consumer("orders")
+        receiving.listener = id
+        for _ in range(2):
+            assert listener.hand_next(receiving)
+        statements.clear()
+
+        for _ in range(2):
+            assert listener.hand_next(receiving)
+        both = {1: ["get_one", "get_one"], 2: ["take_some", "end", "get"]}
+        assert statements == both[prefetch]
+    assert Ready.objects.count() == 2, "the session has given back what it got"
+    assert not Claim.objects.exists()
 
 
 def go_on(steps: Iterator[Delivery], batch: int) -> None:

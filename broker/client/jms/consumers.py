@@ -9,6 +9,8 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from django.conf import settings
+
 from broker.client.jms.messages import Message
 from broker.errors import BrokerError
 from broker.errors.mq_codes import GetOptions
@@ -19,6 +21,7 @@ from broker.queueing import delayed, notifications, subscriptions
 from broker.queueing.get import Delivery
 from broker.queueing.selective_get import Search
 from broker.settlement.poison import Attributes, Last, Removing, attributes_of
+from broker.settlement.settle import Next
 
 if TYPE_CHECKING:
     from broker.client.jms.sessions import Session
@@ -241,6 +244,20 @@ class Consumer:
             )
         )
         return self.unread.popleft() if self.unread else None
+
+    def accept_heard(self, message: Message) -> None:
+        """Accept the message of a listener that has returned, in an AUTO session. If no
+        other consumer of the session waits, get the next one at once."""
+        session = self.session
+        if not session.is_auto:
+            return
+        goes_on = not (self.closed or session.closing.is_set())
+        if goes_on and session.consumers == [self] and self.search is None:
+            limit = min(session.prefetch, settings.BROKER_MAX_UNCOMMITTED_MESSAGES)
+            then = Next(self.queue.name, limit=limit)
+            self.unread.extend(session.holding.accept_and_get(message.delivery, then))
+        else:
+            session.holding.accept(message.delivery)
 
     def is_poison(self, delivery: Delivery) -> bool:
         if not delivery.backout_count:

@@ -9,6 +9,7 @@ from functools import partial
 
 from broker.errors import LockLost
 from broker.models import UnitOfWork as UnitRow
+from broker.queueing import tracing
 from broker.queueing.get import Delivery
 from broker.queueing.put import NewMessage
 from broker.queueing.selective_get import Search
@@ -95,6 +96,19 @@ class Holding:
             self.work = self.begin()
             return False
         return True
+
+    def accept_and_get(self, delivery: Delivery, then: settle.Next) -> list[Delivery]:
+        """Accept the only delivery, and get the next ones in the same statement; they
+        belong to the next unit of work. Of several deliveries, accept one and get none.
+        """
+        work = self.work
+        if self.has(delivery) and work.held == 1:
+            work.then = then
+        self.accept(delivery)
+        if work.following:
+            self.work.note(work.following)
+            tracing.received(then.queue, work.following)
+        return work.following
 
     def release(self, deliveries: Sequence[Delivery]) -> None:
         """Release unseen deliveries, uncounted, if they are still held."""

@@ -82,5 +82,5 @@ class Listening:
                 logger.info("A listener of %s: %s", consumer.queue.name, why)
                 self.session.raised(why)
             else:
-                self.session.returned(message)
+                consumer.accept_heard(message)
         return True

@@ -57,6 +57,7 @@ def test_an_exception_backs_the_last_message_out_as_its_error() -> None:
             if delivery.body == b"2":
                 raise Failed("no such customer")
     (event,) = Event.objects.filter(kind=Kind.BACK_OUT)
+    assert event.detail is not None
     assert "Failed: no such customer" in event.detail["error"]
     assert "Failed" in event.detail["stack"]
     assert backouts() == [1, 0]
