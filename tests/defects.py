@@ -205,13 +205,6 @@ MUTANTS = [
         "tests/broker/client/test_dispatcher_commits.py",
     ),
     Mutant(
-        "an accept with the next batch, without its fence",
-        "broker/sql/queueing/get.sql",
-        "WHERE is_whole = 1 ",
-        "",
-        "tests/broker/client/test_dispatcher_commits.py",
-    ),
-    Mutant(
         "an expired message that a consumer gets",
         "broker/sql/queueing/get.sql",
         "AND (ready.expires_at IS NULL",
