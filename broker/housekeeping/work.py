@@ -18,13 +18,14 @@ from django.conf import settings
 from broker import operations
 from broker.alerts import evaluation
 from broker.config import auto_create
+from broker.housekeeping.pacing import Pacer
 from broker.housekeeping.starting import start_due
 from broker.monitoring.history import sampling
 from broker.operations import idempotency, queue_pause, recurring, rules
 from broker.queueing import delayed, journal, subscriptions
 from broker.security import audit
 from broker.settlement import discards, expiry, retention, settle
-from broker.sql import partitions, vacuum
+from broker.sql import partitions, processors, vacuum
 
 BATCH = 500
 BEAT_S = 1.0
@@ -147,11 +148,10 @@ def until_short(batch: Callable[..., int]) -> None:
 def step_operations() -> None:
     """Make steps of all running operations in turn, look up outcomes of their copies,
     and start plans whose time has come. Runs for one second if an operation has a rate
-    limit."""
+    limit, or if the steps rest because others are at work."""
     ends = time.monotonic() + BEAT_S
-    left = operations.running()
-    while left:
-        left = [one for one in left if operations.step(one)]
+    if left := operations.running():
+        step_in_turn(left, ends)
     while (paced := operations.paced()) and time.monotonic() + PACED_S < ends:
         time.sleep(PACED_S)
         for operation_id in paced:
@@ -159,6 +159,16 @@ def step_operations() -> None:
     for operation_id in operations.unsettled():
         until_short(partial(operations.settle, operation_id))
     until_short(start_due)  # last, so that an error there stops no running operation
+
+
+def step_in_turn(running: list[int], ends: float) -> None:
+    """Make steps of operations until none has a step to make now. If others are at
+    work, only until ``ends``, so that other housekeeping does not wait for the
+    rests."""
+    with processors.last_half():
+        pacer = Pacer()
+        while running and not (pacer.lively and time.monotonic() > ends):
+            running = [one for one in running if pacer.step(one)]
 
 
 def verify_audit() -> None:

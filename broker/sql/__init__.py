@@ -61,6 +61,13 @@ def database_now() -> datetime:
     return moment
 
 
+def last_write() -> int:
+    """The number of the last transaction, of any session, that wrote and has ended. The
+    difference of two readings is the number of such transactions between them."""
+    (number,) = fetch_one("last_write")
+    return int(number)
+
+
 def run(name: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
     django = connected()
     line, text = django.connection, statement(name)

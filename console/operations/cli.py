@@ -8,7 +8,6 @@ from typing import Any, TextIO
 
 from django.db import transaction
 
-from broker import operations
 from broker.acts import act
 from broker.acts.operations.control import StartOperation
 from broker.acts.operations.ledgers import Ledger, counts_of, ledger_of
@@ -16,12 +15,11 @@ from broker.acts.operations.planning import PlanOperation
 from broker.acts.operations.resubmits import PlanResubmit
 from broker.acts.operations.siblings import siblings_in
 from broker.acts.operations.states import left_out
+from broker.housekeeping import pacing
 from broker.models import Operation
 from broker.operations.approvals import require_reason
 from broker.security.users import User
 from console.edges.commands.printing import progress
-
-STEP = 500
 
 
 def work(
@@ -51,7 +49,7 @@ def work(
             return foreseen
     act(user, StartOperation(plan.pk))
     with progress(errors, plan.scope, ledger.total) as bar:
-        while operations.step(plan.pk, limit=STEP):
+        for _ in pacing.steps(plan.pk):
             counts = counts_of([plan.pk])[plan.pk]
             bar.update(bar.task_ids[0], completed=counts["done"] + counts["skipped"])
     plan.refresh_from_db()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from django.contrib.auth.models import User
 
 from broker import operations
+from broker.housekeeping import pacing
 from broker.models import Operation
 from broker.monitoring.dead_letters import Selection
 from broker.operations import Chosen, Order
@@ -23,49 +25,58 @@ CALM = 1.3  # what its p99 may become, against before
 
 
 def measure(cell: Cell, database: str) -> Iterator[Figure]:
-    """Freeze, look, resubmit and undo; then against RabbitMQ's dead-letter exchange."""
+    """Freeze, look, resubmit and undo, alone; the last two beside a live consumer; and
+    RabbitMQ's dead-letter exchange, alone."""
     many = cell.size.letters
     died_s = begin(cell, many)
+    took: dict[str, float] = {}
+    first: list[Operation] = []
+    steps: dict[str, Callable[[], object]] = {
+        "freeze": lambda: first.append(freeze()),
+        "dry run": lambda: operations.preview(first[0].pk),
+        "resubmit": lambda: work_off(first[0]),
+        "undo": lambda: work_off(undo_of(first[0])),
+    }
+    for name, step in steps.items():
+        took[name] = seconds_of(step)
+        yield Figure(f"{name} {many:,} dead letters", took[name], "s")
+    ground.settle_down()
+    yield from beside_a_live_consumer(many, database)
+    cell.ready[QUEUE] = 0
+    ground.check(cell.ready)
+    yield from against_rabbit(many, died_s + took["freeze"] + took["resubmit"])
+
+
+def beside_a_live_consumer(many: int, database: str) -> Iterator[Figure]:
+    resubmit = freeze()
     with client(database) as live:
         live.over(1)  # to warm up
         before = live.over(BEFORE_S).p99
         yield Figure("a live consumer's p99, nothing beside it", before, "ms")
-        planned: list[Operation] = []
-
-        def freeze() -> None:
-            everything = Chosen(letters=Selection())
-            resubmit = Order(Operation.Kind.RESUBMIT)
-            planned.append(
-                operations.plan(
-                    user(), resubmit, everything, scope="all", reason="a bench"
-                )
-            )
-
-        def undo() -> None:
-            planned.append(
-                operations.plan_undo(user(), planned[0].pk, reason="a bench")
-            )
-            work_off(planned[1].pk)
-
-        took = {}
-        steps: dict[str, Callable[[], object]] = {
-            "freeze": freeze,
-            "dry run": lambda: operations.preview(planned[0].pk),
-            "resubmit": lambda: work_off(planned[0].pk),
-            "undo": undo,
-        }
-        for name, step in steps.items():
+        for name in ("resubmit", "undo"):
+            operation = resubmit if name == "resubmit" else undo_of(resubmit)
             live.mark()
-            took[name] = seconds_of(step)
+            took_s = seconds_of(partial(work_off, operation))
             p99 = live.mark().p99
-            yield Figure(f"{name} {many:,} dead letters", took[name], "s")
-            against = "itself before"
-            if name in ("resubmit", "undo"):
-                beside = f"a live consumer's p99 during {name}"
-                yield Figure(beside, p99, "ms", against, p99 / before, most=CALM)
-    cell.ready[QUEUE] = 0
-    ground.check(cell.ready)
-    yield from against_rabbit(many, died_s + took["freeze"] + took["resubmit"])
+            beside = f"{name} {many:,} dead letters, a live consumer beside it"
+            yield Figure(beside, took_s, "s")
+            yield Figure(
+                f"a live consumer's p99 during {name}",
+                p99,
+                "ms",
+                "itself before",
+                p99 / before,
+                most=CALM,
+            )
+
+
+def freeze() -> Operation:
+    order, everything = Order(Operation.Kind.RESUBMIT), Chosen(letters=Selection())
+    return operations.plan(user(), order, everything, scope="all", reason="a bench")
+
+
+def undo_of(operation: Operation) -> Operation:
+    return operations.plan_undo(user(), operation.pk, reason="a bench")
 
 
 def begin(cell: Cell, many: int) -> float:
@@ -92,9 +103,9 @@ def against_rabbit(many: int, ours_s: float) -> Iterator[Figure]:
     yield Figure(work, ours_s, "s", "RabbitMQ's exchange", ratio, least=5)
 
 
-def work_off(operation_id: int) -> None:
-    operations.start(operation_id)
-    while operations.step(operation_id):
+def work_off(operation: Operation) -> None:
+    operations.start(operation.pk)
+    for _ in pacing.steps(operation.pk):
         pass
 
 
