@@ -13,7 +13,7 @@ import os
 import socket
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from django.db import connection
@@ -33,27 +33,33 @@ def last_half() -> Iterator[None]:
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
-    before = {0: os.sched_getaffinity(0)}  # by process; 0 is this thread
-    half = set(sorted(before[0])[len(before[0]) // 2 :])
+    everything = sorted(os.sched_getaffinity(0))
+    half = set(everything[len(everything) // 2 :])
     connection.ensure_connection()
     backend = connection.connection.info.backend_pid
-    with suppress(OSError):
+    with ExitStack() as limits:
+        limits.enter_context(keep_to(0, half))
         if serves(backend):
-            before[backend] = os.sched_getaffinity(backend)
+            limits.enter_context(keep_to(backend, half))
+        yield
+
+
+@contextmanager
+def keep_to(process: int, processors: set[int]) -> Iterator[None]:
+    """Limit a process, or with 0 this thread, to some of its processors where the
+    system allows it; then as before."""
+    before: set[int] = set()
+    parent = parent_of(process)
+    with suppress(OSError):
+        before = os.sched_getaffinity(process)
+        os.sched_setaffinity(process, before & processors or before)
     try:
-        for process, all_of_it in before.items():
-            keep_to(process, all_of_it & half)
         yield
     finally:
-        for process, all_of_it in before.items():
-            keep_to(process, all_of_it)
-
-
-def keep_to(process: int, processors: set[int]) -> None:
-    """Limit a process to some processors, if there are any and the system allows it."""
-    if processors:
-        with suppress(OSError):
-            os.sched_setaffinity(process, processors)
+        # Another process may have the id of one that has ended.
+        if before and parent_of(process) == parent:
+            with suppress(OSError):
+                os.sched_setaffinity(process, before)
 
 
 def serves(backend: int) -> bool:
@@ -75,7 +81,7 @@ def listener() -> int | None:
 
 
 def parent_of(process: int) -> int | None:
-    """The id of the process that started another one; None if that has ended."""
+    """The id of the process that started another one; None if there is no such one."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text()
     except OSError:

@@ -125,7 +125,7 @@ def test_while_others_put_it_rests_and_its_steps_do_not_grow(clock: Clock) -> No
     operations.start(planned.pk, limit=1)
     pacer = pacing.Pacer()
 
-    done = []
+    done: list[int] = []
     while not done or done[-1]:
         for _ in range(20):
             put("other")
