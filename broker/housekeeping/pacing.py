@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from broker.operations.lifecycle import BATCH, step
-from broker.sql import last_write, processors
+from broker.sql import last_write
 
 ALONE_S = 0.1  # length of a step when nobody else is at work
 BESIDE_S = 0.02  # length of a step beside others
@@ -93,7 +93,6 @@ class Pacer:
 def steps(operation_id: int) -> Iterator[int]:
     """Make all steps of an operation that can be made now; yields how many items each
     has processed."""
-    with processors.last_half():
-        pacer = Pacer()
-        while processed := pacer.step(operation_id):
-            yield processed
+    pacer = Pacer()
+    while processed := pacer.step(operation_id):
+        yield processed

@@ -25,7 +25,7 @@ from broker.operations import idempotency, queue_pause, recurring, rules
 from broker.queueing import delayed, journal, subscriptions
 from broker.security import audit
 from broker.settlement import discards, expiry, retention, settle
-from broker.sql import partitions, processors, vacuum
+from broker.sql import partitions, vacuum
 
 BATCH = 500
 BEAT_S = 1.0
@@ -165,10 +165,9 @@ def step_in_turn(running: list[int], ends: float) -> None:
     """Make steps of operations until none has a step to make now. If others are at
     work, only until ``ends``, so that other housekeeping does not wait for the
     rests."""
-    with processors.last_half():
-        pacer = Pacer()
-        while running and not (pacer.lively and time.monotonic() > ends):
-            running = [one for one in running if pacer.step(one)]
+    pacer = Pacer()
+    while running and not (pacer.lively and time.monotonic() > ends):
+        running = [one for one in running if pacer.step(one)]
 
 
 def verify_audit() -> None:

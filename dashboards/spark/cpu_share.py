@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import socket
+import struct
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 from django.conf import settings
 from django.db import connection
 from django.db.backends.signals import connection_created
 
-from broker.sql import processors
-
 LOWEST = 19
+# the credentials of a socket's peer on Linux: process, user, group
+PEER = struct.Struct("3i")
 # Some Linux systems share processors between sessions (autogroup). There, a priority
 # counts within its session only; this file has the priority of the session itself.
 SESSION = Path("/proc/self/autogroup")
@@ -56,11 +59,23 @@ def take_along(backend: int) -> None:
     """
     if os.nice(0) == 0 or not hasattr(os, "sched_setaffinity"):
         return
-    with suppress(OSError):
-        if not processors.serves(backend):
+    with suppress(OSError, psutil.Error):
+        if psutil.Process(backend).ppid() != listener():
             return
         if both := os.sched_getaffinity(backend) & os.sched_getaffinity(0):
             os.sched_setaffinity(backend, both)
+
+
+def listener() -> int | None:
+    """The id of the local process that accepts Django's connections; None over TCP,
+    because another machine has its own process ids."""
+    connection.ensure_connection()
+    with socket.socket(fileno=os.dup(connection.connection.fileno())) as end:
+        if end.family != socket.AF_UNIX:
+            return None
+        said = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
+    process, _, _ = PEER.unpack(said)
+    return int(process)
 
 
 def behind_all(start: Callable[[], object]) -> None:

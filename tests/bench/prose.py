@@ -79,7 +79,8 @@ was received had to be what is ready, and the consistency check had to find noth
   which the engine lives: sockets, TLS, rights and the translation of messages are in it, too. It
   has no target of its own; the database has other threads.
 - **dead letters**: {letters:,} of one queue, planned, looked at, sent back and taken back by
-  one worker, while a live consumer sends, takes and accepts one message after the other.
+  one worker alone; then sent back and taken back while a live consumer sends, takes and accepts
+  one message after the other. RabbitMQ brings them back alone, too.
 - **a herd**: {herd:,} messages due in one second, beside {delayed:,} due tomorrow; one process
   releases as the worker does, one consumer gets, another works on a queue of its own. Early
   and late by the journal, against the times that were due.
