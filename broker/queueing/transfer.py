@@ -94,7 +94,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class EndedUnit:
     """A unit of work that ends in the same statement, so its entries were not taken
     before; and what the statement compares, so that it fails if something changed."""
 
@@ -111,7 +111,7 @@ def put_back(
     delays_ms: Sequence[int],
     record: Record,
     *,
-    ending: Ending | None = None,
+    ending: EndedUnit | None = None,
 ) -> None:
     """Return entries to their queues, each after its delay; a delay of 0 means at once.
 
@@ -211,7 +211,7 @@ def store_copies(  # noqa: PLR0913  # each is named where it is used
     lifetime: timedelta | None,
     dress: Sequence[Dress] | None = None,
     ends: bool = True,
-    ending: Ending | None = None,
+    ending: EndedUnit | None = None,
 ) -> list[Copy]:
     """Store the copies of entries that a route takes; see ``copy``. One statement.
 

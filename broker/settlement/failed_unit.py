@@ -21,7 +21,7 @@ from broker.config.auto_create import name_for
 from broker.models import AddressSetting, Kind, Place
 from broker.queueing.routing import Route
 from broker.queueing.transfer import (
-    Ending,
+    EndedUnit,
     Record,
     TakenEntry,
     put_back,
@@ -125,7 +125,7 @@ class FailedUnit:
             if isinstance(one, Redeliver)
         ]
         if len(delays_ms) == len(entries):
-            ending = Ending(self.uow, self.cache.policy(rules))
+            ending = EndedUnit(self.uow, self.cache.policy(rules))
             put_back(entries, delays_ms, self.record, ending=ending)
             return dispositions
         to = {one.to if isinstance(one, DeadLetter) else "" for one in dispositions}
@@ -152,7 +152,7 @@ class FailedUnit:
         if not made or not all(map(route.takes, refusing)):
             self.cache.destinations.clear()
             return False
-        ending = Ending(self.uow, self.cache.policy(rules), route.text)
+        ending = EndedUnit(self.uow, self.cache.policy(rules), route.text)
         copies = entries, route, refusing, record, cause
         store_copies(*copies, lifetime=lifetime, ending=ending)
         return True

@@ -39,7 +39,7 @@ class QueueAttributes(NamedTuple):
     address: str
 
 
-class Destination(NamedTuple):
+class LetterRoute(NamedTuple):
     """The queues of an address, and the time to live that it gives to copies."""
 
     route: Route
@@ -56,7 +56,7 @@ class SettingsCache:
         default_factory=dict
     )
     queues: dict[int, QueueAttributes] = field(default_factory=dict)
-    destinations: dict[tuple[str, Syntax], Destination] = field(default_factory=dict)
+    destinations: dict[tuple[str, Syntax], LetterRoute] = field(default_factory=dict)
 
     def note(self, queues: Iterable[QueueAttributes], version: str) -> None:
         """Take over what a statement has read; read the settings if they changed."""
@@ -103,12 +103,12 @@ class SettingsCache:
         ]
         return f"{self.version}{NEWLINE.join(lines)}"
 
-    def destination(self, address: str) -> Destination:
+    def destination(self, address: str) -> LetterRoute:
         """Where a dead letter for an address goes; read if it was not read before."""
         key = address, configured()
         if key not in self.destinations:
             lifetime = lifetime_by(merge(address, self.settings))
-            self.destinations[key] = Destination(route_to(address), lifetime)
+            self.destinations[key] = LetterRoute(route_to(address), lifetime)
         return self.destinations[key]
 
     def forget(self) -> None:

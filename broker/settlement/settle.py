@@ -194,16 +194,7 @@ def carry_over(
 
 
 def end(uow: int, outcome: Outcome, **about: Any) -> list[Disposition]:
-    """End a unit of work with one outcome for all its entries; see ``settle_as``.
-
-    Args:
-        uow: the unit of work.
-        outcome: of all its deliveries.
-        about: as of ``end_if_held``.
-
-    Raises:
-        LockLost: the unit of work has ended already.
-    """
+    """As ``end_if_held``; raises ``LockLost`` if the unit of work has ended already."""
     dispositions = end_if_held(uow, outcome, **about)
     if dispositions is None:
         raise LockLost(uow)
@@ -218,9 +209,10 @@ def end_if_held(
     actor: str = "",
     now: datetime | None = None,
 ) -> list[Disposition] | None:
-    """As ``end``; None if the unit of work holds nothing, or has ended already.
+    """End a unit of work with one outcome for all its entries; see ``settle_as``. None
+    if it holds nothing, or has ended already.
 
-    ``known`` is what the holder knows of its entries, which saves to read them.
+    ``known`` is what its holder knows of them, which saves to read them.
     """
     if not connection.in_atomic_block:
         ended = end_failed(uow, outcome, known, actor=actor, now=now)

@@ -16,6 +16,7 @@ from broker import operations, sql
 from broker.client import put
 from broker.queueing import delayed
 from broker.settlement.outcomes import BackOut
+from broker.settlement.settings_cache import caches
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import ERROR, operator
 from tests.make import NOON, make_queue, make_setting, minutes, plan_resubmit, seconds
@@ -91,6 +92,7 @@ def test_a_message_enters_the_modules_that_the_page_names(
     before = UnitOfWork(now=NOON)
     before.get("orders")
     before.commit()
+    caches.clear()  # its settings are read on the way
 
     walk = Walk(monkeypatch)
     sys.setprofile(walk)

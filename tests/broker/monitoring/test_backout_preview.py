@@ -295,7 +295,7 @@ def test_looking_takes_no_lock_and_changes_nothing(
         for ending in Ending:
             foreseen(work, ending)
 
-    assert set(asked) <= {"unit_entries", "rules", "held", "depth", "look"}
+    assert set(asked) <= {"unit_entries", "rules", "settings", "held", "depth", "look"}
 
 
 def refusing_locks(execute: Any, text: str, *rest: Any) -> Any:
