@@ -29,7 +29,7 @@ WHOLE_STEPS = {
     "broker/sql/queueing/get.sql": 90,
     "broker/sql/queueing/get_one.sql": 75,
     "broker/sql/queueing/put.sql": 70,
-    "broker/sql/queueing/put_back.sql": 70,
+    "broker/sql/queueing/put_back.sql": 75,
     "broker/sql/schema.sql": 295,
     "broker/sql/settlement/settle_many.sql": 90,
 }

@@ -188,6 +188,18 @@ def test_a_plan_that_was_made_while_all_was_empty_suits_full_tables(name: str) -
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("name", ["put_back", "copy"])
+def test_a_failure_looks_up_its_queues_whenever_its_plan_was_made(name: str) -> None:
+    queue = make_queue("orders")
+    analyse()
+
+    plan = json.dumps(explain(name, queue))
+
+    whole = re.findall(r'"Seq Scan"[^{}]*"Relation Name": "(\w+)', plan)
+    assert set(whole) == {"broker_addresssetting"}
+
+
+@pytest.mark.django_db
 def test_settlements_look_up_their_claims_whenever_their_plan_was_made() -> None:
     queue = make_queue("orders")
     analyse()

@@ -14,16 +14,20 @@
 -- Order    copies are numbered in the order of the arrays.
 -- Locks    none; the caller has locked the target queues. Or the unit of work that ends,
 --          and the target queues against deletion.
--- Index    broker_message_pkey, broker_annotations_pkey; those of put_back.sql
+-- Index    broker_message_pkey, broker_annotations_pkey, broker_unit_of_work_pkey,
+--          broker_claim_pkey, broker_queue_pkey, broker_address_pkey
 -- Returns  for each entry, in order: its id, its copy's id, the queues that took it. It
 --          fails as put_back.sql does, and if the queues of the address have changed.
 WITH policy AS (
     SELECT (SELECT coalesce(md5(string_agg(xmin::text || ctid::text, ' ' ORDER BY ctid)), '')
             FROM broker_addresssetting)
-        || coalesce(string_agg(concat_ws(' ', queue.id, backout_threshold, kind, address.name),
+        || coalesce(string_agg(concat_ws(' ', queue.id, backout_threshold, kind, name),
             E'\n' ORDER BY queue.id), '') AS text
-    FROM broker_queue AS queue JOIN broker_address AS address ON address.id = address_id
-    WHERE queue.id = ANY (%(queue_ids)b::integer[])
+    FROM (SELECT DISTINCT unnest(%(queue_ids)b::integer[]) AS id) AS named, LATERAL (
+        SELECT queue.id, backout_threshold, kind, address.name
+        FROM broker_queue AS queue JOIN broker_address AS address ON address.id = address_id
+        WHERE queue.id = named.id OFFSET 0
+    ) AS queue
 ),
 route AS (
     SELECT coalesce(string_agg(concat_ws(' ', id, routing_type, name, selector),

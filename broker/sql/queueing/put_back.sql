@@ -16,10 +16,13 @@
 WITH policy AS (
     SELECT (SELECT coalesce(md5(string_agg(xmin::text || ctid::text, ' ' ORDER BY ctid)), '')
             FROM broker_addresssetting)
-        || coalesce(string_agg(concat_ws(' ', queue.id, backout_threshold, kind, address.name),
+        || coalesce(string_agg(concat_ws(' ', queue.id, backout_threshold, kind, name),
             E'\n' ORDER BY queue.id), '') AS text
-    FROM broker_queue AS queue JOIN broker_address AS address ON address.id = address_id
-    WHERE queue.id = ANY (%(queue_ids)b::integer[])
+    FROM (SELECT DISTINCT unnest(%(queue_ids)b::integer[]) AS id) AS named, LATERAL (
+        SELECT queue.id, backout_threshold, kind, address.name
+        FROM broker_queue AS queue JOIN broker_address AS address ON address.id = address_id
+        WHERE queue.id = named.id OFFSET 0
+    ) AS queue
 ),
 ended AS (
     DELETE FROM broker_unit_of_work WHERE id = %(ended_uow)s::bigint RETURNING id
