@@ -68,6 +68,11 @@ class Now:
         return self.place.backout_count + 1 if self.place else self.life.attempts
 
     @property
+    def is_missed(self) -> bool:
+        """Whether it left its queue after its journal was read."""
+        return self.place is None and self.word == UNKNOWN_END[1]
+
+    @property
     def is_resubmittable(self) -> bool:
         return self.letter is not None and self.state == "dead" and bool(self.place)
 
@@ -129,7 +134,8 @@ class Story:
 
 
 def story_of(message_id: int, *, newest: bool = False) -> Story | None:
-    """The story of a message; None if it is unknown.
+    """The story of a message; None if it is unknown. If the message moves on while it
+    is read, it is read again: else a page would show for ever that its end is unknown.
 
     Eight queries, and one more for each copy.
 
@@ -138,6 +144,13 @@ def story_of(message_id: int, *, newest: bool = False) -> Story | None:
         newest: show the newest copy instead, if this one is on no queue any more and
             there is only one newest.
     """
+    story = read_story(message_id, newest=newest)
+    if story is not None and any(now.is_missed for now in story.verdicts):
+        return read_story(message_id, newest=newest)
+    return story
+
+
+def read_story(message_id: int, *, newest: bool) -> Story | None:
     events = journal.lifeline(message_id)
     roads = roads_of({event.queue_id for event in events})
     told = lives(events, roads)
@@ -153,7 +166,7 @@ def story_of(message_id: int, *, newest: bool = False) -> Story | None:
     message = messages().filter(pk=message_id).first()
     if message is None and not events:
         copies = copies_of([message_id])[message_id] - {message_id}
-        return story_of(max(copies)) if copies else None
+        return read_story(max(copies), newest=False) if copies else None
     letters = letters_of({message_id, *by_id})
     return Story(
         message_id,

@@ -10,6 +10,7 @@ from django.db import connection
 
 from broker.formats.selectors import Selector, parse
 
+PREFIXES = ("hyphenated_props:", "no_hyphenated_props:")
 MATCH = """
     SELECT jsonb_path_match(asked.document::jsonb, asked.path::jsonpath, '{}', true)
     FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS asked (document, path, n)
@@ -39,8 +40,8 @@ def in_postgresql(asked: Sequence[tuple[str, Mapping[str, Any]]]) -> list[bool |
 
 def opposite(text: str) -> str:
     """The selector that is true where this one is false."""
-    prefix, colon, bare = text.rpartition("hyphenated_props:")
-    return f"{prefix}{colon}NOT ({bare})"
+    prefix = next(filter(text.startswith, PREFIXES), "")
+    return f"{prefix}NOT ({text.removeprefix(prefix)})"
 
 
 def path_of(selector: Selector) -> str:

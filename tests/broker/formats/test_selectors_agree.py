@@ -182,6 +182,7 @@ HOSTILE = st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=40)
 @MATCHED
 @given(text=HOSTILE | HOSTILE.map(quoted).map("a = {}".format))
 @example(text="a = '\" || (1 == 1) || \"'")
+@example(text="0 = 'hyphenated_props:'")
 @example(text='a LIKE \'" flag "x" || %\'')
 def test_whatever_is_typed_is_a_selector_or_a_clear_error(text: str) -> None:
     selector = parsed(text)

@@ -9,9 +9,11 @@ import pytest
 from broker import operations
 from broker.models import Kind, Queue, RoutingType
 from broker.queueing import delayed, journal
+from broker.queueing.browse import where_is
 from broker.queueing.put import put
 from broker.settlement import discards, expiry, hardening
 from broker.transactions.scope import UnitOfWork, unit_of_work
+from console.messages import detail
 from console.messages.timeline import Life, Road, TimelineStep, lives
 from tests.console.letters import attempt, die, make_places
 from tests.console.poison import make_payments, poison, remove
@@ -270,3 +272,24 @@ def test_counts_that_begin_again_do_so_in_the_middle_of_an_attempt() -> None:
         ("accept", 2),
         ("reset", None),
     ]
+
+
+def test_a_message_that_is_accepted_while_its_page_is_read_has_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its journal is read before its place, and both are not of one moment."""
+    make_queue("orders")
+    message_id = put("orders", now=NOON).message_id
+    work = UnitOfWork(now=NOON)
+    assert work.get("orders")
+
+    def late(number: int) -> object:
+        if not work.ended:
+            work.commit()
+        return where_is(number)
+
+    monkeypatch.setattr("console.messages.detail.where_is", late)
+    story = detail.story_of(message_id)
+
+    assert story is not None
+    assert [now.word for now in story.verdicts] == ["accepted"]
