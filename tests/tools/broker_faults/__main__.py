@@ -49,7 +49,8 @@ WRONG = """
 SELECT count(*) FROM (
     SELECT convert_from(body, 'UTF8')::bigint AS number, backout_count,
         count(*) OVER (PARTITION BY origin_id) AS letters
-    FROM broker_dead_letter AS letter JOIN broker_message ON id = message_id
+    FROM broker_dead_letter AS letter
+    JOIN broker_message ON broker_message.id = letter.message_id
 ) AS letter LEFT JOIN handled USING (number)
 WHERE handled.number IS NOT NULL OR letters > 1 OR backout_count <> %s"""
 
