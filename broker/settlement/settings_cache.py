@@ -28,6 +28,7 @@ from broker.queueing.routing import Route, route_to
 from broker.sql.lines import connected
 
 NEWLINE = "\n"
+MOST_QUEUES = 10_000  # then those that were read are forgotten
 
 
 class QueueAttributes(NamedTuple):
@@ -65,6 +66,9 @@ class SettingsCache:
             self.settings = list(map(setting_of, rows))
             self.merged.clear()
             self.destinations.clear()
+        if len(self.queues) >= MOST_QUEUES:
+            self.queues.clear()
+            self.merged.clear()
         self.queues.update({one.id: one for one in queues})
 
     def has_read(self, queue_ids: Iterable[int]) -> bool:

@@ -19,7 +19,7 @@ from broker.models import (
 from broker.monitoring import fsck
 from broker.queueing.put import put, put_many
 from broker.settlement.outcomes import BackOut, Reject
-from broker.settlement.settings_cache import caches, settings_cache
+from broker.settlement.settings_cache import caches, rules_of, settings_cache
 from broker.transactions.scope import UnitOfWork
 from tests.broker.elsewhere import Elsewhere
 from tests.broker.wire import counted
@@ -111,24 +111,6 @@ def move_dead_letters() -> None:
     change(dead_letter_address="others")
 
 
-@pytest.mark.parametrize(
-    ("changes", "queues"), [(raise_the_limit, set()), (move_dead_letters, {"others"})]
-)
-def test_the_last_failure_follows_a_setting_that_another_process_changed(
-    orders: Queue,
-    elsewhere: Elsewhere,
-    changes: Callable[[], None],
-    queues: set[str],
-) -> None:
-    fail(2)
-    elsewhere(changes)
-
-    fail()
-
-    assert names_of_letters() == queues
-    assert fsck.violations() == []
-
-
 @pytest.mark.parametrize("outcome", [BackOut("no"), Reject("no")])
 def test_an_entry_that_has_expired_is_no_failure(
     orders: Queue, outcome: BackOut | Reject
@@ -200,12 +182,14 @@ def move_the_queue() -> None:
 @pytest.mark.parametrize(
     ("changes", "queues"),
     [
+        (raise_the_limit, set()),
+        (move_dead_letters, {"others"}),
         (add_a_queue, {"graves", "copies"}),
         (choose_by_selector, {"graves"}),
         (move_the_queue, {"copies"}),
     ],
 )
-def test_dead_letters_take_the_route_of_now(
+def test_the_last_failure_follows_what_another_process_changed(
     orders: Queue,
     elsewhere: Elsewhere,
     changes: Callable[[], None],
@@ -327,6 +311,19 @@ def test_a_refusal_reads_the_settings_once(orders: Queue, elsewhere: Elsewhere) 
         work.back_out("no")
 
     assert sent.round_trips == 4
+
+
+def test_a_connection_does_not_remember_all_queues_that_ever_failed(
+    orders: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("broker.settlement.settings_cache.MOST_QUEUES", 1)
+    bills = make_queue("bills")
+
+    rules_of({bills.pk})
+
+    assert settings_cache().queues.keys() == {bills.pk}
+    fail()
+    assert settings_cache().queues.keys() == {orders.pk}
 
 
 def test_another_connection_has_read_nothing(
