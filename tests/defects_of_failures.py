@@ -5,9 +5,11 @@ from __future__ import annotations
 
 OF_FAILURES = " ".join(
     f"tests/broker/settlement/test_{name}.py"
-    for name in ("failed_unit", "backout_at_once")
+    for name in ("failed_unit", "backout_at_once", "failed_and_next")
 )
-BACK, COPY = (f"broker/sql/queueing/{name}.sql" for name in ("put_back", "copy"))
+BACK, COPY, AGAIN = (
+    f"broker/sql/queueing/{name}.sql" for name in ("put_back", "copy", "redeliver")
+)
 POLICY = "AND (SELECT text FROM policy) IS NOT DISTINCT FROM %(policy)s::text"
 NO_POLICY = "AND (%(policy)s::text IS NOT NULL OR true)"
 ROUTE = "(SELECT text FROM route WHERE idle = 0) IS NOT DISTINCT FROM %(route)s::text"
@@ -53,5 +55,35 @@ FAILURES = [
         COPY,
         WHOLE,
         "count(*) = count(back.id)",
+    ),
+    (
+        "a message that comes again by settings that have changed",
+        AGAIN,
+        "(SELECT text FROM policy) = %(policy)s::text",
+        "%(policy)s::text IS NOT NULL",
+    ),
+    (
+        "a message that comes again before another one",
+        AGAIN,
+        "WHERE ready.queue_id = %(queue_id)s::integer",
+        "WHERE ready.queue_id = -%(queue_id)s::integer",
+    ),
+    (
+        "a message that comes again and has expired",
+        AGAIN,
+        "AND (expiries[1] IS NULL OR expiries[1] > at)",
+        "",
+    ),
+    (
+        "a message that comes again from a queue that is paused",
+        AGAIN,
+        "= %(queue)s::text AND NOT paused",
+        "= %(queue)s::text",
+    ),
+    (
+        "a message that comes again after its unit of work has ended",
+        AGAIN,
+        "AS held (is_whole) LEFT JOIN",
+        "AS held (is_whole) JOIN",
     ),
 ]

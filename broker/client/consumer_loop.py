@@ -25,16 +25,16 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 
 from broker.config.names import local_queue
-from broker.errors import BrokerError
+from broker.errors import BrokerError, LockLost
 from broker.formats.selectors import parse
 from broker.models import Queue
 from broker.queueing import delayed, notifications, tracing
-from broker.queueing.get import Delivery
+from broker.queueing.get import Delivery, Next
 from broker.queueing.put import NewMessage
 from broker.queueing.selective_get import Search
 from broker.settlement import settle
-from broker.settlement.outcomes import Release
-from broker.transactions.scope import UnitOfWork, back_out_unless_lost
+from broker.settlement.outcomes import Failure, Release, failure
+from broker.transactions.scope import UnitOfWork
 from broker.transactions.session import Lent
 
 OUTSIDE = (
@@ -110,12 +110,14 @@ class Deliveries:
 
     def __post_init__(self) -> None:
         # What a commit gets; it cannot search.
-        self.next: settle.Next | None = None
+        self.next: Next | None = None
         if self.search is None:
             limit = min(self.batch, settings.BROKER_MAX_UNCOMMITTED_MESSAGES)
-            self.next = settle.Next(self.queue.name, limit=limit)
+            self.next = Next(self.queue.name, limit=limit)
         self.work = self.begin()
         self.session = Lent.now()
+        # Why the unit of work is backed out when the loop goes on, or ends.
+        self.failure: Failure | None = None
         # Deliveries of the unit of work that the body was not given yet.
         self.unread: Iterator[Delivery] = iter(())
         self.is_open = False
@@ -129,22 +131,30 @@ class Deliveries:
 
     def send(self, *messages: NewMessage) -> None:
         """Like ``put``, for message objects: all or none."""
-        if self.work.ended:  # by ``back_out``
+        if self.failure is not None:
+            self.end_failed()
             self.work = self.begin()
         self.work.send(*messages)
 
     def back_out(self, error: BaseException) -> None:
-        """Back out the unit of work, as an exception that leaves the block does; the
-        loop can go on.
+        """Have the unit of work backed out when the loop goes on, as an exception that
+        leaves the block does; the loop can go on.
 
-        Messages of a batch that the body was not given are released, uncounted.
+        Messages of a batch that the body was not given are released, uncounted. If what
+        is backed out is also what comes next, one statement does both.
         """
         self.session.take_back()
         # If they cannot be released, they are backed out with the others.
         with suppress(BrokerError, DatabaseError):
             self.release_unread()
         if not self.work.ended:
-            back_out_unless_lost(self.work, error)
+            self.failure = failure(error)
+
+    def end_failed(self) -> None:
+        outcome, self.failure = self.failure, None
+        if outcome is not None:
+            with suppress(LockLost):  # the system has backed it out before
+                self.work.back_out(outcome)
 
     def __enter__(self) -> Self:
         self.is_open = True
@@ -160,8 +170,7 @@ class Deliveries:
         self.is_open = False
         if error is not None:
             self.back_out(error)
-        else:
-            self.commit()
+        self.commit()
 
     def __iter__(self) -> Iterator[Delivery]:
         # A body that has left a loop of this block may begin another one.
@@ -171,7 +180,7 @@ class Deliveries:
             yield from self.unread
 
     def accept_and_get(self) -> list[Delivery]:
-        """Commit the unit of work, and begin the next one; no deliveries: the loop is
+        """End the unit of work, and begin the next one; no deliveries: the loop is
         stopped, or its time is over."""
         if not self.is_open:
             raise ValueError(OUTSIDE)
@@ -186,16 +195,21 @@ class Deliveries:
         return work.following
 
     def commit(self) -> None:
-        """Accept what the body was given, and send its puts; release the rest."""
+        """Accept what the body was given, and send its puts; release the rest. Or back
+        it out."""
         if self.work.ended:
             return
-        try:
-            self.session.check()
-            self.release_unread()
-        except BaseException as error:
-            self.back_out(error)
-            raise
-        self.work.commit()
+        if self.failure is None:
+            try:
+                self.session.check()
+                self.release_unread()
+            except BaseException as error:
+                self.back_out(error)
+                self.work.then = None
+                self.end_failed()
+                raise
+            self.work.commit()
+        self.end_failed()
 
     def release_unread(self) -> None:
         unread = list(self.unread)

@@ -1,4 +1,4 @@
-"""Edits of copies: fields in which a copy differs from its original.
+"""Edits of copies: fields in which a copy differs from its original; and previews.
 
 The copy is made first, then edited in the same transaction. No other transaction can
 have seen the copy before, so no visible message ever changes.
@@ -7,15 +7,22 @@ have seen the copy before, so no visible message ever changes.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import DateTimeField, Func
 
 from broker import sql
 from broker.formats import lossless_json
 from broker.formats.patches import Repair
-from broker.models import Message
-from broker.queueing.store import REPAIRED
+from broker.models import DeadLetter, Kind, Message, Queue
+from broker.queueing.provenance import Hop, resubmits, without_body
+from broker.queueing.store import REPAIRED, NewMessage
+
+if TYPE_CHECKING:
+    from broker.queueing.transfer import Record, TakenEntry
 
 Repairs = Mapping[int, Repair]  # edits by message id
 NONE: Repairs = MappingProxyType({})
@@ -61,3 +68,43 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     numbers."""
     found: dict[str, Any] = json.loads(lossless_json.dumps(dict(values)))
     return found
+
+
+def preview(
+    entries: Sequence[TakenEntry],
+    record: Record,
+    cause: DeadLetter.Cause | None,
+    repairs: Repairs,
+    lifetime: timedelta | None,
+    *,
+    as_ibm: bool,
+) -> list[NewMessage]:
+    """The future copies without their bodies, to evaluate selectors."""
+    queues = Queue.objects.filter(pk__in={entry.queue_id for entry in entries})
+    names = dict(queues.values_list("pk", "name"))
+    clock = Func(function="statement_timestamp", output_field=DateTimeField())
+    messages = Message.objects.defer("body", "headers").annotate(read_at=clock)
+    rows = messages.in_bulk({entry.id for entry in entries})
+    apply_edits(rows, repairs)
+    at = record.now or next(iter(rows.values())).read_at
+    expires_at = None if lifetime is None else at + lifetime
+    copies = []
+    for entry in entries:
+        row = rows[entry.id]
+        hop = Hop(
+            address=row.address,
+            queue=names.get(entry.queue_id),
+            message_id=entry.id,
+            routing_type=row.routing_type,
+            at=at,
+            cause=cause,
+            backout_count=entry.backout_count,
+            error=str(record.detail.get("error", "")),
+        )
+        told = row.properties if as_ibm else hop.properties_after(row.properties)
+        told = told | resubmits(row.properties, more=record.kind == Kind.RESUBMIT)
+        until = row.expires_at if as_ibm else expires_at
+        copies.append(
+            without_body(row, told, priority=entry.priority, expires_at=until)
+        )
+    return copies

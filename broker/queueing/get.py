@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import starmap
@@ -49,6 +49,14 @@ class Accepts(NamedTuple):
 
     accepted_uow: int | None
     expected: int
+
+
+class Next(NamedTuple):
+    """What to get in the statement that ends a unit of work; it begins another one."""
+
+    queue: str
+    pooled: bool = False
+    limit: int = 1  # the largest number of entries
 
 
 NOTHING = Accepts(None, 0)
@@ -130,9 +138,8 @@ def get(
         "pooled": pooled,
         "actor": actor,
         "now": now,
-        "timeout": timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S),
         "synchronous_commit": None if accepts else commits_how(),
-        **near(queue),
+        **fixed(queue),
         **(accepts or NOTHING)._asdict(),
     }
     if limit == 1 and uow is None and lanes is None:
@@ -140,10 +147,59 @@ def get(
     else:
         search = (lanes or Lanes(PRIORITIES, lows, HIGHS))._asdict()
         rows = sql.run("get", taker | search | {"uow": uow, "limit": limit})
+    return deliveries_of(rows, queue, settled, limit=limit, whole=lanes is None)
+
+
+def get_after(
+    first: str, parameters: Mapping[str, Any], then: Next, *, owner: int
+) -> list[Delivery]:
+    """Run a statement, and get the next entry by the same one.
+
+    Args:
+        first: name of the statement; nothing that it makes ready can come next.
+        parameters: of it; its actor and its time are those of the get.
+        then: what to get; one entry.
+        owner: owner id of this process.
+    """
+    settled = FLOORS.settled
+    taker = {
+        "queue": then.queue,
+        "owner": owner,
+        "claim_id": 0,
+        "pooled": then.pooled,
+        "synchronous_commit": None,
+        "lows": lows_of(then.queue),
+        **fixed(then.queue),
+        **NOTHING._asdict(),
+    }
+    rows = sql.run(f"{first}, get_one", {**parameters, **taker})
+    return deliveries_of(rows, then.queue, settled, limit=1)
+
+
+def fixed(queue: str) -> dict[str, Any]:
+    """The parameters of each get from a queue."""
+    timeout = timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S)
+    return {"timeout": timeout, **near(queue)}
+
+
+def deliveries_of(
+    rows: Sequence[tuple[Any, ...]],
+    queue: str,
+    settled: int,
+    *,
+    limit: int,
+    whole: bool = True,
+) -> list[Delivery]:
+    """The deliveries of a get, which tell where the next one begins to search.
+
+    Args:
+        settled: the value of ``FLOORS.settled`` before the get.
+        whole: whether it has searched the whole queue.
+    """
     found_none = rows[0][MESSAGE_ID] is None
     got = [] if found_none else complete(queue, list(starmap(Delivery, rows)))
     # An empty result raises no floor: the queue may be paused, and was not searched.
-    if got and lanes is None:
+    if got and whole:
         found = [(delivery.priority, delivery.pos) for delivery in got]
         FLOORS.raise_to(queue, settled, found, whole=len(got) < limit)
     return got

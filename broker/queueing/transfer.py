@@ -15,17 +15,16 @@ from itertools import compress
 from typing import Any
 
 from django.conf import settings
-from django.db.models import DateTimeField, Func
 
 from broker import sql
 from broker.formats.error_fingerprint import fingerprint
-from broker.models import DeadLetter, Kind, Message, Place, Queue
-from broker.queueing import notifications
+from broker.models import DeadLetter, Kind, Place
+from broker.queueing import notifications, processes
 from broker.queueing.arrival_expiry import lifetime_on
-from broker.queueing.copy_edits import NONE, Repairs, apply_edits, repair
-from broker.queueing.provenance import STALE, Hop, resubmits, without_body
+from broker.queueing.copy_edits import NONE, Repairs, preview, repair
+from broker.queueing.get import Delivery, Next, get_after
+from broker.queueing.provenance import STALE
 from broker.queueing.routing import Route, route_to
-from broker.queueing.store import NewMessage
 
 
 @dataclass(slots=True)  # not frozen: creating a frozen object takes five times as long
@@ -101,6 +100,20 @@ class EndedUnit:
     uow: int  # it must hold the entries of the statement, and no others
     policy: str  # of the entries' queues
     route: str | None = None  # the queues of the address of copies
+    then: Next | None = None  # what its holder gets in the same statement
+    following: list[Delivery] = field(default_factory=list)  # what it got
+
+
+def run(
+    name: str, parameters: dict[str, Any], ending: EndedUnit | None
+) -> list[tuple[Any, ...]]:
+    uow, policy = (ending.uow, ending.policy) if ending else (None, None)
+    whole = parameters | {"ended_uow": uow, "policy": policy}
+    if ending is None or ending.then is None:
+        return sql.run(name, whole)
+    owner = processes.current()
+    ending.following.extend(get_after(name, whole, ending.then, owner=owner))
+    return []
 
 
 Untaken = Callable[[Sequence[TakenEntry], str], object]
@@ -126,19 +139,17 @@ def put_back(
     """
     if not entries:
         return
-    ready = sql.fetch(
-        "put_back",
-        int,
+    parameters = {
         **columns(entries),
-        delivery_counts=[entry.delivery_count for entry in entries],
-        expiries=[entry.expires_at for entry in entries],
-        delays_ms=list(delays_ms),
-        most_records=settings.BROKER_MAX_REDELIVERY_RECORDS,
-        ended_uow=ending and ending.uow,
-        policy=ending and ending.policy,
         **record.parameters(),
+        "delivery_counts": [entry.delivery_count for entry in entries],
+        "expiries": [entry.expires_at for entry in entries],
+        "delays_ms": list(delays_ms),
+        "most_records": settings.BROKER_MAX_REDELIVERY_RECORDS,
+    }
+    notifications.announce_on_commit(
+        {q for (q,) in run("put_back", parameters, ending)}
     )
-    notifications.announce_on_commit(set(ready))
 
 
 def copy(  # noqa: PLR0913  # each is named where it is used
@@ -224,22 +235,24 @@ def store_copies(  # noqa: PLR0913  # each is named where it is used
         DataError: the unit of work, or the route, is not as ``ending`` says; nothing
             was changed.
     """
-    copies = sql.fetch(
-        "copy",
-        Copy,
+    parameters = {
         **columns(entries),
         **route.parameters(refusing),
         **record.parameters(),
         **story(record, cause),
         **dressed(dress),
-        lifetime=lifetime,
-        ends=ends,
-        delivery_counts=ending and [entry.delivery_count for entry in entries],
-        ended_uow=ending and ending.uow,
-        policy=ending and ending.policy,
-        route=ending and ending.route,
-    )
-    notifications.announce_on_commit({q for one in copies for q in one.queue_ids})
+        "delivery_counts": [entry.delivery_count for entry in entries],
+        "lifetime": lifetime,
+        "ends": ends,
+        "route": ending and ending.route,
+    }
+    copies = [Copy(*row) for row in run("copy", parameters, ending)]
+    queue_ids = {q for one in copies for q in one.queue_ids}
+    if (
+        ending is not None and ending.then is not None
+    ):  # which have taken it, is unknown
+        queue_ids = {queue.id for queue in route.queues}
+    notifications.announce_on_commit(queue_ids)
     return copies
 
 
@@ -266,46 +279,6 @@ def refusals(  # noqa: PLR0913  # each is named where it is used
     return route.refusing(
         preview(entries, record, cause, repairs, lifetime, as_ibm=as_ibm)
     )
-
-
-def preview(
-    entries: Sequence[TakenEntry],
-    record: Record,
-    cause: DeadLetter.Cause | None,
-    repairs: Repairs,
-    lifetime: timedelta | None,
-    *,
-    as_ibm: bool,
-) -> list[NewMessage]:
-    """The future copies without their bodies, to evaluate selectors."""
-    queues = Queue.objects.filter(pk__in={entry.queue_id for entry in entries})
-    names = dict(queues.values_list("pk", "name"))
-    clock = Func(function="statement_timestamp", output_field=DateTimeField())
-    messages = Message.objects.defer("body", "headers").annotate(read_at=clock)
-    rows = messages.in_bulk({entry.id for entry in entries})
-    apply_edits(rows, repairs)
-    at = record.now or next(iter(rows.values())).read_at
-    expires_at = None if lifetime is None else at + lifetime
-    copies = []
-    for entry in entries:
-        row = rows[entry.id]
-        hop = Hop(
-            address=row.address,
-            queue=names.get(entry.queue_id),
-            message_id=entry.id,
-            routing_type=row.routing_type,
-            at=at,
-            cause=cause,
-            backout_count=entry.backout_count,
-            error=str(record.detail.get("error", "")),
-        )
-        told = row.properties if as_ibm else hop.properties_after(row.properties)
-        told = told | resubmits(row.properties, more=record.kind == Kind.RESUBMIT)
-        until = row.expires_at if as_ibm else expires_at
-        copies.append(
-            without_body(row, told, priority=entry.priority, expires_at=until)
-        )
-    return copies
 
 
 def story(record: Record, cause: DeadLetter.Cause | None) -> dict[str, Any]:
@@ -341,10 +314,14 @@ def end(entries: Sequence[TakenEntry], record: Record) -> None:
         sql.fetch_one("end", queue_ids=queue_ids, ids=ids, **record.parameters())
 
 
-def columns(entries: Sequence[TakenEntry]) -> dict[str, list[int]]:
+def columns(entries: Sequence[TakenEntry]) -> dict[str, Any]:
+    """Parameters; a statement opens only the partitions of these messages."""
+    ids = [entry.id for entry in entries]
     return {
         "queue_ids": [entry.queue_id for entry in entries],
-        "ids": [entry.id for entry in entries],
+        "ids": ids,
+        "first_id": min(ids),
+        "last_id": max(ids),
         "priorities": [entry.priority for entry in entries],
         "backout_counts": [entry.backout_count for entry in entries],
     }

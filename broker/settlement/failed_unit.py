@@ -13,12 +13,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
+from django.conf import settings
 from django.db import DataError
 
 from broker import sql
 from broker.config.auto_create import name_for
 from broker.models import AddressSetting, Kind, Place
+from broker.queueing.get import (
+    HIGHS,
+    PRIORITIES,
+    Delivery,
+    Next,
+    fixed,
+    lows_of,
+)
 from broker.queueing.routing import Route
 from broker.queueing.transfer import (
     EndedUnit,
@@ -37,27 +47,40 @@ from broker.settlement.settings_cache import (
     settings_cache,
 )
 
+HIGHEST_PRIORITY = 9
+RETURNED = -(2**62)  # added to its id, it is the position of an entry that came back
+
+
+class Ended(NamedTuple):
+    """What became of a unit of work whose deliveries failed."""
+
+    dispositions: list[Disposition]  # of each entry
+    following: list[Delivery]  # what its holder got by the same statement
+
 
 def end_failed(
     uow: int,
     outcome: Outcome,
-    known: Sequence[TakenEntry],
+    known: Sequence[TakenEntry] = (),
+    then: Next | None = None,
     *,
     actor: str,
     now: datetime | None,
-) -> list[Disposition] | None:
+) -> Ended | None:
     """End a unit of work whose deliveries have failed.
 
     Args:
         uow: the unit of work.
         outcome: of all its deliveries.
         known: its entries, as far as the caller knows; empty: they are read first.
+        then: what its holder gets next. It is got by the same statement if that is one
+            entry, and none that this one makes ready would come before it.
         actor: name that the journal records.
         now: the current time; the database's clock when not given.
 
     Returns:
-        The disposition of each entry. None if this is no matter of one statement, or
-        the unit of work has ended; then nothing was changed.
+        None if this is no matter of one statement, or the unit of work has ended; then
+        nothing was changed.
     """
     if not isinstance(outcome, BackOut | Reject):
         return None
@@ -65,7 +88,9 @@ def end_failed(
         return None
     detail = for_journal(outcome)
     record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, detail, now)
-    unit = FailedUnit(uow, outcome, record, settings_cache())
+    if then is not None and (then.limit > 1 or len(known) != 1):
+        then = None
+    unit = FailedUnit(uow, outcome, record, settings_cache(), then)
     if known and unit.cache.has_read(entry.queue_id for entry in known):
         with unit.compared():
             return unit.end(known)
@@ -84,6 +109,7 @@ class FailedUnit:
     outcome: Failure
     record: Record
     cache: SettingsCache
+    then: Next | None = None  # the one entry that its holder gets next
 
     @contextmanager
     def compared(self) -> Iterator[None]:
@@ -105,12 +131,11 @@ class FailedUnit:
                 self.cache.note([QueueAttributes(queue_id, *attributes)], version)
         return held
 
-    def end(self, held: Sequence[TakenEntry]) -> list[Disposition] | None:
+    def end(self, held: Sequence[TakenEntry]) -> Ended | None:
         """Count a backout of each entry, and end the unit of work by one statement.
 
         Returns:
-            The disposition of each entry. None if it takes more than one statement;
-            then nothing was changed.
+            None if it takes more than one statement; then nothing was changed.
 
         Raises:
             DataError: something is not as it was; nothing was changed.
@@ -125,22 +150,54 @@ class FailedUnit:
             if isinstance(one, Redeliver)
         ]
         if len(delays_ms) == len(entries):
-            ending = EndedUnit(self.uow, self.cache.policy(rules))
+            policy = self.cache.policy(rules)
+            if self.then is not None and not any(delays_ms):
+                again = self.redeliver(entries[0], self.then, policy)
+                if again:
+                    return Ended(dispositions, again)
+            ending = EndedUnit(
+                self.uow, policy, then=self.then if all(delays_ms) else None
+            )
             put_back(entries, delays_ms, self.record, ending=ending)
-            return dispositions
+            return Ended(dispositions, ending.following)
         to = {one.to if isinstance(one, DeadLetter) else "" for one in dispositions}
-        if "" in to or len(to) > 1 or not self.dead_letter(entries, to.pop(), rules):
+        if "" in to or len(to) > 1:
             return None
-        return dispositions
+        following = self.dead_letter(entries, to.pop(), rules)
+        return None if following is None else Ended(dispositions, following)
+
+    def redeliver(self, entry: TakenEntry, then: Next, policy: str) -> list[Delivery]:
+        """Back out the only entry and get it again; none if another one comes first."""
+        higher = 2 * (HIGHEST_PRIORITY - entry.priority)
+        parameters = {
+            **fixed(then.queue),
+            **self.record.parameters(),
+            "uow": self.uow,
+            "queue_id": entry.queue_id,
+            "id": entry.id,
+            "priority": entry.priority,
+            "backout_count": entry.backout_count,
+            "delivery_count": entry.delivery_count,
+            "expires_at": entry.expires_at,
+            "lanes": PRIORITIES[: higher + 1],
+            "lows": lows_of(then.queue)[: higher + 1],
+            "highs": [*HIGHS[:higher], entry.id + RETURNED],
+            "queue": then.queue,
+            "pooled": then.pooled,
+            "policy": policy,
+            "most_records": settings.BROKER_MAX_REDELIVERY_RECORDS,
+        }
+        (row,) = sql.run("redeliver", parameters)
+        return [] if row[0] is None else [Delivery(*row)]
 
     def dead_letter(
         self,
         entries: Sequence[TakenEntry],
         to: str,
         rules: Mapping[int, AddressSetting],
-    ) -> bool:
-        """Copy the entries to their dead letter address; False if a queue must be
-        created first, or no queue takes one of them."""
+    ) -> list[Delivery] | None:
+        """Copy the entries to their dead letter address, and get what comes next; None
+        if a queue must be created first, or no queue takes one of them."""
         route, lifetime = self.cache.destination(to)
         cause = cause_of(self.outcome)
         detail = self.record.detail | {"cause": cause.value}
@@ -151,11 +208,12 @@ class FailedUnit:
         made = all(has_queue(route, rule) for rule in rules.values())
         if not made or not all(map(route.takes, refusing)):
             self.cache.destinations.clear()
-            return False
-        ending = EndedUnit(self.uow, self.cache.policy(rules), route.text)
+            return None
+        policy = self.cache.policy(rules)
+        ending = EndedUnit(self.uow, policy, route.text, self.then)
         copies = entries, route, refusing, record, cause
         store_copies(*copies, lifetime=lifetime, ending=ending)
-        return True
+        return ending.following
 
 
 def has_queue(route: Route, rule: AddressSetting) -> bool:

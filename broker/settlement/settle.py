@@ -4,7 +4,7 @@ died."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,26 +16,17 @@ from broker.errors import LockLost
 from broker.formats.error_fingerprint import readable
 from broker.models import CountsWhenLost, Kind, Place, Queue
 from broker.queueing import processes
-from broker.queueing.get import Accepts, Delivery, get
+from broker.queueing.get import Accepts, Delivery, Next, get
 from broker.queueing.transfer import Record, TakenEntry
 from broker.settlement.backout import settle_as
 from broker.settlement.confirmations import confirm
-from broker.settlement.failed_unit import end_failed
+from broker.settlement.failed_unit import Ended, end_failed
 from broker.settlement.outcomes import BackOut, Failure, Outcome, Reject, Release
 from broker.settlement.redelivery_policy import Disposition
 from broker.sql.fencing import short_transaction
 
 DIED = "The consumer's process ended before its unit of work did."
 OVERDUE = "The consumer did not end its unit of work in time."
-
-
-@dataclass(frozen=True, slots=True)
-class Next:
-    """Which entries to get in the statement that accepts a unit of work."""
-
-    queue: str
-    pooled: bool = False
-    limit: int = 1  # the largest number of entries
 
 
 def accept(
@@ -202,23 +193,33 @@ def end(uow: int, outcome: Outcome, **about: Any) -> list[Disposition]:
 
 
 def end_if_held(
-    uow: int,
-    outcome: Outcome,
-    *,
-    known: Sequence[TakenEntry] = (),
-    actor: str = "",
-    now: datetime | None = None,
+    uow: int, outcome: Outcome, *, actor: str = "", now: datetime | None = None
 ) -> list[Disposition] | None:
     """End a unit of work with one outcome for all its entries; see ``settle_as``. None
-    if it holds nothing, or has ended already.
-
-    ``known`` is what its holder knows of them, which saves to read them.
-    """
+    if it holds nothing, or has ended already."""
     if not connection.in_atomic_block:
-        ended = end_failed(uow, outcome, known, actor=actor, now=now)
+        ended = end_failed(uow, outcome, actor=actor, now=now)
         if ended is not None:
-            return ended
+            return ended.dispositions
     return end_by_entry(uow, outcome, actor=actor, now=now)
+
+
+def end_and_get(
+    uow: int,
+    outcome: Failure,
+    known: Sequence[TakenEntry],
+    then: Next | None,
+    **about: Any,
+) -> Ended:
+    """As ``end``, and get what ``then`` says if one statement does both; ``known`` is
+    what its holder knows of its entries, which saves to read them."""
+    alone = not connection.in_atomic_block
+    if alone and (ended := end_failed(uow, outcome, known, then, **about)):
+        return ended
+    dispositions = end_by_entry(uow, outcome, **about)
+    if dispositions is None:
+        raise LockLost(uow)
+    return Ended(dispositions, [])
 
 
 @transaction.atomic(savepoint=False)

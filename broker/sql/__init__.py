@@ -31,13 +31,22 @@ FILES = {path.stem: path for path in sorted(FOLDER.glob("*/*.sql"))}
 # Statements that run for each message.
 HOT = {
     *("put", "put_one", "get", "get_one", "accept", "accept_returning"),
-    *("put_back", "copy"),
+    *("put_back", "redeliver", "copy", "put_back, get_one", "copy, get_one"),
 }
+LAST_SELECT = b"\n)\nSELECT "
 
 
 @cache
 def statement(name: str) -> bytes:
-    """The text of a file without comment lines and indentation."""
+    """The text of a file without comment lines and indentation.
+
+    Two names, with a comma, are one statement that does both; its rows are those of the
+    second. They see the same rows, so neither may depend on what the other changes.
+    """
+    if ", " in name:
+        first, second = map(statement, name.split(", "))
+        begins, _, _ = first.rpartition(LAST_SELECT)
+        return begins + b"\n),\n" + second.removeprefix(b"WITH ")
     lines = map(bytes.strip, FILES[name].read_bytes().splitlines())
     return of_project(b"\n".join(one for one in lines if not one.startswith(b"--")))
 

@@ -11,10 +11,11 @@ This uses private parts of psycopg, as ``prepared_statements`` does.
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Sequence
 from functools import cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg.abc import Buffer
@@ -25,14 +26,15 @@ from psycopg.pq import ExecStatus, Format, PipelineStatus, TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg.types.json import JsonbBinaryLoader
 
-from broker.sql.arrays import ListDumper
+from broker.sql.arrays import TYPES, Array, ArrayDumper
 from broker.sql.prepared_statements import keep_over_rollbacks
 
 BINARY = Format.BINARY
 IDLE = TransactionStatus.IDLE
 JSONB = psycopg.postgres.types["jsonb"].oid
 NO_KEYS = b"\x01{}"  # an empty JSON object in PostgreSQL's binary format
-PARAMETER = re.compile(rb"%(?:%|\((\w+)\)[sb])")
+# A percent sign, or a parameter; an array has its type.
+PARAMETER = re.compile(rb"%(?:%|\((\w+)\)(?:b::(\w+)\[\]|[sb]))")
 
 Rows = list[tuple[Any, ...]]
 
@@ -56,33 +58,43 @@ class Statement:
     """A statement on one connection, for one thread.
 
     Args:
-        text: the statement; it has at least two parameters, by name.
+        text: the statement. Its parameters have names; at least two are no arrays.
         line: the connection.
     """
 
     def __init__(self, text: bytes, line: psycopg.Connection) -> None:
         self.line = line
         self.prepared = keep_over_rollbacks(line)
-        self.text, names = numbered(text)
-        self.pick = itemgetter(*names)
-        self.formats = [PyFormat.AUTO] * len(names)
+        self.text, arrays, others = numbered(text)
+        self.arrays = [(name, TYPES[type_name]) for name, type_name in arrays.items()]
+        self.oids = tuple(kind.oid for _, kind in self.arrays)
+        self.binary = [BINARY] * len(self.arrays)
+        self.pick = itemgetter(*others)
+        self.formats = [PyFormat.AUTO] * len(others)
         self.transformer = Transformer(self.new_cursor())
 
     def new_cursor(self) -> psycopg.RawCursor[tuple[Any, ...]]:
         """A cursor whose statements number their parameters."""
         cursor = psycopg.RawCursor(self.line, row_factory=tuple_row)
         cursor.adapters.register_loader(JSONB, ObjectLoader)
-        cursor.adapters.register_dumper(list, ListDumper)
+        cursor.adapters.register_dumper(Array, ArrayDumper)
         return cursor
 
     def run(self, parameters: dict[str, Any]) -> Rows:
-        values = self.pick(parameters)
         converts, pgconn = self.transformer, self.line.pgconn
-        bound = converts.dump_sequence(values, self.formats)
-        types, formats = converts.types or (), converts.formats
+        values = self.pick(parameters)
+        try:
+            arrays = [kind.dump(parameters[name]) for name, kind in self.arrays]
+        except (TypeError, AttributeError, struct.error):  # psycopg has the answer
+            return self.prepare(
+                [*(parameters[name] for name, _ in self.arrays), *values]
+            )
+        bound = [*arrays, *converts.dump_sequence(values, self.formats)]
+        types = self.oids + (converts.types or ())
+        formats = self.binary + (converts.formats or [])
         name = self.prepared.name_of(self.text, types)
         if name is None or pgconn.pipeline_status != PipelineStatus.OFF:
-            return self.prepare(values)
+            return self.prepare([*map(Array, self.oids, arrays), *values])
         with self.line.lock:
             if not self.line.autocommit and pgconn.transaction_status == IDLE:
                 self.line.wait(self.line._start_query())  # BEGIN
@@ -105,15 +117,29 @@ class Statement:
             return cursor.fetchall()
 
 
+class Numbered(NamedTuple):
+    """A statement with numbers in place of the names of its parameters."""
+
+    text: bytes
+    arrays: dict[str, str]  # the types of the elements of the first ones, by name
+    others: list[str]  # the names of the others
+
+
 @cache
-def numbered(text: bytes) -> tuple[bytes, list[str]]:
-    """A statement with numbers in place of the names of its parameters; the names in
-    the order of their numbers."""
-    numbers: dict[bytes, int] = {}
+def numbered(text: bytes) -> Numbered:
+    """Number the parameters of a statement, arrays first."""
+    found = [one.groups() for one in PARAMETER.finditer(text)]
+    arrays = {name: kind for name, kind in found if kind}
+    others = {name: None for name, _ in found if name and name not in arrays}
+    numbers = {name: n for n, name in enumerate([*arrays, *others], 1)}
 
-    def number(found: re.Match[bytes]) -> bytes:
-        if (name := found[1]) is None:
+    def number(match: re.Match[bytes]) -> bytes:
+        if (name := match[1]) is None:
             return b"%"
-        return b"$%d" % numbers.setdefault(name, len(numbers) + 1)
+        return b"$%d%s" % (numbers[name], b"::%s[]" % match[2] if match[2] else b"")
 
-    return PARAMETER.sub(number, text), [name.decode() for name in numbers]
+    return Numbered(
+        PARAMETER.sub(number, text),
+        {name.decode(): kind.decode() for name, kind in arrays.items()},
+        [name.decode() for name in others],
+    )

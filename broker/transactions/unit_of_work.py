@@ -21,7 +21,7 @@ from broker.errors.units_of_work import BackedOut, TooMuchUncommitted
 from broker.formats.error_fingerprint import readable
 from broker.formats.mq.mqdlh import Signature
 from broker.queueing import delayed, processes, tracing
-from broker.queueing.get import Delivery, Lanes, get
+from broker.queueing.get import Delivery, Lanes, Next, get
 from broker.queueing.put import NewMessage, put_as_given
 from broker.queueing.selective_get import Finder
 from broker.queueing.transfer import TakenEntry
@@ -35,7 +35,11 @@ from broker.settlement.outcomes import (
     Release,
     describe,
 )
-from broker.settlement.redelivery_policy import Disposition, NoPlace, Removal
+from broker.settlement.redelivery_policy import (
+    Disposition,
+    NoPlace,
+    Removal,
+)
 from broker.sql.lines import database
 from broker.transactions import put_only, session, skipped
 from broker.transactions.session import insist
@@ -90,9 +94,9 @@ class UnitOfWork:
         self.marked = False  # whether a get was marked; only one in a unit of work
         self.mark: Delivery | None = None  # the marked delivery, unless it is settled
         self.skipped: UnitOfWork | None = None  # keeps the marked delivery on a backout
-        # What the commit gets for the next unit of work.
-        self.then: settle.Next | None = None
-        # Deliveries that the commit got; they belong to the next unit of work.
+        # What its end gets for the next unit of work, if one statement does both.
+        self.then: Next | None = None
+        # Deliveries that its end got; they belong to the next unit of work.
         self.following: list[Delivery] = []
         self.ended = False
 
@@ -293,6 +297,7 @@ class UnitOfWork:
 
     def carry_out(self) -> None:
         about = self.about
+        then, self.then = self.then, None  # nothing follows a commit that fails
         if self.puts:
             put_as_given(self.puts, uow=self.id, **about)
         for one in self.removing:
@@ -303,7 +308,7 @@ class UnitOfWork:
             self.to_confirm -= self.rejecting.keys()
             expected = self.held - len(self.removing) - len(self.rejecting)
             self.following = settle.accept(
-                self.id, expected=expected, then=self.then, **about
+                self.id, expected=expected, then=then, **about
             )
         if self.to_confirm:
             confirmations.confirm(self.to_confirm, uow=self.id, **about)
@@ -328,6 +333,8 @@ class UnitOfWork:
         if self.id is None:
             return []
         outcome = BackOut(error) if isinstance(error, str) else error
+        if by_system:
+            self.then = None
         if self.mark is None or by_system:
             return self.end_as(self.id, outcome)
         with transaction.atomic():
@@ -343,7 +350,10 @@ class UnitOfWork:
     def end_failed(self, uow: int, outcome: Failure) -> list[Disposition]:
         whole = len(self.got) == self.held  # no delivery was settled by itself
         known = [TakenEntry(*one) for one in sorted(self.got)] if whole else []
-        return insist(partial(settle.end, uow, outcome, known=known, **self.about))
+        which = uow, outcome, known, self.then
+        ended = insist(partial(settle.end_and_get, *which, **self.about))
+        self.following = ended.following
+        return ended.dispositions
 
     def skip(self, delivery: Delivery, error: str) -> UnitOfWork:
         """Move one delivery into a new unit of work.

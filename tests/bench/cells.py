@@ -33,6 +33,7 @@ PGMQ_ARCHIVE = "PGMQ: send, read, archive"
 RIVAL_BESIDE = "procrastinate: fetch, finish beside scheduled"
 DIE = "back out 3 times, dead letter"
 PUT_AND_DIE = "put, back out 3 times, dead letter"
+LOOP_AND_DIE = "put, consumer loop that fails 3 times, dead letter"
 PGMQ_DIE = "PGMQ: send, read and give back 3 times, send on, delete"
 RABBIT_DIE = "RabbitMQ: publish, confirm, refuse 3 times to the dead letters"
 BESIDE, PLAIN = "get, accept beside delayed", "the same without"
@@ -50,6 +51,7 @@ PEERS = {  # what is compared to whom, and to which work of theirs; all, to the 
     },
     LOOP: {"PGMQ": PGMQ, "PGMQ's archive": PGMQ_ARCHIVE},
     PUT_AND_DIE: {"PGMQ": PGMQ_DIE, "RabbitMQ": RABBIT_DIE},
+    LOOP_AND_DIE: {"PGMQ": PGMQ_DIE, "RabbitMQ": RABBIT_DIE},
 }
 RIVALS_TASKS = 30_000  # due beside those of tomorrow; more than it takes
 
@@ -155,6 +157,7 @@ def dead_letters(cell: Cell, batch: int) -> list[Result]:
         FLOOR: Order("heap", batch, seconds=seconds),
         DIE: Order("die", batch, "poison", seconds),
         PUT_AND_DIE: Order("put_and_die", batch, "failing", seconds),
+        LOOP_AND_DIE: Order("fail_in_loop", batch, "failing in a loop", seconds),
     }
     if pgmq.is_here():
         orders[PGMQ_DIE] = Order("pgmq_die", batch, seconds=seconds)

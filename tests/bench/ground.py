@@ -20,7 +20,7 @@ from tests.make import make_queue, make_setting
 
 QUEUES = (
     *("put", "get", "cycle", "poison", "once", "plain", "beside", "held", "deep"),
-    *(LIVE, GRAVEYARD, "amqp", "failing", "loop"),
+    *(LIVE, GRAVEYARD, "amqp", "failing", "failing in a loop", "loop"),
 )
 HOT = ("message", "ready", "delayed", "claim", "unit_of_work", "dead_letter", "event")
 MOVED = ", ".join([*(f"broker_{table}" for table in HOT), "broker_tally", "bench_heap"])
@@ -57,12 +57,10 @@ def own_database() -> Iterator[str]:
 def prepare() -> None:
     for queue in QUEUES:
         make_queue(queue)
-    make_setting(
-        "poison", max_delivery_attempts=ATTEMPTS, dead_letter_address=GRAVEYARD
-    )
-    make_setting(
-        "failing", max_delivery_attempts=ATTEMPTS, dead_letter_address=GRAVEYARD
-    )
+    for queue in ("poison", "failing", "failing in a loop"):
+        make_setting(
+            queue, max_delivery_attempts=ATTEMPTS, dead_letter_address=GRAVEYARD
+        )
     make_setting("once", max_delivery_attempts=1, dead_letter_address=GRAVEYARD)
     fetch("CREATE TABLE bench_heap (body bytea NOT NULL)")
     rival.install()

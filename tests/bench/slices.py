@@ -14,7 +14,12 @@ from tests.bench.workloads import CHANGES, GRAVEYARD
 # Messages a second that nobody takes: stocked for a slice, so that it never ends
 # before its time.
 FASTEST = {1: 8_000, 10: 50_000, 100: 200_000, 1000: 300_000}
-DYING = {"die", "die_at_once", "put_and_die"}  # work that ends on the graveyard
+DYING = {
+    "die",
+    "die_at_once",
+    "put_and_die",
+    "fail_in_loop",
+}  # work that ends on the graveyard
 
 
 @dataclass(frozen=True)

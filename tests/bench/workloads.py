@@ -89,6 +89,22 @@ def die(queue: str, batch: int) -> int:
     return taken
 
 
+def fail_in_loop(queue: str, batch: int) -> int:
+    """What ``put_and_die`` does, in a consumer loop that is begun and left."""
+    put(queue, batch)
+    gone = 0
+    with consumer(queue, batch=batch, timeout_s=0) as deliveries:
+        for given, _ in enumerate(deliveries, 1):
+            if given % batch == 0:
+                deliveries.back_out(PoisonError("order 4711 has no customer"))
+            if given % (batch * ATTEMPTS) == 0:
+                gone += batch
+                if gone == LAPS * batch:
+                    break
+                put(queue, batch)
+    return gone
+
+
 def die_at_once(queue: str, batch: int) -> int:
     """Back a batch out of a queue that allows one attempt."""
     taken = 0
@@ -151,6 +167,7 @@ WORKLOADS: dict[str, Callable[[str, int], int]] = {
         *(heap, put, put_short, put_delayed, get, cycle, loop, die, die_at_once),
         *(defer_to_finish, fetch_to_finish, rabbit_cycle, rabbit_die),
         *(pgmq_send, pgmq_cycle, pgmq_archive, pgmq_die, put_and_die),
+        fail_in_loop,
     )
 }
 # By how much each message that is done changes what is ready on the workload's queue.

@@ -19,6 +19,7 @@ LANES = {
     "highs": HIGHS,
     "near_from": LOWEST,
     "near_to": HIGHEST,
+    "lanes": PRIORITIES,
 }
 ONES_OF_LANES = {
     *("get", "get_one", "browse_ready", "browse_chosen", "choose", "lane_tops"),

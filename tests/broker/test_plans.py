@@ -188,7 +188,7 @@ def test_a_plan_that_was_made_while_all_was_empty_suits_full_tables(name: str) -
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", ["put_back", "copy"])
+@pytest.mark.parametrize("name", ["put_back", "copy", "redeliver"])
 def test_a_failure_looks_up_its_queues_whenever_its_plan_was_made(name: str) -> None:
     queue = make_queue("orders")
     analyse()
@@ -231,11 +231,12 @@ def test_a_get_reads_as_many_entries_as_it_takes(busy: Queue, name: str) -> None
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", ["get", "get_one"])
-def test_a_get_opens_only_the_partitions_that_are_near(
+@pytest.mark.parametrize("name", ["get", "get_one", "put_back", "copy", "redeliver"])
+def test_a_get_and_a_failure_open_only_the_partitions_that_are_near(
     busy: Queue, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     near = parameters(name, busy) | {"near_from": 1, "near_to": 2}
+    near |= {"first_id": 1, "last_id": 2}
     monkeypatch.setattr("tests.broker.test_plans.parameters", lambda *_: near)
     plan = explain(name, busy)
     removed = [node.get("Subplans Removed", 0) for node in nodes(plan[0]["Plan"])]

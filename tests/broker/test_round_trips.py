@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 from django.db import transaction
@@ -226,6 +227,51 @@ def test_a_step_of_a_consumer_loop_waits_so_often(
             next(steps)
 
     assert (sent.round_trips, sent.parses) == (round_trips, 0)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{}, {"redelivery_delay_ms": 60_000}, {"max_delivery_attempts": 1}],
+    ids=["again", "delayed", "dead"],
+)
+def test_a_message_that_fails_in_a_loop_waits_once(fields: dict[str, Any]) -> None:
+    """What gets the next one, or the same one again, is the same statement."""
+    make_queue("orders")
+    make_queue("DLQ")
+    unlimited: dict[str, Any] = {"max_delivery_attempts": -1}
+    make_setting(dead_letter_address="DLQ", **unlimited | fields)
+    put_many(make_messages(9))
+    with consumer("orders") as deliveries:
+        steps = iter(deliveries)
+        for _ in range(4):
+            next(steps)
+            deliveries.back_out(Failed())
+
+        with counted() as sent:
+            next(steps)
+
+    assert (sent.round_trips, sent.parses) == (1, 0)
+
+
+def fail(_: object) -> None:
+    raise Failed
+
+
+@pytest.mark.parametrize("join", [True, False])
+def test_a_message_whose_handler_fails_waits_once(join: bool) -> None:
+    make_queue("orders")
+    make_setting(max_delivery_attempts=-1)
+    put("orders")
+    consumer = ConnectionConsumer.open(handler(Seen(fail), join=join))
+    with closing(ServerSession(consumer, goes_on=lambda: True)) as session:
+        for _ in range(3):
+            session.serve()
+
+        with counted() as sent:
+            assert session.serve() == 1
+
+    assert (sent.round_trips, sent.parses) == (1, 0)
+    assert Ready.objects.get().backout_count == 4
 
 
 @pytest.mark.parametrize(

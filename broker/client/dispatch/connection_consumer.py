@@ -47,13 +47,12 @@ from broker.formats.trace_context import trace_id
 from broker.monitoring import logs
 from broker.monitoring.busy_time import BusyTime
 from broker.queueing import processes
-from broker.queueing.get import Delivery
+from broker.queueing.get import Delivery, Next
 from broker.queueing.selective_get import Finder, Search
 from broker.security import authorities
 from broker.settlement import settle
 from broker.settlement.outcomes import Release, describe
 from broker.settlement.poison import Attributes, Removing, attributes_of
-from broker.settlement.settle import Next
 from broker.transactions.scope import UnitOfWork, unit_of_work
 from broker.transactions.session import Lent
 
@@ -210,15 +209,15 @@ class ServerSession:
         Each exception has backed the unit of work out."""
         self.got = NOTHING
         join, actor = self.handler.join, self.handler.name
+        work = None
         try:
             with self.spans, unit_of_work(join=join, actor=actor, now=self.now) as work:
                 self.got = self.get(work)
                 self.note_busy(1)
-                refused = self.hand_out(self.got, work)
+                return self.hand_out(self.got, work)
         finally:
             self.note_busy(-1)
-        self.following = work.following
-        return refused
+            self.following = work.following if work else []
 
     def note_busy(self, by: int) -> None:
         if self.got.deliveries:
@@ -259,9 +258,13 @@ class ServerSession:
                     trace_id=trace_id(delivery.properties),
                 )
                 self.call(delivery, work)
-            if self.search is None and self.goes_on():
-                work.then = self.next
+            self.go_on(work)
         return None
+
+    def go_on(self, work: UnitOfWork) -> None:
+        """Have the statement that ends a unit of work get the next messages."""
+        if self.search is None and self.goes_on():
+            work.then = self.next
 
     def call(self, delivery: Delivery, work: UnitOfWork) -> None:
         """Call the handler. If it fails, its database session is dropped, as the
@@ -273,6 +276,7 @@ class ServerSession:
             )
         except BaseException:
             session.drop()
+            self.go_on(work)
             raise
 
     def get(self, work: UnitOfWork) -> Got:

@@ -18,10 +18,9 @@ from broker.errors.units_of_work import WrongOptions
 from broker.formats.selectors import parse
 from broker.models import Queue, Subscription
 from broker.queueing import delayed, notifications, subscriptions
-from broker.queueing.get import Delivery
+from broker.queueing.get import Delivery, Next
 from broker.queueing.selective_get import Search
 from broker.settlement.poison import Attributes, Last, Removing, attributes_of
-from broker.settlement.settle import Next
 
 if TYPE_CHECKING:
     from broker.client.jms.sessions import Session

@@ -10,7 +10,7 @@ from functools import partial
 from broker.errors import LockLost
 from broker.models import UnitOfWork as UnitRow
 from broker.queueing import tracing
-from broker.queueing.get import Delivery
+from broker.queueing.get import Delivery, Next
 from broker.queueing.put import NewMessage
 from broker.queueing.selective_get import Search
 from broker.security.authorities import Principal
@@ -97,7 +97,7 @@ class Holding:
             return False
         return True
 
-    def accept_and_get(self, delivery: Delivery, then: settle.Next) -> list[Delivery]:
+    def accept_and_get(self, delivery: Delivery, then: Next) -> list[Delivery]:
         """Accept the only delivery, and get the next ones in the same statement; they
         belong to the next unit of work. Of several deliveries, accept one and get none.
         """

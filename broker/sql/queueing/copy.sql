@@ -38,12 +38,12 @@ route AS (
         ORDER BY id FOR KEY SHARE
     ) AS taker
 ),
-ended AS (
+failed AS (
     DELETE FROM broker_unit_of_work WHERE id = %(ended_uow)s::bigint RETURNING id
 ),
-left_claims AS (
+failed_claims AS (
     DELETE FROM broker_claim
-    WHERE uow = %(ended_uow)s::bigint AND EXISTS (SELECT FROM ended)
+    WHERE uow = %(ended_uow)s::bigint AND EXISTS (SELECT FROM failed)
     RETURNING queue_id, ids, delivery_counts, expiries
 ),
 held AS (
@@ -54,7 +54,7 @@ held AS (
         AND (SELECT text FROM policy) IS NOT DISTINCT FROM %(policy)s::text
         AND (SELECT text FROM route WHERE idle = 0) IS NOT DISTINCT FROM %(route)s::text
     ))::integer AS are_these
-    FROM left_claims CROSS JOIN unnest(ids, delivery_counts, expiries)
+    FROM failed_claims CROSS JOIN unnest(ids, delivery_counts, expiries)
         AS was (id, delivery_count, expires_at)
     LEFT JOIN unnest(%(queue_ids)b::integer[], %(ids)b::bigint[], %(delivery_counts)b::integer[])
         AS back (queue_id, id, delivery_count) USING (queue_id, id, delivery_count)
@@ -98,6 +98,7 @@ entry AS MATERIALIZED (
                     descriptor, headers, ord)
             JOIN way ON way.number = coalesce(source.way, 1)
             JOIN broker_message AS message ON message.id = source.id
+              AND message.id BETWEEN %(first_id)s::bigint AND %(last_id)s::bigint
             LEFT JOIN broker_queue AS origin ON origin.id = source.queue_id
             WHERE (SELECT are_these FROM held) = 1
             ORDER BY source.ord
@@ -124,6 +125,7 @@ stored AS (
             '_BRK_RESUBMIT_COUNT', resubmits) ELSE '{}' END,
         body, envelope
     FROM entry JOIN broker_message AS message ON message.id = entry.id
+      AND message.id BETWEEN %(first_id)s::bigint AND %(last_id)s::bigint
 ),
 annotated AS (
     INSERT INTO broker_annotations (message_id, queue_id, annotations)
@@ -144,7 +146,7 @@ story AS (
         address, coalesce(origin, '')
     FROM entry WHERE cause IS NOT NULL
 ),
-journal AS (
+transfer AS (
     INSERT INTO broker_event (
         at, uow, queue_id, n, kind, came_from, went_to, actor, ids, detail)
     SELECT at, %(uow)s::bigint, queue_id, count(*), %(kind)s::smallint,

@@ -24,12 +24,12 @@ WITH policy AS (
         WHERE queue.id = named.id OFFSET 0
     ) AS queue
 ),
-ended AS (
+failed AS (
     DELETE FROM broker_unit_of_work WHERE id = %(ended_uow)s::bigint RETURNING id
 ),
-left_claims AS (
+failed_claims AS (
     DELETE FROM broker_claim
-    WHERE uow = %(ended_uow)s::bigint AND EXISTS (SELECT FROM ended)
+    WHERE uow = %(ended_uow)s::bigint AND EXISTS (SELECT FROM failed)
     RETURNING queue_id, ids, delivery_counts, expiries
 ),
 held AS (
@@ -39,7 +39,7 @@ held AS (
             <= coalesce(%(now)s::timestamptz, statement_timestamp())) = 0
         AND (SELECT text FROM policy) IS NOT DISTINCT FROM %(policy)s::text
     ))::integer AS are_these
-    FROM left_claims CROSS JOIN unnest(ids, delivery_counts, expiries)
+    FROM failed_claims CROSS JOIN unnest(ids, delivery_counts, expiries)
         AS was (id, delivery_count, expires_at)
     LEFT JOIN unnest(%(queue_ids)b::integer[], %(ids)b::bigint[], %(delivery_counts)b::integer[])
         AS back (queue_id, id, delivery_count) USING (queue_id, id, delivery_count)
@@ -49,7 +49,8 @@ entry AS MATERIALIZED (
         own.at + nullif(back.delay_ms, 0) * interval '1 millisecond' AS due_at,
         CASE WHEN %(kind)s::smallint <> 4 THEN NULL
             WHEN backout_count > nullif(%(most_records)s::integer, -1) THEN 0
-            WHEN NOT (SELECT durable FROM broker_message WHERE id = back.id) THEN 0
+            WHEN NOT (SELECT durable FROM broker_message WHERE id = back.id
+                AND id BETWEEN %(first_id)s::bigint AND %(last_id)s::bigint) THEN 0
             WHEN back.delay_ms = 0 THEN 1 ELSE 2 END AS records
     FROM (SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at) AS own,
         unnest(%(queue_ids)b::integer[], %(ids)b::bigint[], %(priorities)b::smallint[],
@@ -71,7 +72,7 @@ waiting AS (
     SELECT due_at, id, queue_id, priority, backout_count, delivery_count, expires_at
     FROM entry WHERE due_at IS NOT NULL
 ),
-journal AS (
+transfer AS (
     INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, went_to, actor,
         ids, detail)
     SELECT at, %(uow)s::bigint, queue_id, count(*), %(kind)s::smallint, %(came_from)s::smallint,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker.client import consumer, put, put_many
-from broker.models import Claim, Delayed, Queue, Ready
+from broker.models import Claim, Event, Kind, Place, Queue, Ready
 from broker.queueing import notifications
 from broker.settlement import settle
 from tests.broker.consuming import Failed, accepted, backouts, drained, is_clean
@@ -35,8 +35,9 @@ def test_the_loop_sleeps_until_a_delayed_message_is_due() -> None:
         steps = iter(deliveries)
         next(steps)
         deliveries.back_out(Failed("once"))
-        assert Delayed.objects.exists()
         assert next(steps).backout_count == 1
+    kinds = [one.went_to for one in Event.objects.filter(kind=Kind.BACK_OUT)]
+    assert kinds == [Place.DELAYED]
 
 
 def test_expired_messages_do_not_come(settings: Any) -> None:

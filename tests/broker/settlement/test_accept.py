@@ -9,10 +9,9 @@ from broker.errors import LockLost
 from broker.models import Claim, Queue, UnitOfWork
 from broker.monitoring import fsck
 from broker.queueing import journal, processes
-from broker.queueing.get import get
+from broker.queueing.get import Next, get
 from broker.queueing.put import put_many
 from broker.settlement import settle
-from broker.settlement.settle import Next
 from tests.make import make_messages, make_queue
 
 pytestmark = pytest.mark.usefixtures("transactional_db")

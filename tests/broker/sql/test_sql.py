@@ -6,23 +6,25 @@ import asyncio
 import sys
 import threading
 from contextlib import ExitStack
+from datetime import timedelta, timezone
 from typing import Any
 
 import psycopg
 import pytest
 from django.core.exceptions import SynchronousOnlyOperation
 from django.db import connection, connections, transaction
-from psycopg.adapt import PyFormat, Transformer
 
 from broker import sql
 from broker.errors import InvalidMessage
 from broker.models import RoutingType
 from broker.queueing.put import NewMessage, put, put_many
-from broker.sql.arrays import ListDumper
+from broker.sql.arrays import EPOCH
 from broker.sql.lines import connected, database
 from broker.sql.statements import Statement, numbered
 from broker.transactions.scope import unit_of_work
-from tests.make import NOON, make_queue
+from tests.make import NOON, make_queue, seconds
+
+FAR_EAST = timezone(timedelta(hours=9))
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
@@ -113,30 +115,54 @@ def test_statements_in_a_pipeline_are_left_to_psycopg() -> None:
 
 
 @pytest.mark.parametrize(
-    "values",
+    ("name", "values"),
     [
-        *([b"", b"x", b"\x00" * 300], ["", "x", "äöü", '{"a": 1}'], [0, 1, -1]),
-        *([-(2**15), 2**15 - 1], [2**15], [-(2**31), 2**31 - 1], [2**31], [-(2**63)]),
-        *([b"x", None], ["x", None], [None, 1], [[1, 2], [3, 4]], [["a"], ["b"]]),
-        *([True, False], [1.5, 2.5], [NOON, None], [], [RoutingType.ANYCAST]),
+        ("bytea", [b"", b"x", b"\x00" * 300]),
+        ("text", ["", "x", "äöü", '{"a": 1}']),
+        ("jsonb", ['{"a": "ä"}', "null"]),
+        ("bigint", [0, 1, -1, -(2**63), 2**63 - 1, 2**15]),
+        ("integer", [-(2**31), 2**31 - 1]),
+        ("integer", [RoutingType.ANYCAST]),
+        ("smallint", [-(2**15), 2**15 - 1]),
+        ("boolean", [True, False]),
+        ("timestamptz", [NOON, NOON.astimezone(FAR_EAST), EPOCH - seconds(0.000001)]),
     ],
 )
-def test_an_array_is_converted_as_psycopg_does(values: list[Any]) -> None:
-    def converted(by: psycopg.RawCursor[Any]) -> tuple[Any, ...]:
-        one = Transformer(by)
-        found = one.dump_sequence([values], [PyFormat.BINARY])
-        return one.types, one.formats, found
+def test_an_array_is_converted_as_its_type(
+    name: str, values: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = Statement(
+        f"SELECT %(a)b::{name}[]::text, %(b)s::int, %(c)s::int".encode(), line()
+    )
+    with psycopg.Cursor(line()) as cursor:
+        for many in (values, [None, *values], [None], [], None):
+            rows = one.run({"a": many, "b": 1, "c": 2})
+            cursor.execute(f"SELECT %s::{name}[]::text, 1, 2", [many])
+            assert rows == cursor.fetchall()
+            # The first one prepares a statement that all the others can use.
+            monkeypatch.delattr(Statement, "prepare", raising=False)
 
+
+def test_an_array_of_others_is_left_to_psycopg() -> None:
+    one = Statement(b"SELECT %(odd)b::integer[], %(a)s::int, %(b)s::int", line())
+    with pytest.raises(psycopg.errors.NumericValueOutOfRange):
+        one.run({"odd": [2**31], "a": 1, "b": 2})
+    assert one.run({"odd": [[1], [2]], "a": 1, "b": 2}) == [([[1], [2]], 1, 2)]
+
+
+def line() -> psycopg.Connection[Any]:
     connection.ensure_connection()
-    theirs = psycopg.RawCursor(connection.connection)
-    ours = psycopg.RawCursor(connection.connection)
-    ours.adapters.register_dumper(list, ListDumper)
-    assert converted(ours) == converted(theirs)
+    found: psycopg.Connection[Any] = connection.connection
+    return found
 
 
-def test_parameters_are_numbered_by_name() -> None:
-    text = b"SELECT %(b)s, %(a)b::bytea, 7 %% 2, %(b)s"
-    assert numbered(text) == (b"SELECT $1, $2::bytea, 7 % 2, $1", ["b", "a"])
+def test_parameters_are_numbered_by_name_arrays_first() -> None:
+    text = b"SELECT %(b)s, %(a)b::bytea[], 7 %% 2, %(b)s, %(a)b::bytea[]"
+    assert numbered(text) == (
+        b"SELECT $2, $1::bytea[], 7 % 2, $2, $1::bytea[]",
+        {"a": "bytea"},
+        ["b"],
+    )
 
 
 @pytest.mark.parametrize("depth", [1, 2])

@@ -1,0 +1,74 @@
+-- Back out an open unit of work that holds one entry, and get this entry again into a new
+-- one: what put_back.sql and get_one.sql do one after the other, if the entry has no
+-- redelivery delay and nothing comes before it. It does not move; the new unit of work takes
+-- over its claim.
+--
+-- Order    no ready entry comes before it. The client gives the lanes where such an entry
+--          would be; the last of them ends at the position of a returned entry.
+-- Locks    the unit of work, which gets another id; its claim.
+-- Index    broker_message_pkey, broker_unit_of_work_pkey, broker_claim_pkey,
+--          broker_ready_pkey, broker_queue_pkey
+-- Returns  one row: the fields of broker.queueing.get.Delivery. All are NULL if another
+--          entry comes first, the queue is paused, or stopped for pools, or the unit of work
+--          has ended. It fails as put_back.sql does.
+WITH policy AS (
+    SELECT (SELECT coalesce(md5(string_agg(xmin::text || ctid::text, ' ' ORDER BY ctid)), '')
+            FROM broker_addresssetting)
+        || concat_ws(' ', queue.id, backout_threshold, kind, address.name) AS text
+    FROM broker_queue AS queue JOIN broker_address AS address ON address.id = address_id
+    WHERE queue.id = %(queue_id)s::integer AND queue.name = %(queue)s::text AND NOT paused
+      AND NOT (%(pooled)s::boolean AND stopped)
+),
+ended AS (
+    UPDATE broker_unit_of_work
+    SET id = nextval('broker_unit_of_work_id_seq'), started_at = own.at,
+        deadline = own.at + %(timeout)s::interval, puts = 0
+    FROM (SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at) AS own
+    WHERE id = %(uow)s::bigint AND EXISTS (SELECT FROM policy) AND NOT EXISTS (
+        SELECT FROM unnest(%(lanes)b::smallint[], %(lows)b::bigint[], %(highs)b::bigint[])
+            AS lane (priority, low, high),
+        LATERAL (
+            SELECT FROM broker_ready AS ready
+            WHERE ready.queue_id = %(queue_id)s::integer AND ready.priority = lane.priority
+              AND ready.pos >= lane.low AND ready.pos < lane.high
+              AND (ready.expires_at IS NULL OR ready.expires_at > own.at)
+            ORDER BY ready.pos LIMIT 1
+        ) AS before
+    )
+    RETURNING id, at
+),
+claimed AS (
+    UPDATE broker_claim
+    SET uow = ended.id, claim_id = 0, claimed_at = at,
+        backout_counts = ARRAY[%(backout_count)s::integer],
+        delivery_counts = ARRAY[%(delivery_count)s::integer + 1]
+    FROM ended
+    WHERE uow = %(uow)s::bigint AND ids = ARRAY[%(id)s::bigint]
+      AND delivery_counts = ARRAY[%(delivery_count)s::integer]
+      AND (expiries[1] IS NULL OR expiries[1] > at)
+      AND (SELECT count(*) FROM broker_claim WHERE uow = %(uow)s::bigint) = 1
+      AND (SELECT text FROM policy) = %(policy)s::text
+    RETURNING uow, at
+),
+message AS MATERIALIZED (
+    -- Only the partition of this message is opened.
+    SELECT * FROM broker_message WHERE id >= %(id)s::bigint AND id <= %(id)s::bigint
+),
+journal AS (
+    INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, went_to, actor, ids, detail)
+    SELECT at, CASE n WHEN 1 THEN %(uow)s::bigint ELSE uow END, %(queue_id)s::integer, 1,
+        CASE n WHEN 1 THEN %(kind)s::smallint ELSE 2 END, 3 - n, n, %(actor)s::text,
+        ARRAY[%(id)s::bigint], CASE n WHEN 1 THEN %(detail)s::jsonb || jsonb_build_object(
+            'backouts', ARRAY[%(backout_count)s::integer], 'records', CASE
+                WHEN %(backout_count)s::integer > nullif(%(most_records)s::integer, -1) THEN 0
+                ELSE (SELECT durable FROM message)::integer END) END
+    FROM claimed, generate_series(1, 2) AS n ORDER BY n
+)
+SELECT claimed.uow, %(queue_id)s::integer, id, %(backout_count)s::integer,
+    %(delivery_count)s::integer + 1, %(priority)s::smallint, address, body, content_type,
+    properties, message_id, correlation_id, reply_to, subject, group_id, producer, put_at,
+    %(expires_at)s::timestamptz, id - 4611686018427387904, durable, descriptor, headers, envelope
+FROM (
+    SELECT 1 / ((SELECT count(*) FROM ended) = (SELECT count(*) FROM claimed))::integer
+) AS held (is_whole) LEFT JOIN (claimed CROSS JOIN message) ON true
+WHERE is_whole = 1;  -- a column that nobody reads would not be computed
