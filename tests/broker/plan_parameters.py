@@ -24,6 +24,7 @@ LANES = {
 ONES_OF_LANES = {
     *("get", "get_one", "browse_ready", "browse_chosen", "choose", "lane_tops"),
     "fitting",
+    "redeliver",
 }
 ONE_MESSAGE = {
     "priorities": [4],

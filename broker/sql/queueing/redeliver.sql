@@ -7,7 +7,7 @@
 --          would be; the last of them ends at the position of a returned entry.
 -- Locks    the unit of work, which gets another id; its claim.
 -- Index    broker_message_pkey, broker_unit_of_work_pkey, broker_claim_pkey,
---          broker_ready_pkey, broker_queue_pkey
+--          broker_ready_pkey
 -- Returns  one row: the fields of broker.queueing.get.Delivery. All are NULL if another
 --          entry comes first, the queue is paused, or stopped for pools, or the unit of work
 --          has ended. It fails as put_back.sql does.
