@@ -18,6 +18,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 FIGURE = r"(\d[\d.,]*\d|\d)"
 CYCLE, RABBIT = "put, get, accept", "RabbitMQ: publish, confirm, get, acknowledge"
 DIE = "put, back out 3 times, dead letter"
+LOOP = "put, consumer loop that fails 3 times, dead letter"
 SPEED = (  # peer, what is compared, work, against
     (
         "procrastinate",
@@ -31,6 +32,7 @@ SPEED = (  # peer, what is compared, work, against
     ("PGMQ", "send, read, archive", CYCLE, "PGMQ's archive"),
     ("PGMQ", "send", "put", "PGMQ"),
     ("PGMQ", "three failures and a dead letter", DIE, "PGMQ"),
+    ("PGMQ", "the same, in a consumer loop", LOOP, "PGMQ"),
 )
 HANDLERS = ("Celery + Redis", "Celery + RabbitMQ")
 KINDS = ("early", "late", "row")
