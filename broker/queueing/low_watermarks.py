@@ -8,6 +8,10 @@ a position of new entries below which no entry can appear any more:
 2. A sample reads the last message id M, then takes a transaction id X of its own.
 3. Once every transaction below X has ended, all ids up to M are settled: their messages
    are committed and visible to the next get, or were rolled back.
+   A transaction that stays open for long need not have put anything, and may be in
+   another database. So if the oldest one is in the way for a second, a sample also
+   reads who holds the lock that a put takes before its first message id. Once these
+   have ended, M is settled as well.
 4. A lane's floor rises to the first new entry that a get found in the lane, or to the
    end of the settled ids, whichever is lower.
 
@@ -29,6 +33,7 @@ from broker import sql
 from broker.sql.lines import database
 
 SAMPLE_S = 0.2
+STUCK_S = 1.0
 SAFETY_S = 60.0
 SAMPLES = (
     600  # two minutes; a longer transaction stops the rise of the floors, not the gets
@@ -41,6 +46,19 @@ class Sample:
     last_id: int
     xid: int
     oldest_xid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Putters:
+    """The open transactions that may have put messages, when ``last_id`` was the last
+    one. One that was prepared has lost its name."""
+
+    last_id: int
+    names: set[str]
+    any_prepared: bool
+
+    def have_ended(self, now: Putters) -> bool:
+        return not now.any_prepared and self.names.isdisjoint(now.names)
 
 
 class Floors:
@@ -59,6 +77,8 @@ class Floors:
             self.forgotten += 1
             self.settled = 0  # all message ids up to this id are settled
             self.samples: deque[Sample] = deque(maxlen=SAMPLES)
+            self.putters: deque[Putters] = deque(maxlen=SAMPLES)
+            self.risen_at = time.monotonic()  # or there was nothing to settle
             self.sampled_at = -SAMPLE_S
             self.lanes: dict[str, dict[int, int]] = defaultdict(dict)
             self.safe_until: dict[str, float] = {}
@@ -114,7 +134,23 @@ class Floors:
         with self.lock:
             self.samples.append(latest)
             while self.samples and self.samples[0].xid <= latest.oldest_xid:
-                self.settled = max(self.settled, self.samples.popleft().last_id)
+                self.settle(self.samples.popleft().last_id, now)
+            is_stuck = now - self.risen_at >= STUCK_S
+        if is_stuck:
+            self.ask_for_putters()
+
+    def ask_for_putters(self) -> None:
+        """Settle what open transactions cannot have put."""
+        last_id, names, any_prepared = sql.fetch_one("putters")
+        latest = Putters(last_id, set(names), any_prepared)
+        with self.lock:
+            self.putters.append(latest)
+            while self.putters and self.putters[0].have_ended(latest):
+                self.settled = max(self.settled, self.putters.popleft().last_id)
+
+    def settle(self, last_id: int, now: float) -> None:
+        self.settled, self.risen_at = max(self.settled, last_id), now
+        self.putters.clear()
 
 
 FLOORS = Floors()

@@ -38,6 +38,7 @@ PGMQ_DIE = "PGMQ: send, read and give back 3 times, send on, delete"
 RABBIT_DIE = "RabbitMQ: publish, confirm, refuse 3 times to the dead letters"
 BESIDE, PLAIN = "get, accept beside delayed", "the same without"
 HELD, FIRST = "get, accept under a held snapshot", "itself at first"
+HELD_WITH_ID = "get, accept under an open transaction with an id"
 BATCHES = (1, 10, 100, 1000)
 FAILING = (1, 100)  # batches that fail: a handler that raises, and a whole batch
 AT_ONCE = 8  # clients of one cell, whatever the others have
@@ -66,7 +67,10 @@ def measure(
     say(f"Beside {size.delayed:,} delayed messages")
     yield from beside_delayed(Cell(clients, size))
     say(f"{size.held:,} messages under a held snapshot")
-    yield from under_a_held_snapshot(Cell(clients, replace(size, rounds=10)))
+    for with_id in (False, True):
+        yield from under_a_held_snapshot(
+            Cell(clients, replace(size, rounds=10)), with_id=with_id
+        )
 
 
 def singles(
@@ -210,19 +214,20 @@ def beside_delayed(cell: Cell) -> list[Result]:
     ]
 
 
-def under_a_held_snapshot(cell: Cell) -> list[Result]:
+def under_a_held_snapshot(cell: Cell, *, with_id: bool) -> list[Result]:
     """The rates beside the floor, before and after; between, messages come and go."""
     clients, size = len(cell.clients.pipes), cell.size
     begin(cell, "held", FASTEST[100] * size.seconds)
-    with ground.held_snapshot():
+    with ground.held_snapshot(with_id=with_id):
         before = {batch: beside_the_floor(cell, batch) for batch in (1, 100)}
         for batch, messages in ((1, size.held_singly), (1000, size.held)):
             cell.do(Order("cycle", batch, "held", most=messages / clients))
         after = {batch: beside_the_floor(cell, batch) for batch in before}
     ground.check(cell.ready)
     first = {batch: median(floors) for batch, (_, floors) in before.items()}
+    work = HELD_WITH_ID if with_id else HELD
     return [
-        Result(HELD, batch, rates, FIRST, [one / first[batch] for one in floors])
+        Result(work, batch, rates, FIRST, [one / first[batch] for one in floors])
         for batch, (rates, floors) in after.items()
     ]
 

@@ -88,12 +88,13 @@ def settle_down() -> None:
 
 
 @contextmanager
-def held_snapshot() -> Iterator[None]:
-    """Somebody reads, elsewhere, and does not end."""
+def held_snapshot(*, with_id: bool = False) -> Iterator[None]:
+    """Somebody reads, elsewhere, and does not end; or writes, and so has an id."""
     reader: psycopg.Connection = processes.connect()
     reader.execute("SET idle_in_transaction_session_timeout = 0")
     reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-    reader.execute("SELECT 1")  # takes the snapshot
+    # Takes the snapshot.
+    reader.execute("SELECT pg_current_xact_id()" if with_id else "SELECT 1")
     try:
         yield
     finally:

@@ -65,7 +65,8 @@ was received had to be what is ready, and the consistency check had to find noth
   back as a shovel brings them: taken, published, confirmed, acknowledged.
 - **beside delayed**: a queue with {delayed:,} delayed messages against a queue without, and
   against as many tasks of tomorrow in procrastinate.
-- **under a held snapshot**: while another connection kept a snapshot open, after
+- **under a held snapshot**, **under an open transaction with an id**: while another connection
+  kept a snapshot, or a transaction that had written, open, after
   {held_singly:,} messages came and went one by one and {held:,} in batches of 1000, against
   the beginning; both taken as ratios to the floor beside them, ten rounds each, and
   those after to the median of those before.

@@ -17,6 +17,7 @@ from tests.bench.cells import (
     FLOOR,
     GET,
     HELD,
+    HELD_WITH_ID,
     LOOP_AND_DIE,
     PLAIN,
     PUT,
@@ -46,6 +47,8 @@ TARGETS = {  # the least ratio: what is done, in which batches, against what
     (BESIDE, 1, PLAIN): 0.83,
     (HELD, 1, FIRST): 0.9,
     (HELD, 100, FIRST): 0.9,
+    (HELD_WITH_ID, 1, FIRST): 0.9,
+    (HELD_WITH_ID, 100, FIRST): 0.9,
 }
 HEAD = (
     *("work", "batch", "messages/s", "against", "ratio", "of slices", "processor"),

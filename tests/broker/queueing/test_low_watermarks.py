@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
+import psycopg
 import pytest
+from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from broker.models import Queue
 from broker.queueing import low_watermarks
-from broker.queueing.low_watermarks import FLOORS
+from broker.queueing.low_watermarks import FLOORS, Putters
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.elsewhere import Elsewhere
@@ -20,10 +23,13 @@ from tests.make import make_messages, make_queue
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
 
-@pytest.fixture(autouse=True)
-def eager(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(autouse=True, params=[60.0, 0.0], ids=["", "stuck"])
+def eager(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[None]:
     """Every get samples first, and none is the one in a minute without floors."""
     monkeypatch.setattr(low_watermarks, "SAMPLE_S", 0.0)
+    monkeypatch.setattr(low_watermarks, "STUCK_S", request.param)
     FLOORS.forget()
     yield
     FLOORS.forget()
@@ -73,6 +79,29 @@ def test_a_message_whose_sender_commits_late_is_not_skipped(
     assert consume() == [b"late", b"later"]
 
 
+@contextmanager
+def old_transaction(database: str) -> Iterator[None]:
+    """Somebody has written something, in this database or another one, and idles."""
+    parameters = connection.get_connection_params() | {"dbname": database}
+    with psycopg.connect(**{**parameters, "cursor_factory": psycopg.Cursor}) as idle:
+        idle.execute("SELECT pg_current_xact_id()")
+        yield
+
+
+@pytest.mark.parametrize("elsewhere_is", ["here", "postgres"])
+def test_an_old_transaction_that_has_put_nothing_holds_no_floor_up(
+    orders: Queue, monkeypatch: pytest.MonkeyPatch, elsewhere_is: str
+) -> None:
+    monkeypatch.setattr(low_watermarks, "STUCK_S", 0.0)
+    here = connection.settings_dict["NAME"]
+    with old_transaction(here if elsewhere_is == "here" else elsewhere_is):
+        receipts = put_many(make_messages(30))
+        until(lambda: is_settled(receipts[-1].message_id))
+        for _ in range(3):
+            consume()
+        assert floor_of(4) == receipts[20].message_id
+
+
 def test_what_came_back_is_found_below_every_floor(orders: Queue) -> None:
     put_many(make_messages(30))
     work = UnitOfWork()
@@ -82,6 +111,14 @@ def test_what_came_back_is_found_below_every_floor(orders: Queue) -> None:
     work.back_out("again")
 
     assert consume() == [b"1", b"2"]
+
+
+def test_whoever_was_prepared_may_have_put() -> None:
+    """A prepared transaction is listed under another name than before."""
+    before = Putters(7, {"3/1"}, any_prepared=False)
+    assert before.have_ended(Putters(9, {"4/1"}, any_prepared=False))
+    assert not before.have_ended(Putters(9, {"3/1", "4/1"}, any_prepared=False))
+    assert not before.have_ended(Putters(9, {"-1/812"}, any_prepared=True))
 
 
 def test_a_paused_queue_teaches_nothing(orders: Queue) -> None:
