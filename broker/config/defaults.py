@@ -16,7 +16,7 @@ BROKER_DEAD_LETTER_QUEUE: Annotated[
     str, "Queue for what IBM MQ would put on the queue manager's dead letter queue."
 ] = "SYSTEM.DEAD.LETTER.QUEUE"
 REDIS_URL: Annotated[
-    str, "Redis, for hints of arrivals. Empty: each process polls once a second."
+    str, "Redis, for hints of arrivals. Empty: PostgreSQL carries them, by NOTIFY."
 ] = ""
 BROKER_DIRECT_DATABASE_URL: Annotated[
     str,

@@ -1,11 +1,14 @@
 """Notify consumers of new entries.
 
 A put wakes the consumers of its own process directly. It wakes those of other processes
-by a hint on Redis: at once if there was no put just before; while puts follow each
-other, hints pause for ``SHORT_S`` to ``LONG_S``, and each names the queues of all puts
-meanwhile. A process ignores its own hints, as its consumers have looked already. A hint
-may be lost, and Redis may be down or not used (``REDIS_URL``), so every consumer looks
-at its queue at least once in ``POLL_S``.
+by a hint: at once if there was no put just before; while puts follow each other, hints
+pause for ``SHORT_S`` to ``LONG_S``, and each names the queues of all puts meanwhile. A
+process ignores its own hints, as its consumers have looked already.
+
+Redis carries the hints, or PostgreSQL where ``REDIS_URL`` is empty. A hint may be lost,
+and Redis may be down, so every consumer looks at its queue at least once in ``POLL_S``.
+PostgreSQL makes the commits of those who notify wait for each other. So no transaction
+of a put notifies: a thread does, after it.
 """
 
 from __future__ import annotations
@@ -16,12 +19,17 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from importlib.util import find_spec
+from typing import Protocol
 
+import psycopg
 from django.conf import settings
+from django.db import Error as DatabaseError
 
+from broker.errors import BrokerError
+from broker.queueing import processes
 from broker.sql.lines import database
 
 HAS_REDIS = find_spec("redis") is not None  # without it, consumers poll
@@ -34,7 +42,8 @@ CHANNEL = "broker.arrivals"
 # Shortest and longest pause between two hints; it doubles while puts go on.
 SHORT_S, LONG_S = 0.001, 0.016
 POLL_S = 1.0
-AWAY_S = 5.0  # time during which Redis is not called after it did not answer
+AWAY_S = 5.0  # time during which nobody is called who did not answer
+MOST_BYTES = 7000  # of a notification of PostgreSQL, which allows 8000
 
 
 class Arrivals:
@@ -74,8 +83,6 @@ class Arrivals:
     def say(self, queue_ids: set[int]) -> None:
         if queue_ids <= self.unsaid:  # another call is about to publish these queues
             return
-        if not uses_redis():
-            return
         if "arrivals-say" not in self.threads:
             self.run_in_background("arrivals-say", self.say_for_ever)
         with self.changed:
@@ -83,9 +90,8 @@ class Arrivals:
         self.to_say.set()
 
     def hear(self) -> None:
-        """Receive hints from other processes, if Redis is used."""
-        if uses_redis():
-            self.run_in_background("arrivals-hear", self.hear_for_ever)
+        """Receive hints from other processes."""
+        self.run_in_background("arrivals-hear", self.hear_for_ever)
 
     def run_in_background(self, name: str, loop: partial[None] | object) -> None:
         with self.changed:
@@ -96,8 +102,7 @@ class Arrivals:
                 thread.start()
 
     def say_for_ever(self) -> None:
-        client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2)
-        session = client.connection_pool.make_connection()
+        carrier = carrier_of_hints()
         pause_s = SHORT_S
         while True:
             pause_s = next_pause(pause_s, more=self.to_say.is_set())
@@ -107,56 +112,109 @@ class Arrivals:
                 queue_ids, self.unsaid = self.unsaid, set()
             try:
                 numbers = self.sender, *queue_ids
-                publish(session, ",".join(map(str, numbers)))
-            except redis.RedisError as error:
+                carrier.publish(",".join(map(str, numbers)))
+            except carrier.errors as error:
                 logger.info("No hint of arrivals was sent: %s", error)
                 time.sleep(AWAY_S)
             time.sleep(pause_s)
 
     def hear_for_ever(self) -> None:
+        carrier = carrier_of_hints()
         while True:
             try:
-                client = redis.Redis.from_url(settings.REDIS_URL)
-                with client.pubsub(ignore_subscribe_messages=True) as heard:
-                    heard.subscribe(CHANNEL)
-                    for message in heard.listen():
-                        self.heard(message["data"])
-            except (redis.RedisError, ValueError) as error:
+                carrier.listen(self.heard)
+            except carrier.errors as error:
                 logger.info("No hints of arrivals are heard: %s", error)
                 time.sleep(AWAY_S)
 
-    def heard(self, hint: bytes) -> None:
-        """Note the queues of a hint of another process.
-
-        Raises:
-            ValueError: it is no hint.
-        """
-        numbers = list(map(int, filter(None, hint.split(b","))))
+    def heard(self, hint: bytes | str) -> None:
+        """Note the queues of a hint of another process."""
+        text = hint if isinstance(hint, str) else hint.decode(errors="replace")
+        try:
+            numbers = list(map(int, filter(None, text.split(","))))
+        except ValueError as error:
+            logger.info("What is on the channel %s is no hint: %s", CHANNEL, error)
+            return
         if self.sender not in numbers:
             self.note(one for one in numbers if one > 0)
 
 
-def publish(session: redis.connection.ConnectionInterface, hint: str) -> None:
-    """Send a hint; on a new connection if the old one was lost.
+class Carrier(Protocol):
+    """What carries hints to other processes."""
 
-    ``Redis.publish`` takes three times the processor's time, which counts: a process
-    that puts all the time sends sixty hints a second.
-    """
-    for was_lost in (False, True):
-        try:
-            session.send_command("PUBLISH", CHANNEL, hint)
-            session.read_response()
-        except redis.ConnectionError:
-            session.disconnect()
-            if was_lost:
-                raise
-        else:
-            return
+    errors: tuple[type[Exception], ...]
+
+    def publish(self, hint: str) -> None: ...
+
+    def listen(self, heard: Callable[[bytes | str], None]) -> None:
+        """Call a function with each hint; until the connection is lost."""
 
 
-def uses_redis() -> bool:
-    """Whether hints go between processes."""
-    return HAS_REDIS and bool(settings.REDIS_URL)
+class ByRedis:
+    """Hints over Redis."""
+
+    errors: tuple[type[Exception], ...] = ()
+
+    def __init__(self) -> None:
+        self.errors = (redis.RedisError,)
+        client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2)
+        self.session = client.connection_pool.make_connection()
+
+    def publish(self, hint: str) -> None:
+        """Send a hint; on a new connection if the old one was lost.
+
+        ``Redis.publish`` takes three times the processor's time, which counts: a
+        process that puts all the time sends sixty hints a second.
+        """
+        for was_lost in (False, True):
+            try:
+                self.session.send_command("PUBLISH", CHANNEL, hint)
+                self.session.read_response()
+            except redis.ConnectionError:
+                self.session.disconnect()
+                if was_lost:
+                    raise
+            else:
+                return
+
+    def listen(self, heard: Callable[[bytes | str], None]) -> None:
+        client = redis.Redis.from_url(settings.REDIS_URL)
+        with client.pubsub(ignore_subscribe_messages=True) as subscribed:
+            subscribed.subscribe(CHANNEL)
+            for message in subscribed.listen():
+                heard(message["data"])
+
+
+class ByPostgres:
+    """Hints over PostgreSQL, on connections that lead past a pooler."""
+
+    errors: tuple[type[Exception], ...] = (DatabaseError, BrokerError)
+
+    def __init__(self) -> None:
+        self.session: psycopg.Connection | None = None
+
+    def publish(self, hint: str) -> None:
+        with database().wrap_database_errors:
+            if self.session is None or self.session.closed:
+                self.session = processes.session_until_resigned(CHANNEL)
+            for part in parts_of(hint):
+                self.session.execute("SELECT pg_notify(%s, %s)", [CHANNEL, part])
+
+    def listen(self, heard: Callable[[bytes | str], None]) -> None:
+        processes.listen(CHANNEL, heard)
+        time.sleep(POLL_S)  # this process is not registered yet, or anew
+
+
+def parts_of(hint: str) -> Iterator[str]:
+    """A hint in parts that fit into a notification; each begins with the sender."""
+    sender, *queue_ids = hint.split(",")
+    each = MOST_BYTES // 12  # a number and a comma
+    for start in range(0, len(queue_ids), each):
+        yield ",".join([sender, *queue_ids[start : start + each]])
+
+
+def carrier_of_hints() -> Carrier:
+    return ByRedis() if HAS_REDIS and settings.REDIS_URL else ByPostgres()
 
 
 def next_pause(pause_s: float, *, more: bool) -> float:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from select import POLLIN, poll
 from typing import Any, LiteralString
 
 import psycopg
@@ -28,6 +29,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import Error as DatabaseError
 from django.db import connection
 from django.db.backends.base.base import NO_DB_ALIAS
+from psycopg.sql import SQL, Identifier
 
 from broker.errors import PoolerHasLocks
 from broker.models import (
@@ -65,6 +67,7 @@ NOT_OURS = (
 
 _lock = threading.Lock()
 _current: Owner | None = None
+_others: list[psycopg.Connection] = []  # of ``session_until_resigned``
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,43 @@ def ask(query: LiteralString, parameters: Mapping[str, Any]) -> Any:
         return _current.session.execute(query, parameters).fetchone()
 
 
+def listen(channel: str, heard: Callable[[str], None]) -> None:
+    """Call a function with the payload of each notification of PostgreSQL, on the
+    connection of this process's lock, until the process is registered on another one.
+    At once if it is not registered.
+
+    The function may be called in each thread that uses this connection. It must not
+    block or raise.
+
+    Raises:
+        django.db.Error: the database does not answer.
+    """
+    with connection.wrap_database_errors:
+        with _lock:
+            if (owner := _current) is None or owner.pid != os.getpid():
+                return
+            session = owner.session
+            session.add_notify_handler(lambda one: heard(one.payload))
+            session.execute(SQL("LISTEN {}").format(Identifier(channel)))
+        readable = poll()
+        readable.register(session.fileno(), POLLIN)
+        while _current is owner:
+            if not readable.poll(1000 * HEARTBEAT_S):
+                continue
+            with _lock:
+                session.pgconn.consume_input()
+                while found := session.pgconn.notifies():
+                    heard(found.extra.decode())
+
+
+def session_until_resigned(name: str) -> psycopg.Connection:
+    """As ``connect``; closed when this process is unregistered."""
+    session = connect(name)
+    with _lock:
+        _others.append(session)
+    return session
+
+
 class Heartbeat:
     """A thread that keeps this process registered, and proves that it runs.
 
@@ -163,6 +203,8 @@ def resign() -> None:
                 _current.session.execute("SELECT pg_advisory_unlock_all()")
         close(_current)
         _current = None
+        while _others:
+            _others.pop().close()
 
 
 def resign_for_databases(*, connection: Any, **_: object) -> None:
@@ -287,6 +329,10 @@ def leave_to_parent() -> None:
     count as alive as long as the child is. Nothing is said to the server."""
     global _lock  # noqa: PLW0603
     _lock = threading.Lock()  # in the parent, another thread may have held the old lock
+    for one in _others:
+        os.close(one.fileno())
+    of_parents.extend(_others)
+    _others.clear()
     if _current is not None and not _current.session.closed:
         os.close(_current.session.fileno())
         of_parents.append(_current)
@@ -297,6 +343,8 @@ def close_at_exit() -> None:
     close(_current)
 
 
-of_parents: list[Owner] = []  # kept, so that Python does not close their sessions
+of_parents: list[
+    Owner | psycopg.Connection
+] = []  # kept, so that Python does not close their sessions
 os.register_at_fork(after_in_child=leave_to_parent)
 atexit.register(close_at_exit)

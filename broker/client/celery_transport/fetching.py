@@ -40,9 +40,6 @@ MOST = 200  # most unacknowledged tasks of a channel without a limit
 AWAY_S = 1.0  # wait after an error of the database
 # Delay of a get while few tasks may be got, so that one get takes several tasks.
 TOGETHER_S = 0.002
-# Without Redis, temporary queues, which have Celery's commands and their answers, are
-# polled more often than queues of tasks.
-QUICK_POLL_S = 0.2
 # Functions that start what must run beside the consumers of a worker, in order. They
 # are called for each consumer, and start it once for each process.
 HOUSEKEEPERS: list[Callable[[], object]] = []
@@ -336,5 +333,5 @@ class Fetcher:
 def until_due_s(queue: Queue) -> float:
     """Seconds until the next look at an empty queue, if nothing is announced."""
     if queue.kind == Queue.Kind.TEMPORARY:
-        return notifications.POLL_S if notifications.uses_redis() else QUICK_POLL_S
+        return notifications.POLL_S
     return min(notifications.POLL_S, delayed.until_due_s(queue.name))

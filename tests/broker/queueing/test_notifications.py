@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 
 from broker.queueing import notifications
-from broker.queueing.notifications import Arrivals
+from broker.queueing.notifications import Arrivals, ByRedis
 from broker.queueing.put import put
 from broker.transactions.scope import UnitOfWork
 from tests.broker.elsewhere import Background, Elsewhere, process, said, tell
@@ -48,16 +48,6 @@ def without_redis(alone: Arrivals, monkeypatch: pytest.MonkeyPatch) -> Arrivals:
     monkeypatch.setattr(settings, "REDIS_URL", NOBODY_THERE)
     monkeypatch.setattr(notifications, "AWAY_S", 0.05)
     return alone
-
-
-def test_without_a_redis_nothing_is_said_or_heard(
-    alone: Arrivals, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    alone.threads.clear()
-    monkeypatch.setattr(settings, "REDIS_URL", "")
-    SAY(alone, {7})
-    notifications.wait(7, notifications.version(7), longest_s=0.001)
-    assert alone.threads == {}
 
 
 def test_an_arrival_between_the_look_and_the_wait_is_not_lost(alone: Arrivals) -> None:
@@ -197,26 +187,28 @@ def test_who_listens_is_told_all_queues_of_a_burst(
 
 def test_a_hint_is_sent_on_a_new_connection_if_the_old_one_was_lost() -> None:
     mine = redis.Redis.from_url(settings.REDIS_URL)
-    session = mine.connection_pool.make_connection()
+    hints = ByRedis()
     heard: set[bytes] = set()
     with mine.pubsub(ignore_subscribe_messages=True) as ear:
         ear.subscribe(notifications.CHANNEL)
         until(lambda: listeners(mine))
-        notifications.publish(session, "1000201")
-        session.send_command("CLIENT", "ID")
-        mine.client_kill_filter(_id=session.read_response())
+        hints.publish("1000201")
+        hints.session.send_command("CLIENT", "ID")
+        mine.client_kill_filter(_id=hints.session.read_response())
 
-        notifications.publish(session, "1000202")
+        hints.publish("1000202")
 
         until(lambda: {b"1000201", b"1000202"} <= hear(ear, heard))
-    session.disconnect()
+    hints.session.disconnect()
     mine.close()
 
 
-def test_a_hint_that_cannot_be_sent_is_an_error() -> None:
-    nobody = redis.Redis.from_url(NOBODY_THERE, retry=None)
+def test_a_hint_that_cannot_be_sent_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(settings, "REDIS_URL", NOBODY_THERE)
     with pytest.raises(redis.ConnectionError):
-        notifications.publish(nobody.connection_pool.make_connection(), "1")
+        ByRedis().publish("1")
 
 
 def test_a_process_ignores_its_own_hints(monkeypatch: pytest.MonkeyPatch) -> None:
