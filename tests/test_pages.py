@@ -26,6 +26,7 @@ OURS = re.compile(
 )
 MODULE = re.compile(r"python3? -m (tests[\w.]*)")
 NOT_SHELL = (
+    "work  ",  # a table of figures
     *("{", "@", "def ", '"', "*", "("),
     *("patch =", "rename.", "when.", "ALTER ROLE"),
 )
