@@ -132,16 +132,17 @@ class Deliveries:
     def send(self, *messages: NewMessage) -> None:
         """Like ``put``, for message objects: all or none."""
         if self.failure is not None:
-            self.end_failed()
+            self.carry_out_failure()
             self.work = self.begin()
         self.work.send(*messages)
 
     def back_out(self, error: BaseException) -> None:
-        """Have the unit of work backed out when the loop goes on, as an exception that
-        leaves the block does; the loop can go on.
+        """Note that the unit of work has failed. It is backed out when the loop goes
+        on, or when the block ends; until then it holds its messages.
 
-        Messages of a batch that the body was not given are released, uncounted. If what
-        is backed out is also what comes next, one statement does both.
+        Messages of a batch that the body was not given are released, uncounted. The
+        statement that backs a single message out also gets the next one, or the same
+        one again.
         """
         self.session.take_back()
         # If they cannot be released, they are backed out with the others.
@@ -150,7 +151,7 @@ class Deliveries:
         if not self.work.ended:
             self.failure = failure(error)
 
-    def end_failed(self) -> None:
+    def carry_out_failure(self) -> None:
         outcome, self.failure = self.failure, None
         if outcome is not None:
             with suppress(LockLost):  # the system has backed it out before
@@ -170,23 +171,23 @@ class Deliveries:
         self.is_open = False
         if error is not None:
             self.back_out(error)
-        self.commit()
+        self.end()
 
     def __iter__(self) -> Iterator[Delivery]:
         # A body that has left a loop of this block may begin another one.
         yield from self.unread
-        while got := self.accept_and_get():
+        while got := self.end_and_get():
             self.unread = iter(got)
             yield from self.unread
 
-    def accept_and_get(self) -> list[Delivery]:
+    def end_and_get(self) -> list[Delivery]:
         """End the unit of work, and begin the next one; no deliveries: the loop is
         stopped, or its time is over."""
         if not self.is_open:
             raise ValueError(OUTSIDE)
         work = self.work
         work.then = None if self.stop() else self.next
-        self.commit()
+        self.end()
         self.work = self.begin()
         if not work.following:
             return self.get()
@@ -194,22 +195,23 @@ class Deliveries:
         tracing.received(self.queue.name, work.following)
         return work.following
 
-    def commit(self) -> None:
-        """Accept what the body was given, and send its puts; release the rest. Or back
-        it out."""
+    def end(self) -> None:
+        """Accept what the body was given, send its puts, and release the rest; or back
+        it out if it has failed."""
         if self.work.ended:
             return
-        if self.failure is None:
-            try:
-                self.session.check()
-                self.release_unread()
-            except BaseException as error:
-                self.back_out(error)
-                self.work.then = None
-                self.end_failed()
-                raise
-            self.work.commit()
-        self.end_failed()
+        if self.failure is not None:
+            self.carry_out_failure()
+            return
+        try:
+            self.session.check()
+            self.release_unread()
+        except BaseException as error:
+            self.work.then = None  # the loop does not go on
+            self.back_out(error)
+            self.carry_out_failure()
+            raise
+        self.work.commit()
 
     def release_unread(self) -> None:
         unread = list(self.unread)

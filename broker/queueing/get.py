@@ -18,6 +18,7 @@ from broker.sql.lines import database
 # Two ranges of positions for each priority: returned entries, and new entries; the
 # second range begins at the low watermark of the lane.
 LOWEST, NEW, HIGHEST = -(2**63), 0, 2**63 - 1
+CAME_BACK = 2**62  # the position of a returned entry is its id less this number
 # Messages are partitioned by id, and opening a partition costs as much as reading a few
 # of its messages; so a get opens only the partitions around the last message of its
 # queue.
@@ -131,16 +132,11 @@ def get(
         DataError: the unit of work cannot be accepted; nothing is claimed.
     """
     lows, settled = lows_of(queue), FLOORS.settled
-    taker: dict[str, Any] = {
-        "queue": queue,
-        "owner": owner,
+    taker = taking(Next(queue, pooled), owner, accepts or NOTHING) | {
         "claim_id": claim_id,
-        "pooled": pooled,
         "actor": actor,
         "now": now,
         "synchronous_commit": None if accepts else commits_how(),
-        **fixed(queue),
-        **(accepts or NOTHING)._asdict(),
     }
     if limit == 1 and uow is None and lanes is None:
         rows = sql.run("get_one", taker | {"lows": lows})
@@ -161,25 +157,24 @@ def get_after(
         then: what to get; one entry.
         owner: owner id of this process.
     """
-    settled = FLOORS.settled
-    taker = {
-        "queue": then.queue,
-        "owner": owner,
-        "claim_id": 0,
-        "pooled": then.pooled,
-        "synchronous_commit": None,
-        "lows": lows_of(then.queue),
-        **fixed(then.queue),
-        **NOTHING._asdict(),
-    }
-    rows = sql.run(f"{first}, get_one", {**parameters, **taker})
+    lows, settled = lows_of(then.queue), FLOORS.settled
+    taker = taking(then, owner, NOTHING)
+    rows = sql.run(f"{first}, get_one", {**parameters, **taker, "lows": lows})
     return deliveries_of(rows, then.queue, settled, limit=1)
 
 
-def fixed(queue: str) -> dict[str, Any]:
-    """The parameters of each get from a queue."""
-    timeout = timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S)
-    return {"timeout": timeout, **near(queue)}
+def taking(what: Next, owner: int, accepts: Accepts) -> dict[str, Any]:
+    """Parameters of a get, whose commit waits for the disk."""
+    return {
+        "queue": what.queue,
+        "pooled": what.pooled,
+        "owner": owner,
+        "claim_id": 0,
+        "timeout": timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S),
+        "synchronous_commit": None,
+        **near(what.queue),
+        **accepts._asdict(),
+    }
 
 
 def deliveries_of(

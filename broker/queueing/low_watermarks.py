@@ -50,8 +50,8 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Putters:
-    """The open transactions that may have put messages, when ``last_id`` was the last
-    one. One that was prepared has lost its name."""
+    """The open transactions that may have put messages when ``last_id`` was the last
+    message id. A prepared transaction has another name than before."""
 
     last_id: int
     names: set[str]
@@ -78,7 +78,7 @@ class Floors:
             self.settled = 0  # all message ids up to this id are settled
             self.samples: deque[Sample] = deque(maxlen=SAMPLES)
             self.putters: deque[Putters] = deque(maxlen=SAMPLES)
-            self.risen_at = time.monotonic()  # or there was nothing to settle
+            self.stuck_since = time.monotonic()  # no sample was settled after that
             self.sampled_at = -SAMPLE_S
             self.lanes: dict[str, dict[int, int]] = defaultdict(dict)
             self.safe_until: dict[str, float] = {}
@@ -135,7 +135,7 @@ class Floors:
             self.samples.append(latest)
             while self.samples and self.samples[0].xid <= latest.oldest_xid:
                 self.settle(self.samples.popleft().last_id, now)
-            is_stuck = now - self.risen_at >= STUCK_S
+            is_stuck = now - self.stuck_since >= STUCK_S
         if is_stuck:
             self.ask_for_putters()
 
@@ -149,7 +149,7 @@ class Floors:
                 self.settled = max(self.settled, self.putters.popleft().last_id)
 
     def settle(self, last_id: int, now: float) -> None:
-        self.settled, self.risen_at = max(self.settled, last_id), now
+        self.settled, self.stuck_since = max(self.settled, last_id), now
         self.putters.clear()
 
 

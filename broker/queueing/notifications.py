@@ -32,7 +32,7 @@ from broker.errors import BrokerError
 from broker.queueing import processes
 from broker.sql.lines import database
 
-HAS_REDIS = find_spec("redis") is not None  # without it, consumers poll
+HAS_REDIS = find_spec("redis") is not None
 if HAS_REDIS:
     import redis
 
@@ -147,7 +147,7 @@ class Carrier(Protocol):
     def publish(self, hint: str) -> None: ...
 
     def listen(self, heard: Callable[[bytes | str], None]) -> None:
-        """Call a function with each hint; until the connection is lost."""
+        """Call a function with each hint, until the connection is lost."""
 
 
 class ByRedis:
@@ -156,9 +156,8 @@ class ByRedis:
     errors: tuple[type[Exception], ...] = ()
 
     def __init__(self) -> None:
-        self.errors = (redis.RedisError,)
-        client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2)
-        self.session = client.connection_pool.make_connection()
+        self.errors = (redis.RedisError, ValueError)  # of a URL that is none
+        self.session: redis.connection.ConnectionInterface | None = None
 
     def publish(self, hint: str) -> None:
         """Send a hint; on a new connection if the old one was lost.
@@ -166,6 +165,9 @@ class ByRedis:
         ``Redis.publish`` takes three times the processor's time, which counts: a
         process that puts all the time sends sixty hints a second.
         """
+        if self.session is None:
+            client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2)
+            self.session = client.connection_pool.make_connection()
         for was_lost in (False, True):
             try:
                 self.session.send_command("PUBLISH", CHANNEL, hint)

@@ -128,11 +128,10 @@ def ask(query: LiteralString, parameters: Mapping[str, Any]) -> Any:
 
 def listen(channel: str, heard: Callable[[str], None]) -> None:
     """Call a function with the payload of each notification of PostgreSQL, on the
-    connection of this process's lock, until the process is registered on another one.
-    At once if it is not registered.
+    connection of this process's lock. It returns when the process is no longer
+    registered on this connection; at once if it never was.
 
-    The function may be called in each thread that uses this connection. It must not
-    block or raise.
+    Each thread that uses this connection may call the function: it must not block.
 
     Raises:
         django.db.Error: the database does not answer.
@@ -159,7 +158,7 @@ def session_until_resigned(name: str) -> psycopg.Connection:
     """As ``connect``; closed when this process is unregistered."""
     session = connect(name)
     with _lock:
-        _others.append(session)
+        _others[:] = [one for one in _others if not one.closed] + [session]
     return session
 
 
@@ -329,10 +328,10 @@ def leave_to_parent() -> None:
     count as alive as long as the child is. Nothing is said to the server."""
     global _lock  # noqa: PLW0603
     _lock = threading.Lock()  # in the parent, another thread may have held the old lock
-    for one in _others:
-        os.close(one.fileno())
-    of_parents.extend(_others)
-    _others.clear()
+    while _others:
+        of_parents.append(one := _others.pop())
+        if not one.closed:
+            os.close(one.fileno())
     if _current is not None and not _current.session.closed:
         os.close(_current.session.fileno())
         of_parents.append(_current)
@@ -341,10 +340,11 @@ def leave_to_parent() -> None:
 def close_at_exit() -> None:
     """The server sees the end at once, and Python does not warn of what is open."""
     close(_current)
+    for one in _others:
+        one.close()
 
 
-of_parents: list[
-    Owner | psycopg.Connection
-] = []  # kept, so that Python does not close their sessions
+# Kept, so that Python does not close their sessions.
+of_parents: list[Owner | psycopg.Connection] = []
 os.register_at_fork(after_in_child=leave_to_parent)
 atexit.register(close_at_exit)

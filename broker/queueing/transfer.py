@@ -107,6 +107,8 @@ class EndedUnit:
 def run(
     name: str, parameters: dict[str, Any], ending: EndedUnit | None
 ) -> list[tuple[Any, ...]]:
+    """Run ``put_back`` or ``copy``; its rows, or none if its statement also gets what
+    follows."""
     uow, policy = (ending.uow, ending.policy) if ending else (None, None)
     whole = parameters | {"ended_uow": uow, "policy": policy}
     if ending is None or ending.then is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.conf import settings
@@ -22,11 +22,11 @@ from broker import sql
 from broker.config.auto_create import name_for
 from broker.models import AddressSetting, Kind, Place
 from broker.queueing.get import (
+    CAME_BACK,
     HIGHS,
     PRIORITIES,
     Delivery,
     Next,
-    fixed,
     lows_of,
 )
 from broker.queueing.routing import Route
@@ -46,9 +46,6 @@ from broker.settlement.settings_cache import (
     SettingsCache,
     settings_cache,
 )
-
-HIGHEST_PRIORITY = 9
-RETURNED = -(2**62)  # added to its id, it is the position of an entry that came back
 
 
 class Ended(NamedTuple):
@@ -168,9 +165,8 @@ class FailedUnit:
 
     def redeliver(self, entry: TakenEntry, then: Next, policy: str) -> list[Delivery]:
         """Back out the only entry and get it again; none if another one comes first."""
-        higher = 2 * (HIGHEST_PRIORITY - entry.priority)
+        higher = PRIORITIES.index(entry.priority)  # lanes of higher priorities
         parameters = {
-            **fixed(then.queue),
             **self.record.parameters(),
             "uow": self.uow,
             "queue_id": entry.queue_id,
@@ -181,11 +177,12 @@ class FailedUnit:
             "expires_at": entry.expires_at,
             "lanes": PRIORITIES[: higher + 1],
             "lows": lows_of(then.queue)[: higher + 1],
-            "highs": [*HIGHS[:higher], entry.id + RETURNED],
+            "highs": [*HIGHS[:higher], entry.id - CAME_BACK],
             "queue": then.queue,
             "pooled": then.pooled,
             "policy": policy,
             "most_records": settings.BROKER_MAX_REDELIVERY_RECORDS,
+            "timeout": timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S),
         }
         (row,) = sql.run("redeliver", parameters)
         return [] if row[0] is None else [Delivery(*row)]

@@ -41,7 +41,8 @@ def statement(name: str) -> bytes:
     """The text of a file without comment lines and indentation.
 
     Two names, with a comma, are one statement that does both; its rows are those of the
-    second. They see the same rows, so neither may depend on what the other changes.
+    second. Both see the tables as they were before, so neither may depend on what the
+    other one changes; and no name after WITH may be in both.
     """
     if ", " in name:
         first, second = map(statement, name.split(", "))

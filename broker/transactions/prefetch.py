@@ -21,7 +21,7 @@ from broker.config.address_settings import policy_of, settings_for
 from broker.errors import BrokerError, LockLost, NoSuchQueue, UnitOfWorkEnded
 from broker.models import Claim, Queue, UnitOfWork
 from broker.queueing import delayed, processes
-from broker.queueing.get import HIGHEST, LOWEST, NEW, Delivery, Lanes, get
+from broker.queueing.get import CAME_BACK, HIGHEST, LOWEST, NEW, Delivery, Lanes, get
 from broker.queueing.low_watermarks import FLOORS
 from broker.queueing.selective_get import Search
 from broker.settlement import expiry, poison, settle
@@ -29,7 +29,6 @@ from broker.settlement.outcomes import Release
 from broker.settlement.poison import Attributes, Last, Policy, Removing
 
 PART = 200  # most entries of one claim
-CAME_BACK = 2**62  # the position of a returned entry is its id less this number
 
 
 class Prefetched:

@@ -35,11 +35,7 @@ from broker.settlement.outcomes import (
     Release,
     describe,
 )
-from broker.settlement.redelivery_policy import (
-    Disposition,
-    NoPlace,
-    Removal,
-)
+from broker.settlement.redelivery_policy import Disposition, NoPlace, Removal
 from broker.sql.lines import database
 from broker.transactions import put_only, session, skipped
 from broker.transactions.session import insist

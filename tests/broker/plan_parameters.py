@@ -222,6 +222,7 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
         | ONE_LIMIT
         | ONE_OWNER
         | TASKS
+        | {one: LANES[one] for one in ("lows", "near_from", "near_to")}
         | arrays
     )
 

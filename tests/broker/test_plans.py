@@ -166,6 +166,15 @@ def test_each_statement_uses_the_indexes_that_its_head_names(busy: Queue) -> Non
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("names", [one for one in sorted(sql.HOT) if ", " in one])
+def test_two_statements_in_one_use_the_indexes_of_both(busy: Queue, names: str) -> None:
+    plan = json.dumps(explain(names, busy))
+    promised = [index for name in names.split(", ") for index in indexes_of(name)]
+    found = [PARTITIONED.get(index, index) for index in promised]
+    assert [index for index in found if not re.search(index, plan)] == []
+
+
+@pytest.mark.django_db
 def test_a_pick_reads_no_table_from_end_to_end_and_sorts_no_queue(busy: Queue) -> None:
     for name in ("get", "get_one", "wake", "wake_queue", "take_ready"):
         plan = json.dumps(explain(name, busy))

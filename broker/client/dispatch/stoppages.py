@@ -20,14 +20,12 @@ from broker.config.names import local_queue
 from broker.errors.queues import CauseRemains
 from broker.models import Act, ConnectionConsumer, Queue, Ready, Stoppage
 from broker.queueing import notifications, processes
-from broker.queueing.get import Delivery, Lanes, get
+from broker.queueing.get import CAME_BACK, Delivery, Lanes, get
 from broker.security import audit, authorities
 from broker.settlement.poison import attributes_of
 from broker.sql import database_now
 
 logger = logging.getLogger(__name__)
-
-BACK = 2**62  # offset of the position of a returned entry (put_back.sql)
 
 STOPPED = "Delivery from queue %s to ConnectionConsumers has stopped. %s"
 STARTED = "Delivery from queue %s to ConnectionConsumers starts again."
@@ -124,7 +122,7 @@ def take(queue: Queue, message_id: int, now: datetime | None) -> Delivery | None
     """Get one ready message, even from a paused queue."""
     # The caller rolls this change back.
     Queue.objects.filter(pk=queue.pk).update(paused=False, paused_until=None)
-    positions = [message_id, message_id - BACK]
+    positions = [message_id, message_id - CAME_BACK]
     entry = Ready.objects.filter(
         queue_id=queue.pk, priority__in=range(10), pos__in=positions
     ).first()

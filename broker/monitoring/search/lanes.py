@@ -11,8 +11,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from broker import sql
-
-RETURNED = 2**62  # message number minus position, for entries that were backed out
+from broker.queueing.get import CAME_BACK
 
 
 class LaneSegment(NamedTuple):
@@ -61,7 +60,7 @@ class Lanes:
                 "priorities": [part.priority for part in self.passed],
                 "lows": [min(part.moved, 0) for part in self.passed],
                 "highs": [
-                    min(beyond + part.moved, RETURNED if not part.moved else 0)
+                    min(beyond + part.moved, CAME_BACK if not part.moved else 0)
                     for part in self.passed
                 ],
             },

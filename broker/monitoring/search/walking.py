@@ -25,8 +25,9 @@ from broker.monitoring.search.conditions import (
     reads_messages,
     with_copies,
 )
-from broker.monitoring.search.lanes import RETURNED, Lanes, LaneSegment
+from broker.monitoring.search.lanes import Lanes, LaneSegment
 from broker.monitoring.search.scopes import BEYOND, Scope, scope_of
+from broker.queueing.get import CAME_BACK
 
 FIRST_SCAN = 250  # entries that the first step reads: enough for most pages
 SCAN = 5000  # entries that each further step reads
@@ -288,7 +289,7 @@ class Walk:
             parts = [
                 LaneSegment(queue_id, priority, moved)
                 for queue_id, priority in {lane[1:3] for lane in self.all_lanes}
-                for moved in (0, -RETURNED)
+                for moved in (0, -CAME_BACK)
             ]
         elif "ready" in scope.states:
             floor = max(self.lanes.highest(beyond) - self.width, 0)

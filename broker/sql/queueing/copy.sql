@@ -147,8 +147,7 @@ story AS (
     FROM entry WHERE cause IS NOT NULL
 ),
 transfer AS (
-    INSERT INTO broker_event (
-        at, uow, queue_id, n, kind, came_from, went_to, actor, ids, detail)
+    INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, went_to, actor, ids, detail)
     SELECT at, %(uow)s::bigint, queue_id, count(*), %(kind)s::smallint,
         %(came_from)s::smallint, NULL::smallint, %(actor)s::text, array_agg(id ORDER BY id),
         %(detail)s::jsonb || jsonb_build_object('to', %(address)s::text,

@@ -26,16 +26,14 @@ ended AS (
     FROM (SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at) AS own
     WHERE id = %(uow)s::bigint AND EXISTS (SELECT FROM policy) AND NOT EXISTS (
         SELECT FROM unnest(%(lanes)b::smallint[], %(lows)b::bigint[], %(highs)b::bigint[])
-            AS lane (priority, low, high),
-        LATERAL (
+            AS lane (priority, low, high), LATERAL (
             SELECT FROM broker_ready AS ready
             WHERE ready.queue_id = %(queue_id)s::integer AND ready.priority = lane.priority
               AND ready.pos >= lane.low AND ready.pos < lane.high
               AND (ready.expires_at IS NULL OR ready.expires_at > own.at)
             ORDER BY ready.pos LIMIT 1
         ) AS before
-    )
-    RETURNING id, at
+    ) RETURNING id, at
 ),
 claimed AS (
     UPDATE broker_claim
@@ -56,13 +54,15 @@ message AS MATERIALIZED (
 ),
 journal AS (
     INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, went_to, actor, ids, detail)
-    SELECT at, CASE n WHEN 1 THEN %(uow)s::bigint ELSE uow END, %(queue_id)s::integer, 1,
-        CASE n WHEN 1 THEN %(kind)s::smallint ELSE 2 END, 3 - n, n, %(actor)s::text,
-        ARRAY[%(id)s::bigint], CASE n WHEN 1 THEN %(detail)s::jsonb || jsonb_build_object(
-            'backouts', ARRAY[%(backout_count)s::integer], 'records', CASE
-                WHEN %(backout_count)s::integer > nullif(%(most_records)s::integer, -1) THEN 0
-                ELSE (SELECT durable FROM message)::integer END) END
-    FROM claimed, generate_series(1, 2) AS n ORDER BY n
+    SELECT at, %(uow)s::bigint, %(queue_id)s::integer, 1, %(kind)s::smallint,
+        %(came_from)s::smallint, 1, %(actor)s::text, ARRAY[%(id)s::bigint],
+        %(detail)s::jsonb || jsonb_build_object('backouts', ARRAY[%(backout_count)s::integer],
+            'records', CASE WHEN %(backout_count)s::integer > nullif(%(most_records)s::integer, -1)
+                THEN 0 ELSE (SELECT durable FROM message)::integer END)
+    FROM claimed
+    UNION ALL
+    SELECT at, uow, %(queue_id)s::integer, 1, 2, 1, 2, %(actor)s::text, ARRAY[%(id)s::bigint], NULL
+    FROM claimed
 )
 SELECT claimed.uow, %(queue_id)s::integer, id, %(backout_count)s::integer,
     %(delivery_count)s::integer + 1, %(priority)s::smallint, address, body, content_type,

@@ -193,6 +193,7 @@ def test_a_hint_is_sent_on_a_new_connection_if_the_old_one_was_lost() -> None:
         ear.subscribe(notifications.CHANNEL)
         until(lambda: listeners(mine))
         hints.publish("1000201")
+        assert hints.session is not None
         hints.session.send_command("CLIENT", "ID")
         mine.client_kill_filter(_id=hints.session.read_response())
 

@@ -184,31 +184,27 @@ def test_what_the_system_backs_out_is_followed_by_nothing() -> None:
     assert where() == {"orders": 1}
 
 
-def urgent() -> None:
+def urgent(_: UnitOfWork) -> None:
     put("orders", b"urgent", priority=9)
 
 
-def returned() -> None:
-    """An older message comes back."""
-    work = UnitOfWork()
-    work.id, work.held = older[0].uow, 1
-    work.back_out("no")
-
-
-older: list[Delivery] = []
+def returned(older: UnitOfWork) -> None:
+    older.back_out("no")
 
 
 @pytest.mark.parametrize(
     ("happens", "body"), [(urgent, b"urgent"), (returned, b"older")]
 )
 def test_another_message_that_comes_first_comes_first(
-    elsewhere: Elsewhere, before: Before, happens: Callable[[], None], body: bytes
+    elsewhere: Elsewhere,
+    before: Before,
+    happens: Callable[[UnitOfWork], None],
+    body: bytes,
 ) -> None:
     put("orders", b"older")
     put("orders", b"ours")
-    older[:] = UnitOfWork().get("orders")
-    work = taken()
-    before(AGAIN, lambda: elsewhere(happens))
+    older, work = taken(), taken()
+    before(AGAIN, lambda: elsewhere(happens, older))
 
     assert fail(work) == []
 
