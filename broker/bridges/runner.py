@@ -111,8 +111,8 @@ class Runner:
         """
         if told and to == self.wanted == self.stated != told:
             self.is_to_tell = True
-        if to == self.wanted or self.is_leaving:
-            return
+        if to == self.wanted or self.is_leaving or self.has_given_up:
+            return  # who has given up ends, and may be started as another
         self.wanted = to
         if to == LinkState.STOPPED:
             self.stopping.set()

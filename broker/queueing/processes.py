@@ -16,10 +16,10 @@ import atexit
 import os
 import socket
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from select import POLLIN, poll
 from typing import Any, LiteralString
 
@@ -32,13 +32,6 @@ from django.db.backends.base.base import NO_DB_ALIAS
 from psycopg.sql import SQL, Identifier
 
 from broker.errors import PoolerHasLocks
-from broker.models import (
-    ClientConnection,
-    ClientEndpoint,
-    ConnectionConsumer,
-    UnitOfWork,
-)
-from broker.models import Owner as OwnerRow
 from broker.sql.fencing import OWNERS
 
 LOCK_CLASS = OWNERS  # first key of the two-key advisory locks
@@ -77,6 +70,12 @@ class Owner:
     id: int
     pid: int  # process id; after a fork, the child is another process
     session: psycopg.Connection
+    # What ``listen`` is to call; any thread that uses the connection may be told first.
+    listeners: list[Callable[[str], None]] = field(default_factory=list)
+
+    def tell(self, payload: str) -> None:
+        for heard in self.listeners:
+            heard(payload)
 
     def is_alive(self) -> bool:
         """Whether the database still counts this process as alive. One round trip."""
@@ -141,17 +140,16 @@ def listen(channel: str, heard: Callable[[str], None]) -> None:
             if (owner := _current) is None or owner.pid != os.getpid():
                 return
             session = owner.session
-            session.add_notify_handler(lambda one: heard(one.payload))
+            owner.listeners.append(heard)
             session.execute(SQL("LISTEN {}").format(Identifier(channel)))
         readable = poll()
         readable.register(session.fileno(), POLLIN)
         while _current is owner:
-            if not readable.poll(1000 * HEARTBEAT_S):
-                continue
+            readable.poll(1000 * HEARTBEAT_S)
             with _lock:
                 session.pgconn.consume_input()
                 while found := session.pgconn.notifies():
-                    heard(found.extra.decode())
+                    owner.tell(found.extra.decode())
 
 
 def session_until_resigned(name: str) -> psycopg.Connection:
@@ -245,7 +243,9 @@ def register(kind: str, *, starts: bool = False) -> Owner:
         if starts:
             session.execute(UNLOCK, [LOCK_CLASS, STARTING])
         failed.pop_all()
-    return Owner(owner_id, os.getpid(), session)
+    owner = Owner(owner_id, os.getpid(), session)
+    session.add_notify_handler(lambda one: owner.tell(one.payload))
+    return owner
 
 
 def run_at_start() -> None:
@@ -306,21 +306,6 @@ def is_pooled(session: psycopg.Connection) -> bool:
 def close(owner: Owner | None) -> None:
     if owner is not None and owner.pid == os.getpid():
         owner.session.close()
-
-
-def units_of(owner_ids: Sequence[int], kind: str) -> set[int]:
-    """The units of work of the given owners that are of this kind."""
-    owners = OwnerRow.objects.filter(pk__in=owner_ids, kind=kind).values("pk")
-    found = UnitOfWork.objects.filter(owner_id__in=owners)
-    return set(found.values_list("pk", flat=True))
-
-
-def forget(owner_ids: Sequence[int]) -> None:
-    """Remove the rows of dead owners that hold no unit of work any more."""
-    ConnectionConsumer.objects.filter(owner_id__in=owner_ids).delete()
-    ClientEndpoint.objects.filter(connection__owner_id__in=owner_ids).delete()
-    ClientConnection.objects.filter(owner_id__in=owner_ids).delete()
-    OwnerRow.objects.filter(pk__in=owner_ids).delete()
 
 
 def leave_to_parent() -> None:

@@ -18,6 +18,7 @@ from broker.models import CountsWhenLost, Kind, Place, Queue
 from broker.queueing import processes
 from broker.queueing.get import Accepts, Delivery, Next, get
 from broker.queueing.transfer import Record, TakenEntry
+from broker.settlement import dead_owners
 from broker.settlement.backout import settle_as
 from broker.settlement.confirmations import confirm
 from broker.settlement.failed_unit import Ended, end_failed
@@ -327,24 +328,23 @@ def back_out_overdue(*, limit: int, now: datetime | None = None) -> int:
         The number of units of work, at most ``limit``.
     """
     with short_transaction():
-        dead = sql.fetch("dead_owners", int, lock_class=processes.LOCK_CLASS)
+        dead = dead_owners.ids()
         asked = {"dead_owners": dead, "limit": limit, "now": now}
         overdue = sql.run("overdue", asked)
         # Links keep the order of messages, so their entries are redelivered at once.
-        ordered = processes.units_of(dead, "bridge")
+        ordered = dead_owners.units_of(dead, "bridge")
         for uow, is_late in overdue:
             if is_late:
                 end_if_held(uow, BackOut(OVERDUE), now=now)
             else:
                 end_lost(uow, DIED, at_once=uow in ordered, now=now)
         if len(overdue) < limit:
-            processes.forget(dead)
+            dead_owners.forget(dead)
     return len(overdue)
 
 
 def is_any_overdue() -> bool:
     """Whether ``back_out_overdue`` has something to do."""
-    dead = sql.fetch("dead_owners", int, lock_class=processes.LOCK_CLASS)
-    if dead:
+    if dead_owners.ids():
         return True
     return bool(sql.run("overdue", {"dead_owners": [], "limit": 1, "now": None}))

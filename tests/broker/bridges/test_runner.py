@@ -16,6 +16,7 @@ from django.db.transaction import atomic
 from broker.bridges import commands, retries
 from broker.bridges.process import BridgeRunner
 from broker.bridges.providers import local
+from broker.bridges.runner import Runner
 from broker.bridges.states import Command
 from broker.bridges.ways.here import Here
 from broker.models import (
@@ -155,6 +156,28 @@ def test_a_disabled_link_is_not_started() -> None:
     with running():
         until_sent(other, 1)
     assert status(link).state == LinkState.UNINITIALIZED
+
+
+@pytest.mark.spec("BRIDGE-10", "BRIDGE-18")
+def test_a_command_read_before_a_link_gave_up_does_not_start_it_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The bridge may read the link's row just before the link gives up."""
+    Queue.objects.filter(name="booked").update(max_message_bytes=3)
+    put("orders", b"too long")
+    link = new_link()
+
+    def give_up_beside_the_bridge(runner: Runner, why: str) -> None:
+        gave_up(runner, why)
+        runner.want(STARTED, STARTED)
+
+    gave_up = Runner.give_up
+    monkeypatch.setattr(Runner, "give_up", give_up_beside_the_bridge)
+    with running():
+        until_state(link, STOPPED)
+
+    assert [one.backout_count for one in taken("orders")] == [6]
+    assert status(link).wanted == STOPPED
 
 
 @pytest.mark.spec("BRIDGE-10", "UNIFY-14")

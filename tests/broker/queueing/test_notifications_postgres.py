@@ -60,6 +60,20 @@ def test_without_redis_a_put_in_another_process_wakes_a_waiter_here(
         waiter.join()
 
 
+def test_each_listener_of_a_process_hears_each_hint(
+    by_postgres: Arrivals,
+) -> None:
+    """They share one connection: whoever reads a hint first tells all."""
+    both = by_postgres, Arrivals()
+    for one in both:
+        one.hear()
+        until(lambda one=one: heard_by_postgres(one, 9_000_001))  # type: ignore[misc]
+    for queue_id in range(9_000_002, 9_000_022):
+        ByPostgres().publish(f"-8,{queue_id}")
+    for one in both:
+        until(lambda one=one: len(one.versions) == 21)  # type: ignore[misc]
+
+
 def test_without_redis_hints_go_on_after_a_connection_was_lost(
     by_postgres: Arrivals,
 ) -> None:
