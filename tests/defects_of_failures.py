@@ -5,10 +5,11 @@ from __future__ import annotations
 
 OF_FAILURES = " ".join(
     f"tests/broker/settlement/test_{name}.py"
-    for name in ("failed_unit", "backout_at_once", "failed_and_next")
+    for name in ("failed_unit", "backout_at_once", "failed_and_next", "copy_one")
 )
-BACK, COPY, AGAIN = (
-    f"broker/sql/queueing/{name}.sql" for name in ("put_back", "copy", "redeliver")
+BACK, COPY, ONE, AGAIN = (
+    f"broker/sql/queueing/{name}.sql"
+    for name in ("put_back", "copy", "copy_one", "redeliver")
 )
 POLICY = "AND (SELECT text FROM policy) IS NOT DISTINCT FROM %(policy)s::text"
 NO_POLICY = "AND (%(policy)s::text IS NOT NULL OR true)"
@@ -55,6 +56,37 @@ FAILURES = [
         COPY,
         WHOLE,
         "count(*) = count(back.id)",
+    ),
+    ("a single dead letter by settings that have changed", ONE, POLICY, NO_POLICY),
+    (
+        "a single dead letter by a route that has changed",
+        ONE,
+        "= 0)\n                    IS NOT DISTINCT FROM %(route)s::text",
+        "= 0) IS NOT NULL",
+    ),
+    (
+        "a single dead letter on a queue that is counted as idle",
+        ONE,
+        "route WHERE idle = 0",
+        "route",
+    ),
+    (
+        "a single dead letter of what has expired meanwhile",
+        ONE,
+        "AND coalesce(expiries[1]",
+        "AND true OR coalesce(expiries[1]",
+    ),
+    (
+        "a single dead letter of what was settled meanwhile",
+        ONE,
+        "1 / (count(*) = 1 AND bool_and(is_this)",
+        "1 / (count(*) = count(is_this)",
+    ),
+    (
+        "a single dead letter that loses its annotations",
+        ONE,
+        "AND said.queue_id = %(queue_id)s::integer",
+        "AND said.queue_id = -%(queue_id)s::integer",
     ),
     (
         "a message that comes again by settings that have changed",

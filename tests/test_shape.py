@@ -26,6 +26,7 @@ LINES_OF_A_STATEMENT = 60  # without its comments
 # life, for a batch, and what they return depends on all of it.
 WHOLE_STEPS = {
     "broker/sql/queueing/copy.sql": 140,
+    "broker/sql/queueing/copy_one.sql": 100,
     "broker/sql/queueing/get.sql": 90,
     "broker/sql/queueing/get_one.sql": 75,
     "broker/sql/queueing/put.sql": 70,

@@ -54,7 +54,7 @@ class Sums:
 def violations() -> list[Violation]:
     """The violations of each rule, at most ``SHOWN`` of each; an empty list if all is
     consistent."""
-    return [*misplaced(), *miscounted(), *orphaned(), *misbinned()]
+    return [*misplaced(), *miscounted(), *orphaned(), *malformed(), *misbinned()]
 
 
 def misplaced() -> list[Violation]:
@@ -93,6 +93,13 @@ def orphaned() -> list[Violation]:
     return [
         Violation("no-orphans", f"There is {what}: {number}.")
         for what, number in sql.run("fsck_orphans", {"limit": SHOWN})
+    ]
+
+
+def malformed() -> list[Violation]:
+    return [
+        Violation("well-formed", f"There is {what}: {number}.")
+        for what, number in sql.run("fsck_malformed", {"limit": SHOWN})
     ]
 
 

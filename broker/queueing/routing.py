@@ -65,6 +65,10 @@ class Route:
             for one in documents
         ]
 
+    def taking(self, refusing: set[int]) -> list[Taker]:
+        """The queues that may take a message."""
+        return [queue for queue in self.queues if queue.id not in refusing]
+
     def takes(self, refusing: set[int]) -> bool:
         return len(refusing) < len(self.queues)
 
@@ -72,7 +76,6 @@ class Route:
         """Parameters of ``copy.sql``."""
         ways = {way: n for n, way in enumerate(sorted(set(map(named, refusing))), 1)}
         return {
-            "address": self.address,
             "taker_ids": [queue.id for queue in self.queues],
             "taker_types": [queue.routing_type for queue in self.queues],
             "refusing": list(ways),

@@ -107,8 +107,7 @@ class EndedUnit:
 def run(
     name: str, parameters: dict[str, Any], ending: EndedUnit | None
 ) -> list[tuple[Any, ...]]:
-    """Run ``put_back`` or ``copy``; its rows, or none if its statement also gets what
-    follows."""
+    """Run a statement; its rows, or none if it also gets what follows."""
     uow, policy = (ending.uow, ending.policy) if ending else (None, None)
     whole = parameters | {"ended_uow": uow, "policy": policy}
     if ending is None or ending.then is None:
@@ -231,29 +230,39 @@ def store_copies(  # noqa: PLR0913  # each is named where it is used
     Args:
         refusing: for each entry, the queues of the route that do not take its copy.
         lifetime: the time to live of the copies; None: no limit.
-        ending: the open unit of work that holds the entries; None: they were taken.
+        ending: the open unit of work that holds the entries; None: they were taken. Its
+            copies are dead letters, without ``dress``.
 
     Raises:
         DataError: the unit of work, or the route, is not as ``ending`` says; nothing
             was changed.
     """
-    parameters = {
-        **columns(entries),
-        **route.parameters(refusing),
-        **record.parameters(),
-        **story(record, cause),
-        **dressed(dress),
-        "delivery_counts": [entry.delivery_count for entry in entries],
-        "lifetime": lifetime,
-        "ends": ends,
-        "route": ending and ending.route,
-    }
-    copies = [Copy(*row) for row in run("copy", parameters, ending)]
+    name, parameters = (
+        "copy",
+        {
+            **record.parameters(),
+            **story(record, cause),
+            "address": route.address,
+            "lifetime": lifetime,
+            "route": ending and ending.route,
+        },
+    )
+    takers = route.taking(refusing[0])
+    if ending is not None and len(entries) == len(takers) == 1:
+        name = "copy_one"
+        parameters |= single(entries[0]) | {"taker": takers[0].id}
+    else:
+        parameters |= {
+            **columns(entries),
+            **route.parameters(refusing),
+            **dressed(dress),
+            "delivery_counts": [entry.delivery_count for entry in entries],
+            "ends": ends,
+        }
+    copies = [Copy(*row) for row in run(name, parameters, ending)]
     queue_ids = {q for one in copies for q in one.queue_ids}
-    if (
-        ending is not None and ending.then is not None
-    ):  # which have taken it, is unknown
-        queue_ids = {queue.id for queue in route.queues}
+    # Who has taken them is unknown if what follows was got.
+    queue_ids = queue_ids or {queue.id for queue in route.queues}
     notifications.announce_on_commit(queue_ids)
     return copies
 
@@ -314,6 +323,17 @@ def end(entries: Sequence[TakenEntry], record: Record) -> None:
         queue_ids = [entry.queue_id for entry in entries]
         ids = [entry.id for entry in entries]
         sql.fetch_one("end", queue_ids=queue_ids, ids=ids, **record.parameters())
+
+
+def single(entry: TakenEntry) -> dict[str, Any]:
+    """Parameters of a statement for one entry."""
+    return {
+        "queue_id": entry.queue_id,
+        "id": entry.id,
+        "priority": entry.priority,
+        "backout_count": entry.backout_count,
+        "delivery_count": entry.delivery_count,
+    }
 
 
 def columns(entries: Sequence[TakenEntry]) -> dict[str, Any]:

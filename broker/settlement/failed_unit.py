@@ -36,6 +36,7 @@ from broker.queueing.transfer import (
     TakenEntry,
     put_back,
     refusals,
+    single,
     store_copies,
 )
 from broker.settlement.backout import cause_of, decide_all, milliseconds, rules_for
@@ -168,12 +169,8 @@ class FailedUnit:
         higher = PRIORITIES.index(entry.priority)  # lanes of higher priorities
         parameters = {
             **self.record.parameters(),
+            **single(entry),
             "uow": self.uow,
-            "queue_id": entry.queue_id,
-            "id": entry.id,
-            "priority": entry.priority,
-            "backout_count": entry.backout_count,
-            "delivery_count": entry.delivery_count,
             "expires_at": entry.expires_at,
             "lanes": PRIORITIES[: higher + 1],
             "lows": lows_of(then.queue)[: higher + 1],

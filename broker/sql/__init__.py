@@ -31,7 +31,8 @@ FILES = {path.stem: path for path in sorted(FOLDER.glob("*/*.sql"))}
 # Statements that run for each message.
 HOT = {
     *("put", "put_one", "get", "get_one", "accept", "accept_returning"),
-    *("put_back", "redeliver", "copy", "put_back, get_one", "copy, get_one"),
+    *("put_back", "redeliver", "copy", "copy_one"),
+    *("put_back, get_one", "copy, get_one", "copy_one, get_one"),
 }
 LAST_SELECT = b"\n)\nSELECT "
 

@@ -35,8 +35,7 @@ CREATE TABLE broker_message (
     descriptor jsonb,  -- fields of IBM MQ's MQMD that differ from their defaults
     headers bytea,  -- IBM MQ's chained headers before the body
     envelope bytea,  -- other sections of the AMQP message
-    first_id bigint,  -- the first original of a copy, over copies of copies
-    CONSTRAINT priorities_are_0_to_9 CHECK (priority BETWEEN 0 AND 9)
+    first_id bigint  -- the first original of a copy, over copies of copies
 ) PARTITION BY RANGE (id);
 CREATE INDEX broker_message_first_id ON broker_message (first_id)
     WHERE first_id IS NOT NULL;
@@ -52,8 +51,7 @@ CREATE TABLE broker_ready (
     backout_count integer NOT NULL DEFAULT 0,
     delivery_count integer NOT NULL DEFAULT 0,
     expires_at timestamptz,
-    PRIMARY KEY (queue_id, priority, pos),
-    CONSTRAINT backouts_are_deliveries CHECK (backout_count <= delivery_count)
+    PRIMARY KEY (queue_id, priority, pos)
 ) WITH (
     autovacuum_vacuum_scale_factor = 0,
     autovacuum_vacuum_threshold = 5000,
@@ -70,8 +68,7 @@ CREATE TABLE broker_delayed (
     backout_count integer NOT NULL DEFAULT 0,
     delivery_count integer NOT NULL DEFAULT 0,
     expires_at timestamptz,
-    PRIMARY KEY (id, queue_id),
-    CONSTRAINT delayed_backouts_are_deliveries CHECK (backout_count <= delivery_count)
+    PRIMARY KEY (id, queue_id)
 ) WITH (
     autovacuum_vacuum_scale_factor = 0,
     autovacuum_vacuum_threshold = 5000,
@@ -127,14 +124,7 @@ CREATE TABLE broker_claim (
     backout_counts integer[] NOT NULL,
     delivery_counts integer[] NOT NULL,
     expiries timestamptz[] NOT NULL,
-    PRIMARY KEY (uow, claim_id),
-    CONSTRAINT claims_hold_something CHECK (cardinality(ids) > 0),
-    CONSTRAINT claim_arrays_run_in_step CHECK (
-        cardinality(ids) = cardinality(priorities)
-        AND cardinality(ids) = cardinality(backout_counts)
-        AND cardinality(ids) = cardinality(delivery_counts)
-        AND cardinality(ids) = cardinality(expiries)
-    )
+    PRIMARY KEY (uow, claim_id)
 ) WITH (
     autovacuum_vacuum_scale_factor = 0,
     autovacuum_vacuum_threshold = 1000,
@@ -208,10 +198,7 @@ CREATE TABLE broker_event (
     actor text NOT NULL DEFAULT '',
     ids bigint[] NOT NULL,
     detail jsonb,
-    held_ms integer,  -- of accepted entries: milliseconds from get to accept
-    CONSTRAINT events_are_about_something CHECK (n = cardinality(ids) AND n > 0),
-    CONSTRAINT events_have_a_from_or_a_to
-        CHECK (came_from IS NOT NULL OR went_to IS NOT NULL)
+    held_ms integer  -- of accepted entries: milliseconds from get to accept
 ) PARTITION BY RANGE (at);
 CREATE TABLE broker_event_default PARTITION OF broker_event DEFAULT;
 -- Compression does not reduce arrays of ids, and costs time.

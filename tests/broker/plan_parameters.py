@@ -269,6 +269,7 @@ def common_of(queue: Queue) -> dict[str, Any]:
         "silence": timedelta(seconds=9),
         "timeout": timedelta(seconds=1),
         "synchronous_commit": None,
+        "taker": queue.pk,
         "taker_ids": [queue.pk],
         "taker_types": [1],
         "refusing": ["[]"],

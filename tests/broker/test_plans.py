@@ -197,7 +197,7 @@ def test_a_plan_that_was_made_while_all_was_empty_suits_full_tables(name: str) -
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", ["put_back", "copy", "redeliver"])
+@pytest.mark.parametrize("name", ["put_back", "copy", "copy_one", "redeliver"])
 def test_a_failure_looks_up_its_queues_whenever_its_plan_was_made(name: str) -> None:
     queue = make_queue("orders")
     analyse()
@@ -240,7 +240,9 @@ def test_a_get_reads_as_many_entries_as_it_takes(busy: Queue, name: str) -> None
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", ["get", "get_one", "put_back", "copy", "redeliver"])
+@pytest.mark.parametrize(
+    "name", ["get", "get_one", "put_back", "copy", "copy_one", "redeliver"]
+)
 def test_a_get_and_a_failure_open_only_the_partitions_that_are_near(
     busy: Queue, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

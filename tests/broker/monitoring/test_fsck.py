@@ -17,6 +17,7 @@ from broker.settlement import discards, expiry
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, plan, start
 from tests.broker.elsewhere import Background, Elsewhere
+from tests.broker.monitoring.damages import DAMAGES
 from tests.console.until import until
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 
@@ -87,102 +88,6 @@ def test_health_is_green(broker_in_use: Queue) -> None:
     assert sums.balance == 0
 
 
-DAMAGES = [
-    ("a lost entry", "DELETE FROM broker_ready", {"one-place", "depths-are-exact"}),
-    (
-        "an entry that came back although it ended",
-        "INSERT INTO broker_ready (queue_id, priority, pos, id)"
-        " SELECT queue_id, 4, ids[1], ids[1] FROM broker_event WHERE kind = 3",
-        {"one-place", "depths-are-exact"},
-    ),
-    (
-        "an entry in two places",
-        "INSERT INTO broker_ready (queue_id, priority, pos, id)"
-        " SELECT queue_id, 4, id, id FROM broker_delayed",
-        {"one-place", "depths-are-exact"},
-    ),
-    (
-        "a put that was journalled twice",
-        "INSERT INTO broker_event (at, queue_id, n, kind, went_to, ids)"
-        " SELECT at, queue_id, n, kind, went_to, ids FROM broker_event"
-        " WHERE kind = 1 ORDER BY seq DESC LIMIT 1",
-        {"one-place", "depths-are-exact"},
-    ),
-    (
-        "an acceptance that the journal forgot",
-        "DELETE FROM broker_event WHERE kind = 3",
-        {"one-place", "depths-are-exact"},
-    ),
-    (
-        "a move that the journal forgot",
-        "DELETE FROM broker_event WHERE seq ="
-        " (SELECT max(seq) FROM broker_event WHERE kind = 2)",
-        {"depths-are-exact"},
-    ),
-    (
-        "a tally that counts too many",
-        "INSERT INTO broker_tally SELECT id, 1, 0, 1, 1 FROM broker_queue LIMIT 1",
-        {"depths-are-exact"},
-    ),
-    (
-        "an entry that was moved behind the journal's back",
-        "WITH woken AS (DELETE FROM broker_delayed RETURNING *)"
-        " INSERT INTO broker_ready (queue_id, priority, pos, id)"
-        " SELECT queue_id, priority, id, id FROM woken",
-        {"depths-are-exact"},
-    ),
-    (
-        "an entry without its message",
-        "DELETE FROM broker_message WHERE id = (SELECT max(id) FROM broker_delayed)",
-        {"no-orphans"},
-    ),
-    (
-        "an entry on a queue that does not exist",
-        "DELETE FROM broker_queue WHERE name = 'orders'",
-        {"no-orphans"},
-    ),
-    (
-        "a claim without its unit of work",
-        "DELETE FROM broker_unit_of_work",
-        {"no-orphans"},
-    ),
-    (
-        "an annotation without its message",
-        "INSERT INTO broker_annotations VALUES (1000000, 1, '{}')",
-        {"no-orphans"},
-    ),
-    (
-        "an entry in the bin that is on its queue",
-        "INSERT INTO broker_discarded SELECT id, queue_id, '', now(), now(), NULL, '',"
-        " 4, 0, 0 FROM broker_delayed",
-        {"bin-or-queue"},
-    ),
-    (
-        "an entry in the bin that was accepted",
-        "INSERT INTO broker_discarded SELECT ids[1], queue_id, '', now(), now(), NULL,"
-        " '', 4, 0, 0 FROM broker_event WHERE kind = 3",
-        {"bin-or-queue"},
-    ),
-    (
-        "an entry in the bin of which nothing is left",
-        "DELETE FROM broker_message WHERE id = (SELECT message_id FROM"
-        " broker_discarded)",
-        {"bin-or-queue"},
-    ),
-    (
-        "a restored entry whose discard the journal forgot",
-        "UPDATE broker_event SET kind = 5, went_to = 2 WHERE kind = 9",
-        {"one-place", "depths-are-exact"},
-    ),
-    (
-        "a copy that the journal names and nobody put",
-        "UPDATE broker_event SET detail = detail || '{\"copies\": [9000000000]}'"
-        " WHERE kind = 7",
-        {"no-orphans"},
-    ),
-]
-
-
 @pytest.mark.parametrize(
     ("damage", "rules"),
     [(damage, rules) for _, damage, rules in DAMAGES],
@@ -197,15 +102,17 @@ def test_each_damage_breaks_its_rule(
 
 @pytest.mark.parametrize(
     "what",
-    [name for name, _, rules in DAMAGES if rules == {"no-orphans"}],
+    [name for name, _, rules in DAMAGES if rules & {"no-orphans", "well-formed"}],
 )
-def test_an_orphan_is_called_by_what_it_is(broker_in_use: Queue, what: str) -> None:
+def test_a_damage_is_called_by_what_it_is(broker_in_use: Queue, what: str) -> None:
     do_harm(next(damage for name, damage, _ in DAMAGES if name == what))
 
-    orphans = [v.sentence for v in fsck.violations() if v.rule == "no-orphans"]
+    found = [
+        v.sentence for v in fsck.violations() if v.rule in {"no-orphans", "well-formed"}
+    ]
 
-    assert orphans
-    assert all(one.startswith(f"There is {what}: ") for one in orphans)
+    assert found
+    assert all(one.startswith(f"There is {what}: ") for one in found)
 
 
 def test_an_end_that_was_journalled_as_something_else_is_out_of_balance(

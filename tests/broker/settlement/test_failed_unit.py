@@ -18,6 +18,7 @@ from broker.models import (
 )
 from broker.monitoring import fsck
 from broker.queueing.put import put, put_many
+from broker.queueing.routing import Route
 from broker.settlement.outcomes import BackOut, Reject
 from broker.settlement.settings_cache import caches, rules_of, settings_cache
 from broker.transactions.scope import UnitOfWork
@@ -28,9 +29,14 @@ from tests.make import NOON, make_messages, make_queue, make_setting, seconds
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
 
-@pytest.fixture
-def orders() -> Queue:
-    """A queue with three attempts, whose policy and route this connection has read."""
+@pytest.fixture(params=["copy_one", "copy"])
+def orders(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Queue:
+    """A queue with three attempts, whose policy and route this connection has read.
+
+    Its dead letters are copied by the statement for one message, and by that for many.
+    """
+    if request.param == "copy":
+        monkeypatch.setattr(Route, "taking", lambda *_: [])
     queue = make_queue("orders")
     make_queue("graves", address="DLA")
     make_setting(max_delivery_attempts=3, dead_letter_address="DLA")
