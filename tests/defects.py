@@ -199,9 +199,9 @@ MUTANTS = [
     ),
     Mutant(
         "an accept with the next get, without its fence",
-        "broker/sql/queueing/get_one.sql",
-        "WHERE is_whole = 1;",
-        ";",
+        "broker/sql/settlement/accept.sql",
+        "FROM settled WHERE (SELECT is_whole FROM held) = 1",
+        "FROM settled",
         "tests/broker/client/test_dispatcher_commits.py",
     ),
     Mutant(

@@ -72,6 +72,8 @@ def readable(error: str, longest: int = LONGEST) -> str:
     The error text of a consumer is untrusted input, like the message.
     """
     visible = error[:longest].replace("\0", "\\0")
+    if visible.isascii():
+        return visible
     return visible.encode(errors="backslashreplace").decode()
 
 

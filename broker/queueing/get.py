@@ -45,23 +45,12 @@ class Lanes(NamedTuple):
     highs: list[int]  # ends of the ranges, exclusive
 
 
-class Accepts(NamedTuple):
-    """A unit of work to accept, and the number of entries that its holder counts."""
-
-    accepted_uow: int | None
-    expected: int
-
-
 class Next(NamedTuple):
     """What to get in the statement that ends a unit of work; it begins another one."""
 
     queue: str
     pooled: bool = False
     limit: int = 1  # the largest number of entries
-
-
-NOTHING = Accepts(None, 0)
-MESSAGE_ID = 2  # its place in the rows of a get
 
 
 @dataclass(slots=True)  # not frozen: creating a frozen object takes five times as long
@@ -105,7 +94,7 @@ def get(
     limit: int = 1,
     lanes: Lanes | None = None,
     pooled: bool = False,
-    accepts: Accepts | None = None,
+    ends: Mapping[str, Any] | None = None,
     actor: str = "",
     now: datetime | None = None,
 ) -> list[Delivery]:
@@ -123,8 +112,8 @@ def get(
         limit: the largest number of entries.
         lanes: ranges of positions to search; None: the whole queue.
         pooled: whether a ConnectionConsumer gets; a stoppage ends its delivery.
-        accepts: a unit of work to accept in the same statement; only for a get that
-            begins a unit of work.
+        ends: parameters of ``accept``, which is to accept a unit of work in the same
+            statement; only for a get that begins one.
         actor: name that the journal records.
         now: the current time; the database's clock when not given.
 
@@ -132,17 +121,20 @@ def get(
         DataError: the unit of work cannot be accepted; nothing is claimed.
     """
     lows, settled = lows_of(queue), FLOORS.settled
-    taker = taking(Next(queue, pooled), owner, accepts or NOTHING) | {
+    parameters = taking(Next(queue, pooled), owner) | {
         "claim_id": claim_id,
         "actor": actor,
         "now": now,
-        "synchronous_commit": None if accepts else commits_how(),
+        "synchronous_commit": None if ends else commits_how(),
+        **(ends or {}),
     }
+    first = "accept, " if ends else ""
     if limit == 1 and uow is None and lanes is None:
-        rows = sql.run("get_one", taker | {"lows": lows})
+        rows = sql.run(f"{first}get_one", parameters | {"lows": lows})
     else:
         search = (lanes or Lanes(PRIORITIES, lows, HIGHS))._asdict()
-        rows = sql.run("get", taker | search | {"uow": uow, "limit": limit})
+        parameters |= search | {"uow": uow, "limit": limit}
+        rows = sql.run(f"{first}get", parameters)
     return deliveries_of(rows, queue, settled, limit=limit, whole=lanes is None)
 
 
@@ -158,12 +150,12 @@ def get_after(
         owner: owner id of this process.
     """
     lows, settled = lows_of(then.queue), FLOORS.settled
-    taker = taking(then, owner, NOTHING)
+    taker = taking(then, owner)
     rows = sql.run(f"{first}, get_one", {**parameters, **taker, "lows": lows})
     return deliveries_of(rows, then.queue, settled, limit=1)
 
 
-def taking(what: Next, owner: int, accepts: Accepts) -> dict[str, Any]:
+def taking(what: Next, owner: int) -> dict[str, Any]:
     """Parameters of a get, whose commit waits for the disk."""
     return {
         "queue": what.queue,
@@ -173,7 +165,6 @@ def taking(what: Next, owner: int, accepts: Accepts) -> dict[str, Any]:
         "timeout": timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S),
         "synchronous_commit": None,
         **near(what.queue),
-        **accepts._asdict(),
     }
 
 
@@ -191,8 +182,7 @@ def deliveries_of(
         settled: the value of ``FLOORS.settled`` before the get.
         whole: whether it has searched the whole queue.
     """
-    found_none = rows[0][MESSAGE_ID] is None
-    got = [] if found_none else complete(queue, list(starmap(Delivery, rows)))
+    got = complete(queue, list(starmap(Delivery, rows)))
     # An empty result raises no floor: the queue may be paused, and was not searched.
     if got and whole:
         found = [(delivery.priority, delivery.pos) for delivery in got]

@@ -21,14 +21,7 @@ from django.db import DataError
 from broker import sql
 from broker.config.auto_create import name_for
 from broker.models import AddressSetting, Kind, Place
-from broker.queueing.get import (
-    CAME_BACK,
-    HIGHS,
-    PRIORITIES,
-    Delivery,
-    Next,
-    lows_of,
-)
+from broker.queueing.get import PRIORITIES, Delivery, Next, lows_of
 from broker.queueing.routing import Route
 from broker.queueing.transfer import (
     EndedUnit,
@@ -166,15 +159,13 @@ class FailedUnit:
 
     def redeliver(self, entry: TakenEntry, then: Next, policy: str) -> list[Delivery]:
         """Back out the only entry and get it again; none if another one comes first."""
-        higher = PRIORITIES.index(entry.priority)  # lanes of higher priorities
         parameters = {
             **self.record.parameters(),
             **single(entry),
             "uow": self.uow,
             "expires_at": entry.expires_at,
-            "lanes": PRIORITIES[: higher + 1],
-            "lows": lows_of(then.queue)[: higher + 1],
-            "highs": [*HIGHS[:higher], entry.id - CAME_BACK],
+            "lows": lows_of(then.queue),
+            "last_lane": PRIORITIES.index(entry.priority) + 1,
             "queue": then.queue,
             "pooled": then.pooled,
             "policy": policy,

@@ -127,7 +127,10 @@ caches: WeakKeyDictionary[psycopg.Connection[Any], SettingsCache] = WeakKeyDicti
 
 def settings_cache() -> SettingsCache:
     """What the connection of this thread has read."""
-    return caches.setdefault(connected().connection, SettingsCache())
+    line = connected().connection
+    if (cache := caches.get(line)) is None:
+        cache = caches[line] = SettingsCache()
+    return cache
 
 
 def rules_of(queue_ids: set[int]) -> dict[int, AddressSetting]:

@@ -16,7 +16,7 @@ from broker.errors import LockLost
 from broker.formats.error_fingerprint import readable
 from broker.models import CountsWhenLost, Kind, Place, Queue
 from broker.queueing import processes
-from broker.queueing.get import Accepts, Delivery, Next, get
+from broker.queueing.get import Delivery, Next, get
 from broker.queueing.transfer import Record, TakenEntry
 from broker.settlement import dead_owners
 from broker.settlement.backout import settle_as
@@ -43,8 +43,7 @@ def accept(
     Args:
         uow: the unit of work.
         expected: the number of entries that its holder counts. If the database holds
-            another number, nothing is accepted, and the caller must roll back its
-            transaction.
+            another number, nothing is accepted; the caller must roll back.
         then: what to get in the same statement; it begins another unit of work.
         actor: name that the journal records.
         now: the current time; the database's clock when not given.
@@ -55,6 +54,7 @@ def accept(
     Raises:
         LockLost: the unit of work has ended already, or lost a claim in a crash.
     """
+    ends = {"ended_uow": uow, "expected": expected}
     try:
         if then is not None:
             return get(
@@ -62,11 +62,11 @@ def accept(
                 owner=processes.current(),
                 limit=then.limit,
                 pooled=then.pooled,
-                accepts=Accepts(uow, expected),
+                ends=ends,
                 actor=actor,
                 now=now,
             )
-        sql.fetch_one("accept", uow=uow, expected=expected, actor=actor, now=now)
+        sql.fetch_one("accept", **ends, actor=actor, now=now)
     except DataError as error:
         if not sql.is_refusal(error):
             raise

@@ -32,6 +32,7 @@ FILES = {path.stem: path for path in sorted(FOLDER.glob("*/*.sql"))}
 HOT = {
     *("put", "put_one", "get", "get_one", "accept", "accept_returning"),
     *("put_back", "redeliver", "copy", "copy_one"),
+    *("accept, get", "accept, get_one"),
     *("put_back, get_one", "copy, get_one", "copy_one, get_one"),
 }
 LAST_SELECT = b"\n)\nSELECT "

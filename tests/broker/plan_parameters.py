@@ -19,12 +19,10 @@ LANES = {
     "highs": HIGHS,
     "near_from": LOWEST,
     "near_to": HIGHEST,
-    "lanes": PRIORITIES,
 }
 ONES_OF_LANES = {
     *("get", "get_one", "browse_ready", "browse_chosen", "choose", "lane_tops"),
-    "fitting",
-    "redeliver",
+    *("fitting", "redeliver", "accept, get"),
 }
 ONE_MESSAGE = {
     "priorities": [4],
@@ -86,7 +84,7 @@ SWITCHES = {
     "looked": False,
     "pooled": False,
     "in_transaction": False,
-    "accepted_uow": -1000,
+    "last_lane": 11,
     "ended_uow": None,
     "policy": None,
     "route": None,

@@ -1,34 +1,15 @@
 -- Take the next ready entries of one queue into a unit of work. A consumer that gets one
--- batch after the other accepts the last unit of work in the same statement, as in
--- accept.sql.
+-- batch after the other accepts the last unit of work in the same statement (accept.sql).
 --
 -- Order    highest priority first; within a priority, returned entries before new ones, by
 --          id. Consumers of one queue skip each other's rows.
--- Locks    the unit of work that is accepted, and its claims. The entries, until this
---          transaction ends; then the claim holds them. The unit of work, so that it does
---          not end meanwhile.
--- Index    broker_unit_of_work_pkey, broker_claim_pkey, broker_ready_pkey
+-- Locks    the entries, until this transaction ends; then the claim holds them. The unit of
+--          work, so that it does not end meanwhile.
+-- Index    broker_unit_of_work_pkey, broker_ready_pkey
 -- Returns  the fields of broker.queueing.get.Delivery; the fields of a message outside
---          the opened partitions are NULL. One row without an entry: nothing is ready, the
---          queue is paused, or stopped for pools, or the unit of work or the owner no
---          longer exists. If the unit of work cannot be accepted, the statement fails, as
---          in accept.sql.
-WITH ended AS (
-    DELETE FROM broker_unit_of_work WHERE id = %(accepted_uow)s::bigint RETURNING id
-),
-settled AS (
-    DELETE FROM broker_claim
-    WHERE uow = %(accepted_uow)s::bigint AND EXISTS (SELECT FROM ended)
-    RETURNING uow, queue_id, ids, claimed_at,
-        coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
-),
-accepted AS (
-    INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, actor, ids, held_ms)
-    SELECT at, uow, queue_id, cardinality(ids), 3, 2, %(actor)s::text, ids,
-        greatest(least(date_part('epoch', at - claimed_at) * 1000, 2147483647), 0)
-    FROM settled
-),
-unit AS MATERIALIZED (
+--          the opened partitions are NULL. No row: nothing is ready, the queue is paused,
+--          or stopped for pools, or the unit of work or the owner no longer exists.
+WITH unit AS MATERIALIZED (
     SELECT id FROM broker_unit_of_work WHERE id = %(uow)s::bigint FOR UPDATE
 ),
 -- An entry is acknowledged only by a later, synchronous commit. So a claim may be lost in a
@@ -96,15 +77,10 @@ SELECT (SELECT id FROM work), taken.queue_id, taken.id, taken.backout_count,
     message.properties, message.message_id, message.correlation_id, message.reply_to,
     message.subject, message.group_id, message.producer, message.put_at, taken.expires_at,
     taken.pos, message.durable, message.descriptor, message.headers, message.envelope
-FROM (
-    SELECT 1 / (%(accepted_uow)s::bigint IS NULL OR EXISTS (SELECT FROM ended)
-        AND coalesce(sum(cardinality(ids)), 0) = %(expected)s::integer)::integer
-    FROM settled
-) AS held (is_whole) LEFT JOIN taken ON true LEFT JOIN LATERAL (
+FROM taken LEFT JOIN LATERAL (
     -- One index lookup for each entry, whatever the planner estimates. Only partitions
     -- near the queue's last message are opened.
     SELECT * FROM broker_message WHERE id = taken.id
       AND id >= %(near_from)s::bigint AND id <= %(near_to)s::bigint OFFSET 0
 ) AS message ON true
-WHERE is_whole = 1  -- a column that nobody reads would not be computed
 ORDER BY taken.priority DESC, taken.pos;

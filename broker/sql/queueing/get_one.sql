@@ -1,32 +1,16 @@
 -- Begin a unit of work with the next ready entry of one queue. It is get.sql for a single
--- entry and a new unit of work, in two thirds of the time. A consumer that gets one entry
--- after the other accepts the last unit of work in the same statement, as in accept.sql.
+-- entry and a new unit of work, in two thirds of the time. Who gets one entry after the
+-- other ends the last unit of work in the same statement: accept.sql, put_back.sql, copy.sql
+-- or copy_one.sql comes before it.
 --
 -- Order    as in get.sql. Lanes are those of the whole queue: for each priority the
 --          returned entries, and the new ones from the low watermark on.
--- Locks    the unit of work that is accepted, and its claims. The entry, until this
---          transaction ends; then the claim holds it.
--- Index    broker_unit_of_work_pkey, broker_claim_pkey, broker_ready_pkey
--- Returns  one row: the fields of broker.queueing.get.Delivery; the fields of a message
---          outside the opened partitions are NULL. All are NULL if nothing is ready, the
---          queue is paused, or stopped for pools, or the owner no longer exists. If the
---          unit of work cannot be accepted, the statement fails, as in accept.sql.
-WITH ended AS (
-    DELETE FROM broker_unit_of_work WHERE id = %(accepted_uow)s::bigint RETURNING id
-),
-settled AS (
-    DELETE FROM broker_claim
-    WHERE uow = %(accepted_uow)s::bigint AND EXISTS (SELECT FROM ended)
-    RETURNING uow, queue_id, ids, claimed_at,
-        coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
-),
-accepted AS (
-    INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, actor, ids, held_ms)
-    SELECT at, uow, queue_id, cardinality(ids), 3, 2, %(actor)s::text, ids,
-        greatest(least(date_part('epoch', at - claimed_at) * 1000, 2147483647), 0)
-    FROM settled
-),
-taken AS (
+-- Locks    the entry, until this transaction ends; then the claim holds it.
+-- Index    broker_ready_pkey
+-- Returns  the fields of broker.queueing.get.Delivery; the fields of a message outside the
+--          opened partitions are NULL. No row: nothing is ready, the queue is paused, or
+--          stopped for pools, or the owner no longer exists.
+WITH taken AS (
     DELETE FROM broker_ready
     WHERE ctid = ANY (ARRAY(
         SELECT found.ctid
@@ -78,14 +62,9 @@ SELECT taken.uow, taken.queue_id, taken.id, taken.backout_count,
     message.correlation_id, message.reply_to, message.subject, message.group_id,
     message.producer, message.put_at, taken.expires_at, taken.pos, message.durable,
     message.descriptor, message.headers, message.envelope
-FROM (
-    SELECT 1 / (%(accepted_uow)s::bigint IS NULL OR EXISTS (SELECT FROM ended)
-        AND coalesce(sum(cardinality(ids)), 0) = %(expected)s::integer)::integer
-    FROM settled
-) AS held (is_whole) LEFT JOIN taken ON true LEFT JOIN LATERAL (
+FROM taken LEFT JOIN LATERAL (
     -- One index lookup for the entry, whatever the planner estimates. Only partitions
     -- near the queue's last message are opened.
     SELECT * FROM broker_message WHERE id = taken.id
       AND id >= %(near_from)s::bigint AND id <= %(near_to)s::bigint OFFSET 0
-) AS message ON true
-WHERE is_whole = 1;  -- a column that nobody reads would not be computed
+) AS message ON true;

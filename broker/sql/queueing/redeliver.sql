@@ -3,8 +3,9 @@
 -- redelivery delay and nothing comes before it. It does not move; the new unit of work takes
 -- over its claim.
 --
--- Order    no ready entry comes before it. The client gives the lanes where such an entry
---          would be; the last of them ends at the position of a returned entry.
+-- Order    no ready entry comes before it. Such an entry would be in the lanes of get_one.sql
+--          up to that of returned entries of its priority, before the position where it would
+--          be itself.
 -- Locks    the unit of work, which gets another id; its claim.
 -- Index    broker_message_pkey, broker_unit_of_work_pkey, broker_claim_pkey,
 --          broker_ready_pkey
@@ -21,18 +22,19 @@ WITH policy AS (
 ),
 ended AS (
     UPDATE broker_unit_of_work
-    SET id = nextval('broker_unit_of_work_id_seq'), started_at = own.at,
-        deadline = own.at + %(timeout)s::interval, puts = 0
+    SET id = nextval('broker_unit_of_work_id_seq'), puts = 0, started_at = at,
+        deadline = at + %(timeout)s::interval
     FROM (SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at) AS own
     WHERE id = %(uow)s::bigint AND EXISTS (SELECT FROM policy) AND NOT EXISTS (
-        SELECT FROM unnest(%(lanes)b::smallint[], %(lows)b::bigint[], %(highs)b::bigint[])
-            AS lane (priority, low, high), LATERAL (
+        SELECT FROM unnest('{9,9,8,8,7,7,6,6,5,5,4,4,3,3,2,2,1,1,0,0}'::smallint[],
+            %(lows)b::bigint[]) WITH ORDINALITY AS lane (priority, low, n), LATERAL (
             SELECT FROM broker_ready AS ready
             WHERE ready.queue_id = %(queue_id)s::integer AND ready.priority = lane.priority
-              AND ready.pos >= lane.low AND ready.pos < lane.high
+              AND pos >= low AND pos < CASE n %% 2 WHEN 0 THEN 9223372036854775807 ELSE CASE n
+                WHEN %(last_lane)s::bigint THEN %(id)s::bigint - 4611686018427387904 ELSE 0 END END
               AND (ready.expires_at IS NULL OR ready.expires_at > own.at)
-            ORDER BY ready.pos LIMIT 1
-        ) AS before
+            ORDER BY pos LIMIT 1
+        ) AS before WHERE n <= %(last_lane)s::bigint
     ) RETURNING id, at
 ),
 claimed AS (
@@ -59,8 +61,7 @@ journal AS (
         %(detail)s::jsonb || jsonb_build_object('backouts', ARRAY[%(backout_count)s::integer],
             'records', CASE WHEN %(backout_count)s::integer > nullif(%(most_records)s::integer, -1)
                 THEN 0 ELSE (SELECT durable FROM message)::integer END)
-    FROM claimed
-    UNION ALL
+    FROM claimed UNION ALL
     SELECT at, uow, %(queue_id)s::integer, 1, 2, 1, 2, %(actor)s::text, ARRAY[%(id)s::bigint], NULL
     FROM claimed
 )

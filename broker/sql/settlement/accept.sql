@@ -5,22 +5,25 @@
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
 -- Returns  a row if the unit of work existed and held the expected number of entries. Else
 --          the statement fails with a division by zero, which rolls it back; so it needs no
---          transaction.
+--          transaction. It fails, too, if a get follows in the same statement.
 WITH ended AS (
-    DELETE FROM broker_unit_of_work WHERE id = %(uow)s::bigint RETURNING id
+    DELETE FROM broker_unit_of_work WHERE id = %(ended_uow)s::bigint RETURNING id
 ),
 settled AS (
     DELETE FROM broker_claim
-    WHERE uow = %(uow)s::bigint AND EXISTS (SELECT FROM ended)
+    WHERE uow = %(ended_uow)s::bigint AND EXISTS (SELECT FROM ended)
     RETURNING uow, queue_id, ids, claimed_at,
         coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
 ),
-journal AS (
+held AS (
+    SELECT 1 / (EXISTS (SELECT FROM ended)
+        AND coalesce(sum(cardinality(ids)), 0) = %(expected)s::integer)::integer AS is_whole
+    FROM settled
+),
+acceptance AS (
     INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, actor, ids, held_ms)
     SELECT at, uow, queue_id, cardinality(ids), 3, 2, %(actor)s::text, ids,
         greatest(least(date_part('epoch', at - claimed_at) * 1000, 2147483647), 0)
-    FROM settled
+    FROM settled WHERE (SELECT is_whole FROM held) = 1
 )
-SELECT 1 / (EXISTS (SELECT FROM ended)
-    AND coalesce(sum(cardinality(ids)), 0) = %(expected)s::integer)::integer
-FROM settled;
+SELECT is_whole FROM held;

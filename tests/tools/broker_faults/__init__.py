@@ -4,5 +4,6 @@
 
 Producers put messages and note their numbers in one transaction; consumers note what
 they got in the transaction that accepts it. So both are known exactly, whatever is
-killed.
+killed. With ``--loop``, consumers note each number before the statement that accepts
+its message and gets the next: such a number may come again, and must be there once.
 """

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +34,8 @@ from tests.tools.broker_faults.working import (  # noqa: E402
     QUEUE,
     TABLES,
 )
+
+Job = tuple[str, tuple[int, ...]]  # the role of a client, and its numbers
 
 EVERY_S = 1.0
 LONGEST_S = 3600.0
@@ -93,6 +95,9 @@ def main() -> int:
     parser.add_argument(
         "--attempts", type=int, default=-1, help="of a message; -1: no limit"
     )
+    parser.add_argument(
+        "--loop", action="store_true", help="consumer loops, not units of work"
+    )
     options = parser.parse_args()
     with TemporaryDirectory() as folder, crashing.server(Path(folder)) as server:
         make_queue(QUEUE)
@@ -105,7 +110,10 @@ def main() -> int:
         with connection.cursor() as cursor:
             cursor.execute(TABLES)
         began = time.monotonic()
-        with running(server.url, options.messages, options.fails) as clients:
+        consumers: list[Job] = [("consume", (one, options.fails)) for one in BATCHES]
+        if options.loop:
+            consumers = [("loop", (options.fails,))] * len(BATCHES)
+        with running(server.url, options.messages, consumers) as clients:
             struck = strike(
                 server, clients, options.messages, options.kills, Random(options.seed)
             )
@@ -114,11 +122,12 @@ def main() -> int:
 
 
 @contextmanager
-def running(url: str, messages: int, fails: int) -> Iterator[list[Client]]:
+def running(
+    url: str, messages: int, consumers: Sequence[Job]
+) -> Iterator[list[Client]]:
+    """A producer, and two of each consumer."""
     clients = [Client("produce", (messages,), url)]
-    clients += [
-        Client("consume", (batch, fails), url) for batch in BATCHES for _ in range(2)
-    ]
+    clients += [Client(*one, url) for one in consumers for _ in range(2)]
     for one in clients:
         one.start()
     try:
@@ -136,7 +145,7 @@ def strike(
     random: Random,
 ) -> dict[str, int]:
     """Kill something each time another share is handled; return what was killed."""
-    struck = {"database": 0, "produce": 0, "consume": 0}
+    struck = dict.fromkeys(["database", *(one.role for one in clients)], 0)
     until = time.monotonic() + LONGEST_S
     while time.monotonic() < until:
         time.sleep(EVERY_S)

@@ -65,6 +65,30 @@ def consume(batch: int, fails: int) -> None:
             notifications.wait(queue_id, seen)
 
 
+def loop(fails: int) -> None:
+    """Handle messages for ever in a consumer loop; one in so many fails. A number is
+    noted before its message is accepted, so what was noted does not fail."""
+    from broker.client import consumer  # noqa: PLC0415
+
+    random = Random(os.getpid())
+    with consumer(QUEUE) as deliveries:
+        for delivery in deliveries:
+            number = int(delivery.body)
+            if random.randrange(fails) == 0 and not was_handled(number):
+                deliveries.back_out(HandlerError())
+            else:
+                again = "SELECT %s::bigint ON CONFLICT (number) DO NOTHING"
+                note("handled", again, number)
+
+
+def was_handled(number: int) -> bool:
+    from django.db import connection  # noqa: PLC0415
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM handled WHERE number = %s", [number])
+        return bool(cursor.fetchall())
+
+
 def note(table: str, numbers: str, parameter: int | list[int]) -> list[int]:
     """Insert numbers; a number that is there already is an error."""
     from django.db import connection  # noqa: PLC0415
@@ -77,7 +101,11 @@ def note(table: str, numbers: str, parameter: int | list[int]) -> list[int]:
         return [number for (number,) in cursor.fetchall()]
 
 
-ROLES: dict[str, Callable[..., None]] = {"produce": produce, "consume": consume}
+ROLES: dict[str, Callable[..., None]] = {
+    "produce": produce,
+    "consume": consume,
+    "loop": loop,
+}
 
 
 def main(arguments: Iterable[str]) -> None:
