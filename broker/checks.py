@@ -96,6 +96,21 @@ def limits_are_meant(**_: Any) -> list[CheckMessage]:
 
 
 @register(BROKER)
+def group_commit_is_meant(**_: Any) -> list[CheckMessage]:
+    """Refuse a wait for other sessions that is no time, or long beside the lease."""
+    wait_ms = settings.BROKER_SETTLE_WITHIN_MS
+    longest_ms = min(100, int(100 * settings.BROKER_TRANSACTION_TIMEOUT_S))
+    if type(wait_ms) is int and 0 <= wait_ms <= longest_ms:
+        return []
+    sentence = f"BROKER_SETTLE_WITHIN_MS is {wait_ms!r}; no such wait is possible."
+    hint = (
+        f"Give whole milliseconds, 0 to {longest_ms}: at most 100, and at most a tenth"
+        " of BROKER_TRANSACTION_TIMEOUT_S."
+    )
+    return [Error(sentence, hint=hint, id="broker.E009")]
+
+
+@register(BROKER)
 def wildcards_are_meant(**_: Any) -> list[CheckMessage]:
     """Refuse wildcard characters that cannot form patterns of address settings."""
     try:

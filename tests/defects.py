@@ -30,8 +30,8 @@ MUTANTS = [
     Mutant(
         "an accept without its fence",
         "broker/sql/settlement/accept.sql",
-        "SELECT 1 / (EXISTS (",
-        "SELECT 1 / (true OR EXISTS (",
+        "SELECT 1 / ((SELECT count",
+        "SELECT 1 / (true OR (SELECT count",
     ),
     Mutant(
         "a settlement of what another unit of work holds",
@@ -193,9 +193,23 @@ MUTANTS = [
     Mutant(
         "an accept without its fence, of a killed process",
         "broker/sql/settlement/accept.sql",
-        "SELECT 1 / (EXISTS (",
-        "SELECT 1 / (true OR EXISTS (",
+        "SELECT 1 / ((SELECT count",
+        "SELECT 1 / (true OR (SELECT count",
         IBM,
+    ),
+    Mutant(
+        "a group of commits that forgets one of its units of work",
+        "broker/transactions/group_commit.py",
+        'ends = {"ended_uows": uows,',
+        'ends = {"ended_uows": uows[:1],',
+        "tests/broker/transactions/test_group_commit.py",
+    ),
+    Mutant(
+        "a lost answer of a group that is taken for a refusal",
+        "broker/transactions/group_commit.py",
+        "if session.is_gone() else ALONE",
+        "if False else ALONE",
+        "tests/broker/transactions/test_group_commit.py",
     ),
     Mutant(
         "an accept with the next get, without its fence",

@@ -28,7 +28,7 @@ WHOLE_STEPS = {
     "broker/sql/queueing/copy.sql": 140,
     "broker/sql/queueing/copy_one.sql": 100,
     "broker/sql/queueing/get.sql": 90,
-    "broker/sql/queueing/get_one.sql": 75,
+    "broker/sql/queueing/get_each.sql": 75,
     "broker/sql/queueing/put.sql": 70,
     "broker/sql/queueing/put_back.sql": 75,
     "broker/sql/schema.sql": 295,

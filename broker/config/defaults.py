@@ -55,6 +55,11 @@ BACKOUT_ALERT_HTTP: Annotated[
 BROKER_TRANSACTION_TIMEOUT_S: Annotated[
     int, "Seconds after which an open unit of work is backed out."
 ] = 300
+BROKER_SETTLE_WITHIN_MS: Annotated[
+    int,
+    "Milliseconds, 0 to 100, that a handler's session waits for others, to commit with"
+    " them by one statement; 0: each commits alone.",
+] = 2
 BROKER_MAX_MESSAGE_BYTES: Annotated[int, "The largest message."] = 100 * 2**20
 BROKER_MAX_UNCOMMITTED_MESSAGES: Annotated[
     int, "Most messages of one unit of work."

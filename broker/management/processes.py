@@ -190,3 +190,11 @@ def is_orphan() -> bool:
 def is_one_of_several() -> bool:
     """Whether this process was started by one that keeps several."""
     return PARENT in os.environ
+
+
+def usable_processors() -> int:
+    """The number of processors that this process may use, at least 1."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # on macOS and Windows
+        return os.cpu_count() or 1

@@ -33,6 +33,7 @@ OF_MESSAGE = (
 address_of = attrgetter("address")
 # Id of the last message that each queue gave, by queue name.
 last_ids: dict[str, int] = {}
+PRIORITY, POSITION = 5, 18  # in the rows of a get
 PRIORITIES = [priority for priority in range(9, -1, -1) for _ in range(2)]
 HIGHS = [NEW, HIGHEST] * 10
 
@@ -92,6 +93,7 @@ def get(
     uow: int | None = None,
     claim_id: int = 0,
     limit: int = 1,
+    each: bool = False,
     lanes: Lanes | None = None,
     pooled: bool = False,
     ends: Mapping[str, Any] | None = None,
@@ -110,9 +112,10 @@ def get(
         claim_id: number of the first new claim in the unit of work; every 200 entries
             are one claim.
         limit: the largest number of entries.
+        each: begin a unit of work with each of them; not with ``uow`` or ``lanes``.
         lanes: ranges of positions to search; None: the whole queue.
         pooled: whether a ConnectionConsumer gets; a stoppage ends its delivery.
-        ends: parameters of ``accept``, which is to accept a unit of work in the same
+        ends: parameters of ``accept``, which is to accept units of work in the same
             statement; only for a get that begins one.
         actor: name that the journal records.
         now: the current time; the database's clock when not given.
@@ -129,8 +132,9 @@ def get(
         **(ends or {}),
     }
     first = "accept, " if ends else ""
-    if limit == 1 and uow is None and lanes is None:
-        rows = sql.run(f"{first}get_one", parameters | {"lows": lows})
+    if each or (limit == 1 and uow is None and lanes is None):
+        rows = sql.run(f"{first}get_each", parameters | {"lows": lows, "limit": limit})
+        rows.sort(key=place_of)
     else:
         search = (lanes or Lanes(PRIORITIES, lows, HIGHS))._asdict()
         parameters |= search | {"uow": uow, "limit": limit}
@@ -151,7 +155,8 @@ def get_after(
     """
     lows, settled = lows_of(then.queue), FLOORS.settled
     taker = taking(then, owner)
-    rows = sql.run(f"{first}, get_one", {**parameters, **taker, "lows": lows})
+    asked = {**parameters, **taker, "lows": lows, "limit": 1}
+    rows = sql.run(f"{first}, get_each", asked)
     return deliveries_of(rows, then.queue, settled, limit=1)
 
 
@@ -208,6 +213,11 @@ def fitting(queue: str, *, limit: int, most_bytes: int) -> int:
     )
     assert isinstance(count, int)
     return count
+
+
+def place_of(row: Sequence[Any]) -> tuple[int, int]:
+    """What the rows of a get are sorted by: higher priorities first, then positions."""
+    return -row[PRIORITY], row[POSITION]
 
 
 def lows_of(queue: str) -> list[int]:

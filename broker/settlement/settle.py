@@ -54,7 +54,7 @@ def accept(
     Raises:
         LockLost: the unit of work has ended already, or lost a claim in a crash.
     """
-    ends = {"ended_uow": uow, "expected": expected}
+    ends = {"ended_uows": [uow], "expected": expected}
     try:
         if then is not None:
             return get(

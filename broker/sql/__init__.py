@@ -30,10 +30,10 @@ FOLDER = Path(__file__).parent
 FILES = {path.stem: path for path in sorted(FOLDER.glob("*/*.sql"))}
 # Statements that run for each message.
 HOT = {
-    *("put", "put_one", "get", "get_one", "accept", "accept_returning"),
+    *("put", "put_one", "get", "get_each", "accept", "accept_returning"),
     *("put_back", "redeliver", "copy", "copy_one"),
-    *("accept, get", "accept, get_one"),
-    *("put_back, get_one", "copy, get_one", "copy_one, get_one"),
+    *("accept, get", "accept, get_each"),
+    *("put_back, get_each", "copy, get_each", "copy_one, get_each"),
 }
 LAST_SELECT = b"\n)\nSELECT "
 

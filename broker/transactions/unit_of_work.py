@@ -11,7 +11,6 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-import psycopg
 from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection, transaction
@@ -38,6 +37,7 @@ from broker.settlement.outcomes import (
 from broker.settlement.redelivery_policy import Disposition, NoPlace, Removal
 from broker.sql.lines import database
 from broker.transactions import put_only, session, skipped
+from broker.transactions.group_commit import GroupCommit
 from broker.transactions.session import insist
 
 PART = 200  # most entries of one claim
@@ -94,6 +94,8 @@ class UnitOfWork:
         self.then: Next | None = None
         # Deliveries that its end got; they belong to the next unit of work.
         self.following: list[Delivery] = []
+        # Others with which it may be committed by one statement.
+        self.group: GroupCommit | None = None
         self.ended = False
 
     def get(
@@ -268,6 +270,8 @@ class UnitOfWork:
         line = None
         django = database()
         alone = self.only_accepts() and not django.in_atomic_block
+        if alone and self.commit_with_others():
+            return
         try:
             django.ensure_connection()
             with nullcontext() if alone else transaction.atomic():
@@ -277,10 +281,25 @@ class UnitOfWork:
             self.ended = True
             raise
         except (BrokerError, DatabaseError) as error:
-            if not is_undone(self, error, line):
+            if line is None or not is_undone(self, error, in_doubt=bool(line.closed)):
                 raise
             raise BackedOut(str(error)) from error
         self.ended = True
+
+    def commit_with_others(self) -> bool:
+        """Be committed by the group, if there is one; return whether it was done."""
+        if self.group is None or self.id is None:
+            return False
+        gets = self.then is not None
+        answer = self.group.accept(self.id, held=self.held, gets=gets)
+        if answer.in_doubt is not None:
+            if not is_undone(self, answer.in_doubt, in_doubt=True):
+                raise answer.in_doubt
+            raise BackedOut(str(answer.in_doubt)) from answer.in_doubt
+        if answer.deliveries is None:
+            return False
+        self.following, self.ended = answer.deliveries, True
+        return True
 
     def only_accepts(self) -> bool:
         """Whether its commit is one statement, which needs no transaction."""
@@ -379,27 +398,21 @@ class UnitOfWork:
         return left
 
 
-def is_undone(
-    work: UnitOfWork, error: Exception, line: psycopg.Connection | None
-) -> bool:
+def is_undone(work: UnitOfWork, error: Exception, *, in_doubt: bool) -> bool:
     """Back a unit of work out whose commit failed; return whether it is known that
     nothing was committed.
-
-    If the connection was lost during the commit, and another one can still back the
-    unit of work out, nothing was committed; if not, the journal has the answer.
 
     Args:
         work: the unit of work.
         error: why it failed.
-        line: the connection of the commit; None: there was none.
+        in_doubt: whether the connection was lost during the commit. If another one can
+            still back the unit of work out, nothing was committed; if not, the journal
+            has the answer.
     """
-    if line is None:
-        return False
-    is_in_doubt = bool(line.closed)
-    if is_in_doubt and work.id is None:
+    if in_doubt and work.id is None:
         return False
     try:
         work.back_out(describe(error), by_system=True)
     except LockLost:  # the unit of work has ended already
-        return not is_in_doubt
+        return not in_doubt
     return True

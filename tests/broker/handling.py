@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
+from broker.client.dispatch.connection_consumer import ConnectionConsumer
 from broker.client.dispatch.dispatcher import Dispatcher
 from broker.client.dispatch.handlers import Handle, Handler
+from broker.client.dispatch.server_session import ServerSession
 from broker.errors.mq_codes import Report
 from broker.models import Queue
 from broker.queueing.get import Delivery

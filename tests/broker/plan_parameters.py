@@ -21,7 +21,7 @@ LANES = {
     "near_to": HIGHEST,
 }
 ONES_OF_LANES = {
-    *("get", "get_one", "browse_ready", "browse_chosen", "choose", "lane_tops"),
+    *("get", "get_each", "browse_ready", "browse_chosen", "choose", "lane_tops"),
     *("fitting", "redeliver", "accept, get"),
 }
 ONE_MESSAGE = {
@@ -86,6 +86,7 @@ SWITCHES = {
     "in_transaction": False,
     "last_lane": 11,
     "ended_uow": None,
+    "ended_uows": [-1000],
     "policy": None,
     "route": None,
     "most_records": 10,

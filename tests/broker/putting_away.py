@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.client.dispatch.connection_consumer import ServerSession
+from broker.client.dispatch.server_session import ServerSession
 from broker.formats.mq.chain import chain_of
 from broker.formats.mq.descriptor import Descriptor
 from broker.formats.mq.mqdlh import DeadLetterHeader

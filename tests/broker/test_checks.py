@@ -117,3 +117,23 @@ def test_a_command_refuses_wrong_settings(settings: Settings) -> None:
     settings.BROKER_MAX_REDELIVERY_RECORDS = -2
     with pytest.raises(CommandError, match=r"broker\.E003"):
         call_command("broker_fsck", skip_checks=False)
+
+
+@pytest.mark.parametrize("wait_ms", [-1, 101, 1.5, True, "2", None])
+def test_a_group_commit_that_cannot_wait_so_long_is_an_error(
+    settings: Settings, wait_ms: object
+) -> None:
+    settings.BROKER_SETTLE_WITHIN_MS = wait_ms
+    (found,) = run_checks(tags=[BROKER])
+    assert found.id == "broker.E009"
+    assert repr(wait_ms) in found.msg
+
+
+def test_a_group_commit_waits_no_longer_than_a_tenth_of_the_lease(
+    settings: Settings,
+) -> None:
+    settings.BROKER_SETTLE_WITHIN_MS = 100
+    assert run_checks(tags=[BROKER]) == []
+    settings.BROKER_TRANSACTION_TIMEOUT_S = 0.5
+    (found,) = run_checks(tags=[BROKER])
+    assert "0 to 50" in (found.hint or "")

@@ -176,7 +176,7 @@ def test_two_statements_in_one_use_the_indexes_of_both(busy: Queue, names: str) 
 
 @pytest.mark.django_db
 def test_a_pick_reads_no_table_from_end_to_end_and_sorts_no_queue(busy: Queue) -> None:
-    for name in ("get", "get_one", "wake", "wake_queue", "take_ready"):
+    for name in ("get", "get_each", "wake", "wake_queue", "take_ready"):
         plan = json.dumps(explain(name, busy))
 
         scanned = r'"Seq Scan"[^{}]*"Relation Name": "broker_(ready|delayed)'
@@ -185,7 +185,7 @@ def test_a_pick_reads_no_table_from_end_to_end_and_sorts_no_queue(busy: Queue) -
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", ["get", "get_one", "accept"])
+@pytest.mark.parametrize("name", ["get", "get_each", "accept"])
 def test_a_plan_that_was_made_while_all_was_empty_suits_full_tables(name: str) -> None:
     queue = make_queue("orders")
     analyse()
@@ -226,7 +226,7 @@ def test_settlements_look_up_their_claims_whenever_their_plan_was_made() -> None
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", ["get", "get_one"])
+@pytest.mark.parametrize("name", ["get", "get_each"])
 def test_a_get_reads_as_many_entries_as_it_takes(busy: Queue, name: str) -> None:
     plan = explain(name, busy, "ANALYZE, FORMAT JSON")
     scans = [
@@ -241,7 +241,7 @@ def test_a_get_reads_as_many_entries_as_it_takes(busy: Queue, name: str) -> None
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    "name", ["get", "get_one", "put_back", "copy", "copy_one", "redeliver"]
+    "name", ["get", "get_each", "put_back", "copy", "copy_one", "redeliver"]
 )
 def test_a_get_and_a_failure_open_only_the_partitions_that_are_near(
     busy: Queue, name: str, monkeypatch: pytest.MonkeyPatch

@@ -21,7 +21,8 @@ from broker.client import (
     put_many,
     unit_of_work,
 )
-from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
+from broker.client.dispatch.connection_consumer import ConnectionConsumer
+from broker.client.dispatch.server_session import ServerSession
 from broker.client.jms.listeners import Listening
 from broker.models import Address, Claim, Ready
 from broker.queueing import low_watermarks
@@ -196,7 +197,7 @@ def test_a_listener_accepts_its_messages_and_gets_the_next_at_once(
 
         for _ in range(2):
             assert listener.hand_next(receiving)
-        both = {1: ["accept, get_one"] * 2, 2: ["take_some", "end", "accept, get"]}
+        both = {1: ["accept, get_each"] * 2, 2: ["take_some", "end", "accept, get"]}
         assert statements == both[prefetch]
     assert Ready.objects.count() == 2, "the session has given back what it got"
     assert not Claim.objects.exists()

@@ -1,10 +1,4 @@
-"""ConnectionConsumers: server sessions that feed one handler from one queue.
-
-In each round, a session gets messages and checks them. The handler runs only if all of
-them can be delivered. Otherwise the session moves the undeliverable messages away and
-releases the others, which does not count as a backout; the next round gets these again.
-So an undeliverable message is never part of an application's unit of work, and does not
-delay other messages.
+"""ConnectionConsumers: what the server sessions of one handler share.
 
 A ConnectionConsumer reads its queue's attributes once. It is open while its row exists
 and its queue is not stopped.
@@ -12,65 +6,26 @@ and its queue is not stopped.
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
-from collections.abc import Callable
-from datetime import datetime
-from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
-from django.db import Error as DatabaseError
-from django.db import connection, transaction
 
 from broker import models
 from broker.client.dispatch import stoppages
 from broker.client.dispatch.handlers import Handler
-from broker.client.dispatch.limits import OverLimit, SharedLimits
+from broker.client.dispatch.limits import SharedLimits
 from broker.client.dispatch.middleware import wrapped
-from broker.client.dispatch.spans import Spans
-from broker.client.dispatch.undeliverable import (
-    Blocked,
-    NoneOf,
-    dispose,
-    selectors_on,
-    unfit,
-)
+from broker.client.dispatch.undeliverable import selectors_on
 from broker.config.names import local_queue
-from broker.errors import BrokerError
-from broker.errors.queues import DeliveryStopped, NotAuthorized
-from broker.errors.units_of_work import Reject
-from broker.formats.exceptions import concerns_program, text_of
-from broker.formats.selectors.parsing import Selector, parse
-from broker.formats.trace_context import trace_id
-from broker.monitoring import logs
+from broker.errors.queues import DeliveryStopped
+from broker.formats.selectors.parsing import Selector
 from broker.monitoring.busy_time import BusyTime
 from broker.queueing import processes
-from broker.queueing.get import Delivery, Next
-from broker.queueing.selective_get import Finder, Search
 from broker.security import authorities
-from broker.settlement import settle
-from broker.settlement.outcomes import Release, describe
-from broker.settlement.poison import Attributes, Removing, attributes_of
-from broker.transactions.scope import UnitOfWork, unit_of_work
-from broker.transactions.session import Lent
-
-logger = logging.getLogger(__name__)
-
-BACKED_OUT = "%s was backed out: %s"
-SWEEP_S = 1.0  # unwanted messages are removed at least this often
-
-
-class Got(NamedTuple):
-    """The deliveries of one get."""
-
-    deliveries: list[Delivery]
-    # Selectors of which a message must match one, or it is unwanted; None: not checked.
-    selectors: list[Selector] | None = None
-
-
-NOTHING = Got([])
+from broker.settlement.poison import Attributes, attributes_of
+from broker.transactions.group_commit import GroupCommit
 
 
 class ConnectionConsumer:
@@ -99,6 +54,9 @@ class ConnectionConsumer:
             self.limits = SharedLimits(
                 queue, handler.name, max_running=handler.max_running, rate=handler.rate
             )
+        self.group: GroupCommit | None = None
+        if self.may_group():
+            self.group = GroupCommit(queue.name, handler.name, handler.concurrency)
 
     @classmethod
     def open(cls, handler: Handler) -> ConnectionConsumer:
@@ -121,7 +79,16 @@ class ConnectionConsumer:
             pk=self.row_id, queue__stopped=False, queue__name=self.queue.name
         ).exists()
 
+    def may_group(self) -> bool:
+        """Whether sessions may commit together: several, each with one message of which
+        it needs no choice, outside a transaction of the handler."""
+        one = self.handler
+        alike = one.batch == 1 and not (one.selector or one.join or self.limits)
+        return alike and one.concurrency > 1 and settings.BROKER_SETTLE_WITHIN_MS > 0
+
     def close(self) -> None:
+        if self.group is not None:
+            self.group.close()
         models.ConnectionConsumer.objects.filter(pk=self.row_id).delete()
 
     def attributes(self) -> Attributes:
@@ -137,213 +104,3 @@ class ConnectionConsumer:
         if self.handler.retain_unwanted or not self.handler.selector:
             return None
         return selectors_on(self.queue)
-
-
-class ServerSession:
-    """One thread of a ConnectionConsumer.
-
-    Args:
-        consumer: the ConnectionConsumer.
-        goes_on: asked after each handler: whether another round follows at once. Then
-            the statement that accepts its messages gets the next ones.
-    """
-
-    now: datetime | None = None  # for tests; None: the database's clock
-    got = NOTHING  # deliveries of this round
-
-    def __init__(
-        self, consumer: ConnectionConsumer, goes_on: Callable[[], bool] = bool
-    ) -> None:
-        self.consumer = consumer
-        self.handler = consumer.handler
-        self.goes_on = goes_on
-        self.sweep: Search | None = None
-        self.swept_at = time.monotonic()
-        batch = min(self.handler.batch, settings.BROKER_MAX_UNCOMMITTED_MESSAGES)
-        self.next = Next(consumer.queue.name, pooled=True, limit=batch)
-        self.following: list[Delivery] = []  # got by the commit of the last round
-        self.spans = Spans(consumer.handler)
-        self.held_s = 0.0  # how long a limit makes this session wait
-
-    @cached_property
-    def search(self) -> Finder | None:
-        """What finds messages for this session; None: it gets the next of its queue."""
-        text, limits = self.handler.selector, self.consumer.limits
-        search = Search(self.consumer.queue.name, parse(text)) if text else None
-        return search if limits is None else limits.within(search)
-
-    def serve(self) -> int:
-        """Run one round; return the number of deliveries.
-
-        An exception of the handler backs its unit of work out, and is only logged.
-
-        Raises:
-            NotAuthorized: the queue's attributes may not be read; the messages were
-                given back.
-        """
-        with logs.bound(queue=self.consumer.queue.name):
-            return self.serve_round()
-
-    def serve_round(self) -> int:
-        refused: NotAuthorized | None = None
-        try:
-            refused = self.work_round()
-        except DatabaseError as error:
-            if not connection.is_usable():
-                raise
-            self.note_backout(error)
-        except BrokerError as error:
-            logger.warning("%s: %s", self.handler.queue, error)
-        except Reject as error:  # the handler has rejected its message
-            logger.info("%s was rejected: %s", self.handler.queue, text_of(error))
-        except BaseException as error:  # any error of a handler is a backout
-            if concerns_program(error):
-                raise
-            self.note_backout(error)
-        if refused is not None:
-            raise refused
-        return len(self.got.deliveries)
-
-    def work_round(self) -> NotAuthorized | None:
-        """Get, and run the handler, in one unit of work; return an error of authority.
-        Each exception has backed the unit of work out."""
-        self.got = NOTHING
-        join, actor = self.handler.join, self.handler.name
-        work = None
-        try:
-            with self.spans, unit_of_work(join=join, actor=actor, now=self.now) as work:
-                self.got = self.get(work)
-                self.note_busy(1)
-                return self.hand_out(self.got, work)
-        finally:
-            self.note_busy(-1)
-            self.following = work.following if work else []
-
-    def note_busy(self, by: int) -> None:
-        if self.got.deliveries:
-            self.consumer.busy.change(by, time.monotonic())
-
-    def note_backout(self, error: BaseException) -> None:
-        """Log a line for people. It is expected that deliveries fail: the stack trace
-        is with the message, and here only if tools such as Sentry want it."""
-        said = self.handler.queue, describe(error)
-        traces: bool = settings.BACKOUT_LOG_TRACES
-        try:
-            logger.error(BACKED_OUT, *said, exc_info=traces, extra=logs.ids())
-        except BaseException:  # noqa: BLE001  # a formatter calls the exception
-            logger.error(BACKED_OUT, *said, extra=logs.ids())
-
-    def close(self) -> None:
-        """Release what the last round got for the next one."""
-        for uow in {delivery.uow for delivery in self.following}:
-            settle.end_if_held(uow, Release(), actor=self.handler.name)
-        self.following = []
-
-    def hand_out(self, got: Got, work: UnitOfWork) -> NotAuthorized | None:
-        """Run the handler, if all messages can be delivered; return an error of
-        authority."""
-        try:
-            going = self.sift(got)
-        except NotAuthorized as refused:
-            self.put_away({}, got, work)
-            return refused
-        if going:
-            self.put_away(going, got, work)
-        else:
-            for delivery in got.deliveries:
-                # Not unbound after the call: the log of a backout has the ids, too.
-                logs.bind(
-                    message_id=delivery.message_id,
-                    unit_of_work=delivery.uow,
-                    trace_id=trace_id(delivery.properties),
-                )
-                self.call(delivery, work)
-            self.go_on(work)
-        return None
-
-    def go_on(self, work: UnitOfWork) -> None:
-        """Have the statement that ends a unit of work get the next messages."""
-        if self.search is None and self.goes_on():
-            work.then = self.next
-
-    def call(self, delivery: Delivery, work: UnitOfWork) -> None:
-        """Call the handler. If it fails, its database session is dropped, as the
-        handler may have changed it."""
-        session = Lent.now()
-        try:
-            session.watch(
-                partial(self.spans.process, self.consumer.handle, delivery, work)
-            )
-        except BaseException:
-            session.drop()
-            self.go_on(work)
-            raise
-
-    def get(self, work: UnitOfWork) -> Got:
-        """Get the next messages: wanted messages first, unwanted messages at least now
-        and then."""
-        if self.following:
-            deliveries, self.following = self.following, []
-            work.note(deliveries)
-            return Got(deliveries)
-        looks = [self.get_matching, self.get_unwanted]
-        if time.monotonic() - self.swept_at >= SWEEP_S:
-            looks.reverse()
-        for look in looks:
-            got = look(work)
-            if got.deliveries:
-                return got
-        return NOTHING
-
-    def get_matching(self, work: UnitOfWork) -> Got:
-        self.held_s = 0.0
-        try:
-            return Got(self.take(work, self.search))
-        except OverLimit as over:
-            self.held_s = over.wait_s
-            return NOTHING
-
-    def get_unwanted(self, work: UnitOfWork) -> Got:
-        self.swept_at = time.monotonic()
-        selectors = self.consumer.other_selectors()
-        if selectors is None:
-            return NOTHING
-        nobody = NoneOf.these(selectors)
-        if self.sweep is None or self.sweep.selector != nobody:
-            self.sweep = Search(self.consumer.queue.name, nobody)
-        return Got(self.take(work, self.sweep), selectors)
-
-    def take(self, work: UnitOfWork, search: Finder | None) -> list[Delivery]:
-        queue, batch = self.consumer.queue.name, self.handler.batch
-        return work.get(queue, batch, search=search, pooled=True)
-
-    def sift(self, got: Got) -> dict[int, Removing]:
-        """The deliveries that cannot be delivered to the handler, by message id."""
-        found = {
-            delivery.message_id: unfit(
-                delivery, self.consumer.attributes, got.selectors
-            )
-            for delivery in got.deliveries
-        }
-        return {message_id: one for message_id, one in found.items() if one is not None}
-
-    def put_away(self, going: dict[int, Removing], got: Got, work: UnitOfWork) -> None:
-        """Dispose of undeliverable messages, and release the others.
-
-        Once delivery has stopped, all remaining messages are released.
-        """
-        stopped = False
-        for delivery in got.deliveries:
-            removing = going.get(delivery.message_id)
-            if removing is None or stopped:
-                work.release(delivery)
-                continue
-            about: dict[str, Any] = {"actor": self.handler.name, "now": self.now}
-            outcome = dispose(removing, user=self.consumer.user, **about)
-            if isinstance(outcome, Blocked):
-                with transaction.atomic():
-                    work.release(delivery)
-                    stoppages.stop(delivery, outcome, user=self.consumer.user)
-                stopped = True
-            else:
-                work.forget(delivery)

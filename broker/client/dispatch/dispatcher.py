@@ -12,8 +12,9 @@ from contextlib import closing, suppress
 from django.db import Error as DatabaseError
 from django.db import connection
 
-from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
+from broker.client.dispatch.connection_consumer import ConnectionConsumer
 from broker.client.dispatch.handlers import Handler
+from broker.client.dispatch.server_session import ServerSession
 from broker.errors import BrokerError, NoSuchQueue
 from broker.errors.queues import DeliveryStopped
 from broker.formats.exceptions import text_of

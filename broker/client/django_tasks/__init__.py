@@ -18,7 +18,8 @@ Source:
 from __future__ import annotations
 
 from broker.client.django_tasks.backend import BackoutBackend
+from broker.client.django_tasks.bulk import enqueue_many
 from broker.client.django_tasks.periodic import repeat
 from broker.client.django_tasks.retries import redelivery
 
-__all__ = ["BackoutBackend", "redelivery", "repeat"]
+__all__ = ["BackoutBackend", "enqueue_many", "redelivery", "repeat"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,14 +18,14 @@ from broker.client.django_tasks.framework import (
     TaskResultStatus,
     task_enqueued,
 )
-from broker.client.django_tasks.messages import fields_of
+from broker.client.django_tasks.messages import Call, fields_of
 from broker.client.django_tasks.results import result_of
 from broker.config.address_settings import settings_for
 from broker.declarations.declaring import declare_queue
 from broker.errors import NoSuchAddress
 from broker.errors.tasks import OtherTransaction
 from broker.models import Queue
-from broker.queueing.put import Receipt, put
+from broker.queueing.put import NewMessage, Receipt, put, put_many
 
 DEAD_LETTERS = "DLQ"
 MAX_RETURN_BYTES = 64 * 1024
@@ -65,16 +66,43 @@ class BackoutBackend(BaseTaskBackend):
         self.validate_task(task)
         check_transaction()
         receipt = self.send(task, args, kwargs)
+        return self.enqueued(Call(task, args, kwargs), receipt)
+
+    def bulk_enqueue(self, calls: Iterable[Call]) -> list[TaskResult]:
+        """Put many tasks at once, all or none: one put, whatever their number.
+
+        Returns:
+            Their results, in order.
+
+        Raises:
+            InvalidTask, OtherTransaction, BrokerError: as of ``enqueue``.
+        """
+        calls = list(calls)
+        queues = [self.prefix + one.task.queue_name for one in calls]
+        for task in {id(one.task): one.task for one in calls}.values():
+            self.validate_task(task)
+        check_transaction()
+        for queue in sorted(set(queues)):
+            declare(queue)
+        messages = [
+            NewMessage(queue, **fields_of(one.task, one.args, one.kwargs))
+            for queue, one in zip(queues, calls, strict=True)
+        ]
+        receipts = put_many(messages)
+        return list(map(self.enqueued, calls, receipts))
+
+    def enqueued(self, call: Call, receipt: Receipt) -> TaskResult:
+        """The result of a task that was put; the framework's signal is sent."""
         result: TaskResult[Any, Any] = TaskResult(
-            task=task,
+            task=call.task,
             id=str(receipt.message_id),
             status=TaskResultStatus.READY,
             enqueued_at=receipt.put_at or datetime.now(UTC),
             started_at=None,
             finished_at=None,
             last_attempted_at=None,
-            args=args,
-            kwargs=kwargs,
+            args=call.args,
+            kwargs=call.kwargs,
             backend=self.alias,
             errors=[],
             worker_ids=[],

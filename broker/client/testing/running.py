@@ -19,9 +19,10 @@ from django.db import connections, transaction
 from django.test import Client
 from django.utils import timezone
 
-from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
+from broker.client.dispatch.connection_consumer import ConnectionConsumer
 from broker.client.dispatch.dispatcher import Dispatcher
 from broker.client.dispatch.handlers import Handler, discover
+from broker.client.dispatch.server_session import ServerSession
 from broker.errors import NoSuchQueue
 from broker.errors.units_of_work import RedeliverIn
 from broker.formats import moments

@@ -22,6 +22,7 @@ from broker.management.processes import (
     forked,
     is_one_of_several,
     is_orphan,
+    usable_processors,
 )
 
 LOOK_S = 1.0
@@ -47,9 +48,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--processes",
             type=int,
-            default=1,
-            help="processes that run the handlers, forks of this one; for work that"
-            " keeps a processor busy, one for each processor",
+            default=usable_processors(),
+            help="processes that run the handlers, forks of this one (default: one for"
+            " each processor, here %(default)s)",
         )
 
     def handle(

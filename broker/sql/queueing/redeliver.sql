@@ -1,9 +1,9 @@
 -- Back out an open unit of work that holds one entry, and get this entry again into a new
--- one: what put_back.sql and get_one.sql do one after the other, if the entry has no
+-- one: what put_back.sql and get_each.sql do one after the other, if the entry has no
 -- redelivery delay and nothing comes before it. It does not move; the new unit of work takes
 -- over its claim.
 --
--- Order    no ready entry comes before it. Such an entry would be in the lanes of get_one.sql
+-- Order    no ready entry comes before it. Such an entry would be in the lanes of get_each.sql
 --          up to that of returned entries of its priority, before the position where it would
 --          be itself.
 -- Locks    the unit of work, which gets another id; its claim.

@@ -1,22 +1,23 @@
--- Commit a unit of work: its entries are accepted and leave their queues.
+-- Commit units of work: their entries are accepted and leave their queues. All of them, or
+-- none.
 --
--- Locks    the unit of work: a second transaction that ends it finds it gone. Then its
---          claims, in their latest version.
+-- Locks    the units of work, by id: a second transaction that ends one finds it gone. Then
+--          their claims, in their latest version.
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
--- Returns  a row if the unit of work existed and held the expected number of entries. Else
+-- Returns  a row if the units of work existed and held the expected number of entries. Else
 --          the statement fails with a division by zero, which rolls it back; so it needs no
 --          transaction. It fails, too, if a get follows in the same statement.
 WITH ended AS (
-    DELETE FROM broker_unit_of_work WHERE id = %(ended_uow)s::bigint RETURNING id
+    DELETE FROM broker_unit_of_work WHERE id = ANY (%(ended_uows)b::bigint[]) RETURNING id
 ),
 settled AS (
     DELETE FROM broker_claim
-    WHERE uow = %(ended_uow)s::bigint AND EXISTS (SELECT FROM ended)
+    WHERE uow = ANY (%(ended_uows)b::bigint[]) AND (SELECT count(*) FROM ended) > 0
     RETURNING uow, queue_id, ids, claimed_at,
         coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
 ),
 held AS (
-    SELECT 1 / (EXISTS (SELECT FROM ended)
+    SELECT 1 / ((SELECT count(*) FROM ended) = cardinality(%(ended_uows)b::bigint[])
         AND coalesce(sum(cardinality(ids)), 0) = %(expected)s::integer)::integer AS is_whole
     FROM settled
 ),

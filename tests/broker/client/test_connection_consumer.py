@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.conf import settings as configured
 
-from broker.client.dispatch import connection_consumer
+from broker.client.dispatch import server_session
 from broker.errors.mq_codes import Report
 from broker.formats.mq.rfh2 import Rfh2
 from broker.models import (
@@ -245,7 +245,7 @@ def test_what_nobody_wants_stays_in_any_other_case(
 def test_what_is_unwanted_is_found_while_there_is_always_something_wanted(
     dlq: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection_consumer, "SWEEP_S", 0.0)
+    monkeypatch.setattr(server_session, "SWEEP_S", 0.0)
     make_queue("orders")
     put("orders", b"small", **SMALL)
     put("orders", b"big", **BIG)

@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings as configured
 
 from broker.client.dispatch import connection_consumer
-from broker.client.dispatch.connection_consumer import ServerSession
+from broker.client.dispatch.server_session import ServerSession
 from broker.errors.mq_codes import Report
 from broker.errors.queues import NotAuthorized
 from broker.models import (

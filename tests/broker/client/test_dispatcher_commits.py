@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.client.dispatch.connection_consumer import (
-    ConnectionConsumer,
-    ServerSession,
-)
+from broker.client.dispatch.connection_consumer import ConnectionConsumer
+from broker.client.dispatch.server_session import ServerSession
 from broker.models import Claim, Queue, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
 from broker.monitoring import fsck

@@ -8,11 +8,9 @@ from django.db import connection
 from pytest_django import Settings
 
 from broker.checks import handler_middleware_is_there
-from broker.client.dispatch.connection_consumer import (
-    ConnectionConsumer,
-    ServerSession,
-)
+from broker.client.dispatch.connection_consumer import ConnectionConsumer
 from broker.client.dispatch.handlers import Handle
+from broker.client.dispatch.server_session import ServerSession
 from broker.models import Queue, Ready
 from broker.queueing.get import Delivery
 from broker.queueing.put import put

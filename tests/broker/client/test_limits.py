@@ -8,9 +8,9 @@ from datetime import datetime
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from broker.client.dispatch.connection_consumer import ServerSession
 from broker.client.dispatch.handlers import consumes
 from broker.client.dispatch.limits import OverLimit
+from broker.client.dispatch.server_session import ServerSession
 from broker.models import Event, HandlerLimit, Kind, Queue, Ready
 from broker.queueing.get import Delivery
 from broker.queueing.put import put, put_many

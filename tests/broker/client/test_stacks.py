@@ -45,7 +45,7 @@ def test_each_failed_attempt_has_its_stack_trace(join: bool) -> None:
         assert text
         assert text.endswith("ValueError: no such customer\n")
         assert 'raise ValueError("no such customer")' in text
-        assert "connection_consumer.py" not in text
+        assert "server_session.py" not in text
     assert stacks[Kind.PUT] is None, "the copy's own story begins without it"
 
 

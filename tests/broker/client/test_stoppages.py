@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings as configured
 
 from broker.client.dispatch import stoppages
-from broker.client.dispatch.connection_consumer import Got, ServerSession
+from broker.client.dispatch.server_session import Got, ServerSession
 from broker.errors.mq_codes import Reason, Report
 from broker.errors.queues import DeliveryStopped
 from broker.models import (

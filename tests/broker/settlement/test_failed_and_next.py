@@ -23,7 +23,7 @@ from tests.broker.elsewhere import Elsewhere
 from tests.make import NOON, make_queue, make_setting, seconds
 
 Before = Callable[[str, Callable[[], object]], None]
-AGAIN, LATER, DEAD = "redeliver", "put_back, get_one", "copy_one, get_one"
+AGAIN, LATER, DEAD = "redeliver", "put_back, get_each", "copy_one, get_each"
 
 
 @pytest.fixture(autouse=True)

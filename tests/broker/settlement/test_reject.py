@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker.client.dispatch import connection_consumer
+from broker.client.dispatch import connection_consumer, server_session
 from broker.client.dispatch.handlers import Handler
 from broker.errors import LockLost
 from broker.errors.units_of_work import Reject
@@ -100,7 +100,7 @@ def test_a_consumer_s_handler_may_reject(join: bool) -> None:
 
     handler = Handler("orders", handle, join=join, batch=1, concurrency=1)
     consumer = connection_consumer.ConnectionConsumer.open(handler)
-    connection_consumer.ServerSession(consumer).serve()
+    server_session.ServerSession(consumer).serve()
     consumer.close()
 
     assert (on("orders"), len(on("DLQ"))) == ([], 1)

@@ -26,7 +26,8 @@ from tests.make import make_queue, make_user
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
 SERVE = """
-from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
+from broker.client.dispatch.connection_consumer import ConnectionConsumer
+from broker.client.dispatch.server_session import ServerSession
 from broker.client.dispatch.handlers import Handler
 from dashboards.tasks import publish_depths
 

@@ -25,9 +25,11 @@ from tests.bench.django_tasks import Enqueuer, environment, migrate  # noqa: E40
 from tests.handlers_bench import work  # noqa: E402
 
 DJANGO = (sys.executable, "-m", "django")
+DISPATCH = (*DJANGO, "broker_dispatch", "--processes=1")
 COMMANDS = {
-    "default": (*DJANGO, "broker_dispatch", "--queue=tasks"),
-    "joined": (*DJANGO, "broker_dispatch", "--queue=joined_tasks"),
+    "default": (*DISPATCH, "--queue=tasks"),
+    "group commit": (*DISPATCH, "--queue=tasks", "--concurrency=16"),
+    "joined": (*DISPATCH, "--queue=joined_tasks"),
     "db": (
         *(*DJANGO, "db_worker", "--backend=db", "--queue-name=tasks", "--no-reload"),
         *("--interval=0.01", "--no-startup-delay", "-v0"),
@@ -61,7 +63,7 @@ class Run:
     def __init__(self, backend: str, notes: Path) -> None:
         self.command = COMMANDS[backend]
         self.unended = UNENDED.get(backend, OURS)
-        self.backend = backend
+        self.enqueues = "default" if backend == "group commit" else backend
         self.notes = notes
         notes.write_bytes(b"")
 
@@ -89,7 +91,7 @@ class Run:
         return done >= count
 
     def kill(self, tasks: int, kills: int) -> Outcome:
-        sender = Enqueuer(self.backend, "brief")
+        sender = Enqueuer(self.enqueues, "brief")
         sender.send(range(tasks))
         sender.close()
         worker, back_s = self.start(), []
@@ -115,10 +117,11 @@ def main(arguments: Sequence[str]) -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=1000)
     parser.add_argument("--kills", type=int, default=5)
+    parser.add_argument("--only", choices=COMMANDS, help="one of the backends")
     options = parser.parse_args(arguments)
     with ground.own_database(), TemporaryDirectory() as folder:
         migrate()
-        for backend in COMMANDS:
+        for backend in [options.only] if options.only else COMMANDS:
             one = Run(backend, Path(folder) / "notes").kill(
                 options.tasks, options.kills
             )

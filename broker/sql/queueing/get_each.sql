@@ -1,11 +1,12 @@
--- Begin a unit of work with the next ready entry of one queue. It is get.sql for a single
--- entry and a new unit of work, in two thirds of the time. Who gets one entry after the
--- other ends the last unit of work in the same statement: accept.sql, put_back.sql, copy.sql
--- or copy_one.sql comes before it.
+-- Begin a unit of work with each of the next ready entries of one queue, often with a single
+-- one. It does what get.sql does for one unit of work, in two thirds of the time. Who gets
+-- one entry after the other ends the last unit of work in the same statement: accept.sql,
+-- put_back.sql, copy.sql or copy_one.sql comes before it.
 --
--- Order    as in get.sql. Lanes are those of the whole queue: for each priority the
---          returned entries, and the new ones from the low watermark on.
--- Locks    the entry, until this transaction ends; then the claim holds it.
+-- Order    none; the client has one. The entries are those that get.sql would take. Lanes
+--          are those of the whole queue: for each priority the returned entries, and the
+--          new ones from the low watermark on.
+-- Locks    the entries, until this transaction ends; then the claims hold them.
 -- Index    broker_ready_pkey
 -- Returns  the fields of broker.queueing.get.Delivery; the fields of a message outside the
 --          opened partitions are NULL. No row: nothing is ready, the queue is paused, or
@@ -27,11 +28,11 @@ WITH taken AS (
               AND (ready.expires_at IS NULL
                    OR ready.expires_at > coalesce(%(now)s::timestamptz, statement_timestamp()))
             ORDER BY ready.pos
-            LIMIT 1
+            LIMIT %(limit)s::bigint
             FOR UPDATE SKIP LOCKED
         ) AS found
         WHERE EXISTS (SELECT FROM broker_owner WHERE id = %(owner)s::integer)
-        LIMIT 1
+        LIMIT %(limit)s::bigint
     ))
     -- A claim may be lost in a crash, as in get.sql.
     RETURNING queue_id, priority, pos, id, backout_count, expires_at,

@@ -1,0 +1,189 @@
+"""Group commit: the units of work of several server sessions end by one statement.
+
+A commit waits for the disk, and a statement has its price, whether it ends one unit of
+work or sixteen. So a thread collects the units of work that sessions of one handler
+end, for at most ``BROKER_SETTLE_WITHIN_MS`` and only while others do the same; the
+statement that accepts them gets the next messages, each in a unit of work of its own.
+A session gets messages by it, too, so no session holds more than it works on.
+
+Either all of them are accepted, or none; then each session commits by itself, and hears
+what has become of its own unit of work.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from queue import Empty, SimpleQueue
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db import DataError, connection
+from django.db import Error as DatabaseError
+
+from broker import sql
+from broker.errors import BrokerError
+from broker.formats.exceptions import text_of
+from broker.queueing import delayed, processes
+from broker.queueing.get import Delivery, get
+from broker.queueing.low_watermarks import FLOORS
+from broker.settlement import expiry
+from broker.transactions import session
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Request:
+    """What one session asks for, and the answer."""
+
+    uow: int | None  # the unit of work to accept; None: nothing is to be accepted
+    held: int  # entries that it holds
+    gets: bool  # whether the session goes on
+    answered: SimpleQueue[GroupAnswer] = field(default_factory=SimpleQueue)
+
+
+class GroupAnswer(NamedTuple):
+    """What has become of a request."""
+
+    # The next message, if one is ready. None: nothing was done, the session acts alone.
+    deliveries: list[Delivery] | None
+    in_doubt: DatabaseError | None = None  # it is unknown what was done
+
+
+ALONE = GroupAnswer(None)
+
+
+class GroupCommit:
+    """Ends units of work of one queue together, in a thread of its own.
+
+    Args:
+        queue: name of the queue that its sessions get from.
+        actor: name that the journal records.
+        sessions: the number of sessions.
+    """
+
+    def __init__(self, queue: str, actor: str, sessions: int) -> None:
+        self.queue = queue
+        self.actor = actor
+        self.within_s = settings.BROKER_SETTLE_WITHIN_MS / 1000
+        self.sessions = sessions
+        self.lock = threading.Lock()
+        self.thread: threading.Thread | None = None  # started by the first request
+        self.is_closed = False
+        self.requests: SimpleQueue[Request | None] = SimpleQueue()
+        self.usual = 1  # size of the last group, which the next one is waited for
+
+    def get(self) -> list[Delivery] | None:
+        """The next message, if one is ready; None: the session must get by itself."""
+        return self.ask(Request(None, 0, gets=True)).deliveries
+
+    def accept(self, uow: int, *, held: int, gets: bool) -> GroupAnswer:
+        """Accept a unit of work, and get the next message for its session."""
+        return self.ask(Request(uow, held, gets))
+
+    def ask(self, request: Request) -> GroupAnswer:
+        with self.lock:
+            if self.is_closed:
+                return ALONE
+            if self.thread is None:
+                name = f"group commit of {self.queue}"
+                self.thread = threading.Thread(target=self.run, name=name, daemon=True)
+                self.thread.start()
+            self.requests.put(request)
+        return request.answered.get()
+
+    def close(self) -> None:
+        """GroupAnswer what was asked, and end the thread. Sessions act alone then."""
+        with self.lock:
+            self.is_closed = True
+            self.requests.put(None)
+        if self.thread is not None:
+            self.thread.join()
+
+    def run(self) -> None:
+        while (first := self.requests.get()) is not None:
+            group = self.collected(first)
+            answers = self.answers_to(group)
+            for request, answer in zip(group, answers, strict=True):
+                request.answered.put(answer)
+        connection.close()
+
+    def collected(self, first: Request) -> list[Request]:
+        """A request and those that come with it: all that are there, and while it is
+        smaller than the last group, those that come in time."""
+        group = [first]
+        until = time.monotonic() + self.within_s
+        while len(group) < self.sessions:
+            left_s = until - time.monotonic() if len(group) < self.usual else 0
+            try:
+                request = self.requests.get(timeout=max(left_s, 0))
+            except Empty:
+                break
+            if request is None:  # it is the last group
+                self.requests.put(None)
+                break
+            group.append(request)
+        self.usual = len(group)
+        return group
+
+    def answers_to(self, group: Sequence[Request]) -> Sequence[GroupAnswer]:
+        """Carry out what a group asks for. Nothing makes this fail: sessions wait."""
+        try:
+            deliveries = self.carry_out(group)
+        except DataError as error:
+            if not sql.is_refusal(error):
+                logger.warning("%s: %s", self.queue, text_of(error))
+            return [ALONE] * len(group)
+        except DatabaseError as error:
+            # What was got is backed out at the deadline of its unit of work, at the
+            # latest, as after any get whose answer was lost.
+            failed = GroupAnswer(None, error) if session.is_gone() else ALONE
+            session.drop()
+            FLOORS.forget()
+            return [ALONE if one.uow is None else failed for one in group]
+        except BrokerError as error:
+            logger.warning("%s: %s", self.queue, error)
+            return [ALONE] * len(group)
+        except Exception:
+            logger.exception("%s: sessions commit by themselves", self.queue)
+            return [ALONE] * len(group)
+        given = iter(deliveries)
+        return [GroupAnswer(list(islice(given, request.gets))) for request in group]
+
+    def carry_out(self, group: Sequence[Request]) -> list[Delivery]:
+        """Accept the units of work of a group, and get as many messages as it wants.
+        If there is nothing to accept and nothing is ready, get what is due."""
+        session.renew()
+        uows = [one.uow for one in group if one.uow is not None]
+        limit = sum(one.gets for one in group)
+        ends = {"ended_uows": uows, "expected": sum(one.held for one in group)}
+        if not limit:
+            sql.fetch_one("accept", **ends, actor=self.actor, now=None)
+            return []
+        if uows:
+            return self.fetch(limit, ends)
+        found = self.fetch(limit)
+        while not found and delayed.wake_due_on(self.queue, limit=limit):
+            found = self.fetch(limit)
+        if not found:
+            expiry.expire_on(self.queue)
+            processes.renew()
+        return found
+
+    def fetch(
+        self, limit: int, ends: dict[str, object] | None = None
+    ) -> list[Delivery]:
+        return get(
+            self.queue,
+            owner=processes.current(),
+            limit=limit,
+            each=True,
+            pooled=True,
+            ends=ends,
+            actor=self.actor,
+        )
