@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.defects_of_failures import FAILURES, OF_FAILURES
+from tests.defects_of_failures import FAILURES, GROUPS, OF_FAILURES, OF_GROUPS
 
 MACHINE = "tests/broker/test_queue_machine.py"
 IBM = "tests/broker/test_ibm_machine.py"
@@ -198,20 +198,6 @@ MUTANTS = [
         IBM,
     ),
     Mutant(
-        "a group of commits that forgets one of its units of work",
-        "broker/transactions/group_commit.py",
-        'ends = {"ended_uows": uows,',
-        'ends = {"ended_uows": uows[:1],',
-        "tests/broker/transactions/test_group_commit.py",
-    ),
-    Mutant(
-        "a lost answer of a group that is taken for a refusal",
-        "broker/transactions/group_commit.py",
-        "if session.is_gone() else ALONE",
-        "if False else ALONE",
-        "tests/broker/transactions/test_group_commit.py",
-    ),
-    Mutant(
         "an accept with the next get, without its fence",
         "broker/sql/settlement/accept.sql",
         "FROM settled WHERE (SELECT is_whole FROM held) = 1",
@@ -279,8 +265,8 @@ MUTANTS = [
     Mutant(
         "a lost answer that is taken for a backout",
         "broker/transactions/unit_of_work.py",
-        "    is_in_doubt = bool(line.closed)\n",
-        "    is_in_doubt = False\n",
+        "in_doubt=bool(line.closed)",
+        "in_doubt=False",
         SCHEDULES,
     ),
     Mutant(
@@ -361,4 +347,5 @@ MUTANTS = [
         AHEAD,
     ),
     *(Mutant(*one, OF_FAILURES) for one in FAILURES),
+    *(Mutant(*one, OF_GROUPS) for one in GROUPS),
 ]

@@ -1,5 +1,5 @@
-"""Seeded defects of the statements that end a failed unit of work: one comparison is
-missing."""
+"""Seeded defects of the statements that end a failed unit of work, in which one
+comparison is missing; and of commits in groups."""
 
 from __future__ import annotations
 
@@ -117,5 +117,22 @@ FAILURES = [
         AGAIN,
         "AS held (is_whole) LEFT JOIN",
         "AS held (is_whole) JOIN",
+    ),
+]
+
+OF_GROUPS = "tests/broker/transactions/test_group_commit.py"
+GROUP = "broker/transactions/group_commit.py"
+GROUPS = [
+    (
+        "a group of commits that forgets one of its units of work",
+        GROUP,
+        'ends = {"ended_uows": uows,',
+        'ends = {"ended_uows": uows[:1],',
+    ),
+    (
+        "a lost answer of a group that is taken for a refusal",
+        GROUP,
+        "if session.is_gone() else ALONE",
+        "if False else ALONE",
     ),
 ]
