@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.defects_of_failures import FAILURES, GROUPS, OF_FAILURES, OF_GROUPS
+from tests.defects_of_failures import FAILURES, GROUPS
 
 MACHINE = "tests/broker/test_queue_machine.py"
 IBM = "tests/broker/test_ibm_machine.py"
@@ -346,6 +346,5 @@ MUTANTS = [
         "if row == (None,):",
         AHEAD,
     ),
-    *(Mutant(*one, OF_FAILURES) for one in FAILURES),
-    *(Mutant(*one, OF_GROUPS) for one in GROUPS),
+    *(Mutant(*one) for one in [*FAILURES, *GROUPS]),
 ]

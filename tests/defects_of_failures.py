@@ -18,7 +18,7 @@ EXPIRED = "<= coalesce(%(now)s::timestamptz, statement_timestamp())) = 0"
 WHOLE = "count(*) = cardinality(%(ids)b::bigint[]) AND count(*) = count(back.id)"
 
 # Name, file, text, and what it is replaced by.
-FAILURES = [
+OF_EACH = [
     ("a redelivery by settings that have changed", BACK, POLICY, NO_POLICY),
     ("a dead letter by settings that have changed", COPY, POLICY, NO_POLICY),
     (
@@ -120,6 +120,8 @@ FAILURES = [
     ),
 ]
 
+FAILURES = [(*one, OF_FAILURES) for one in OF_EACH]
+
 OF_GROUPS = "tests/broker/transactions/test_group_commit.py"
 GROUP = "broker/transactions/group_commit.py"
 GROUPS = [
@@ -128,11 +130,13 @@ GROUPS = [
         GROUP,
         'ends = {"ended_uows": uows,',
         'ends = {"ended_uows": uows[:1],',
+        OF_GROUPS,
     ),
     (
         "a lost answer of a group that is taken for a refusal",
         GROUP,
         "if session.is_gone() else ALONE",
         "if False else ALONE",
+        OF_GROUPS,
     ),
 ]
