@@ -36,12 +36,16 @@ RATE = 50  # messages a second, where the delay is measured
 START_S = 8.0  # for a worker to start, before the delay is measured
 CORES = os.cpu_count() or 1
 OURS = ("joined", "joined_row", "leased")
+SESSIONS = 16  # of each process, which commit together
+TOGETHER = f"leased, {SESSIONS} sessions"
+BACKOUT = (*OURS, TOGETHER)
 CELERY = (sys.executable, "-m", "celery", "-A", "tests.handlers_bench.celery_peer")
 TITLE = "Handlers beside other task queues"
 PROSE = """\
 Written by `make bench ARGS="--handlers --write"`. {messages:,} messages of {bytes:,}
 bytes wait; of each drain the second half counts; {rounds} rounds. *At once* are
-processes, of procrastinate tasks of one event loop. Processor time is that of the whole
+processes, of procrastinate tasks of one event loop; *sessions* are threads of each
+process, which commit together. Processor time is that of the whole
 machine, servers included: a process for each core takes all of it, and there are
 {cores} cores. A ratio above 1 is the advantage of the first, by rate and by processor.
 *row* writes a row and commits it."""
@@ -134,9 +138,9 @@ def compared(drains: dict[str, list[Drain]], concurrency: int) -> Iterator[Figur
         (8, "Celery + Redis, early"): 1.5,
         (8, "Celery + Redis, late"): 2.0,
     }
-    for ours in OURS:
+    for ours in filter(BACKOUT.__contains__, drains):
         for name in drains:
-            if name not in OURS and name.endswith("row") == ours.endswith("row"):
+            if name not in BACKOUT and name.endswith("row") == ours.endswith("row"):
                 least = targets.get((concurrency, name)) if ours == OURS[0] else None
                 yield from beside(
                     f"{ours}, {at_once}", drains[ours], name, drains[name], least
@@ -158,6 +162,8 @@ def beside(
 def kinds() -> Iterator[Kind]:
     for queue in OURS:
         yield Kind(queue, sender(queue), dispatcher(queue))
+    together = dispatcher("leased", f"--concurrency={SESSIONS}")
+    yield Kind(TOGETHER, sender("leased"), together)
     brokers = {"Redis": current_app.conf.broker_url, "Backout": "backout://"}
     if rabbit.is_here():
         brokers["RabbitMQ"] = RABBIT.format(rabbit.HOST)
@@ -182,10 +188,10 @@ def sender(queue: str) -> Callable[[Sequence[bytes]], None]:
     return send
 
 
-def dispatcher(queue: str) -> Callable[[int], Sequence[str]]:
-    """One process for each handler that runs at once."""
+def dispatcher(queue: str, *options: str) -> Callable[[int], Sequence[str]]:
+    """So many processes, of one session if no option says otherwise."""
     command = (sys.executable, "-m", "django", "broker_dispatch", f"--queue={queue}")
-    return lambda concurrency: [*command, f"--processes={concurrency}"]
+    return lambda processes: [*command, *options, f"--processes={processes}"]
 
 
 def celery_sender(url: str, task: str) -> Callable[[Sequence[bytes]], None]:
