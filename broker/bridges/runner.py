@@ -44,12 +44,12 @@ from broker.errors.bridges import (
 from broker.models import DeadMessageQueue, Link, LinkState
 from broker.queueing import notifications, processes
 from broker.queueing.low_watermarks import FLOORS
+from broker.sql.waits import Waits
 from broker.transactions import session
 
 logger = logging.getLogger(__name__)
 
 WAIT_S = 0.5  # wait for the first message; a command may be delayed by this time
-AWAY_S = 1.0  # delay while the database is away
 LOOK_S = 2.0  # seconds between two counts of the messages at the source
 FORGET_S = 60.0  # seconds between two deletions of old message ids
 
@@ -92,6 +92,7 @@ class Runner:
     looked_at: float = 0.0
     resubmitted_at: float = 0.0
     forgot_at: float = 0.0
+    away: Waits = field(default_factory=lambda: Waits(1.0))
 
     def __post_init__(self) -> None:
         self.carrier = Carrier(
@@ -109,8 +110,7 @@ class Runner:
             told: the state in the link's row. A command that was taken back at once
                 leaves a state there that the thread has to write over.
         """
-        if told and to == self.wanted == self.stated != told:
-            self.is_to_tell = True
+        self.is_to_tell |= told not in ("", to) and to == self.wanted == self.stated
         if to == self.wanted or self.is_leaving or self.has_given_up:
             return  # who has given up ends, and may be started as another
         self.wanted = to
@@ -153,7 +153,7 @@ class Runner:
             logger.warning("%s waits for the database: %s", self.link, error)
             session.drop()
             FLOORS.forget()
-            self.stopping.wait(AWAY_S)
+            self.stopping.wait(self.away.next_s())
         finally:
             if ends is not None:
                 close_quietly(ends)

@@ -31,6 +31,7 @@ from django.db import Error as DatabaseError
 from broker.errors import BrokerError
 from broker.queueing import processes
 from broker.sql.lines import database
+from broker.sql.waits import Waits
 
 HAS_REDIS = find_spec("redis") is not None
 if HAS_REDIS:
@@ -42,7 +43,7 @@ CHANNEL = "broker.arrivals"
 # Shortest and longest pause between two hints; it doubles while puts go on.
 SHORT_S, LONG_S = 0.001, 0.016
 POLL_S = 1.0
-AWAY_S = 5.0  # time during which nobody is called who did not answer
+AWAY_S = 5.0  # longest time for which nobody is called who did not answer
 MOST_BYTES = 7000  # of a notification of PostgreSQL, which allows 8000
 
 
@@ -102,7 +103,7 @@ class Arrivals:
                 thread.start()
 
     def say_for_ever(self) -> None:
-        carrier = carrier_of_hints()
+        carrier, waits = carrier_of_hints(), Waits(AWAY_S)
         pause_s = SHORT_S
         while True:
             pause_s = next_pause(pause_s, more=self.to_say.is_set())
@@ -115,17 +116,17 @@ class Arrivals:
                 carrier.publish(",".join(map(str, numbers)))
             except carrier.errors as error:
                 logger.info("No hint of arrivals was sent: %s", error)
-                time.sleep(AWAY_S)
+                time.sleep(waits.next_s())
             time.sleep(pause_s)
 
     def hear_for_ever(self) -> None:
-        carrier = carrier_of_hints()
+        carrier, waits = carrier_of_hints(), Waits(AWAY_S)
         while True:
             try:
                 carrier.listen(self.heard)
             except carrier.errors as error:
                 logger.info("No hints of arrivals are heard: %s", error)
-                time.sleep(AWAY_S)
+                time.sleep(waits.next_s())
 
     def heard(self, hint: bytes | str) -> None:
         """Note the queues of a hint of another process."""

@@ -28,6 +28,7 @@ from broker.queueing import delayed, notifications, processes
 from broker.queueing.get import Delivery
 from broker.queueing.low_watermarks import FLOORS
 from broker.settlement.outcomes import Release
+from broker.sql.waits import Waits
 from broker.transactions.prefetch import Prefetched
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 KIND = "celery"  # kind of the owner that a process of Celery is
 MOST = 200  # most unacknowledged tasks of a channel without a limit
-AWAY_S = 1.0  # wait after an error of the database
+AWAY_S = 1.0  # longest wait after an error of the database
 # Delay of a get while few tasks may be got, so that one get takes several tasks.
 TOGETHER_S = 0.002
 # Functions that start what must run beside the consumers of a worker, in order. They
@@ -176,6 +177,7 @@ class Fetcher:
             thread.join(AWAY_S)
 
     def run(self) -> None:
+        waits = Waits(AWAY_S)
         while self.goes_on():
             try:
                 self.stay_alive()
@@ -188,7 +190,7 @@ class Fetcher:
                 connection.close()
                 FLOORS.forget()
                 self.alive_at = 0.0
-                time.sleep(AWAY_S)
+                time.sleep(waits.next_s())
             except BrokerError as error:
                 logger.warning("Tasks wait: %s", error)
                 time.sleep(AWAY_S)

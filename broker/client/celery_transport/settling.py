@@ -19,11 +19,12 @@ from broker.queueing.get import Delivery
 from broker.settlement.batch import Settlement, settle
 from broker.settlement.confirmations import places_of
 from broker.settlement.outcomes import BackOut, Outcome
+from broker.sql.waits import Waits
 
 logger = logging.getLogger(__name__)
 
 MOST = 500  # most outcomes of one statement
-AWAY_S = 1.0  # wait after an error of the database
+AWAY_S = 1.0  # longest wait after an error of the database
 LINGERS_S = 1.0  # the thread ends after this time without work
 ENDS_WITHIN_S = 10.0  # longest wait for the last outcomes when a connection closes
 LOST = "The outcome of %d tasks has no effect, they were redelivered: %s"
@@ -75,6 +76,7 @@ class Settler:
         return bool(self.outcomes or self.jobs or self.is_busy)
 
     def run(self) -> None:
+        waits = Waits(AWAY_S)
         while self.goes_on():
             try:
                 self.settle_next()
@@ -82,7 +84,7 @@ class Settler:
             except DatabaseError as error:
                 logger.warning("Outcomes of tasks wait for the database: %s", error)
                 connection.close()
-                time.sleep(AWAY_S)
+                time.sleep(waits.next_s())
             # An outcome that cannot be stored must not hold back the outcomes after it.
             except Exception:
                 logger.exception("The outcomes of tasks could not be stored.")

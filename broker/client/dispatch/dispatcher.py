@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import random
 import threading
 import time
 from collections.abc import Iterable
@@ -20,11 +19,12 @@ from broker.errors.queues import DeliveryStopped
 from broker.formats.exceptions import text_of
 from broker.queueing import delayed, notifications, processes
 from broker.queueing.low_watermarks import FLOORS
+from broker.sql.waits import Waits
 from broker.transactions import session
 
 logger = logging.getLogger(__name__)
 
-AWAY_S = 1.0  # delay after an error of the database or broker
+AWAY_S = 1.0  # longest delay after an error of the database or broker
 NOTE_BUSY = """
 WITH noted AS (
     UPDATE broker_connectionconsumer AS consumer SET busy_percent = now.percent
@@ -114,7 +114,7 @@ class Dispatcher:
     def run(self, pool: Pool) -> None:
         """Run one handler until the dispatcher stops; continue after the database was
         away."""
-        queue = pool.handler.queue
+        queue, waits = pool.handler.queue, Waits(AWAY_S)
         while self.goes_on():
             try:
                 self.feed(pool)
@@ -123,7 +123,7 @@ class Dispatcher:
                 logger.warning("%s waits for the database: %s", queue, why)
                 session.drop()
                 FLOORS.forget()
-                self.stopping.wait(AWAY_S * random.uniform(0.5, 1.5))  # noqa: S311
+                self.stopping.wait(waits.next_s())
             # The queue may be created, or started.
             except (NoSuchQueue, DeliveryStopped):
                 self.stopping.wait(notifications.POLL_S)

@@ -13,6 +13,7 @@ from broker.client.jms.consumers import Consumer
 from broker.errors import BrokerError, LockLost
 from broker.queueing import notifications
 from broker.queueing.low_watermarks import FLOORS
+from broker.sql.waits import Waits
 from broker.transactions import session
 from broker.transactions.scope import describe
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-AWAY_S = 1.0  # delay after an error of a queue or the database
+AWAY_S = 1.0  # longest delay after an error of a queue or the database
 
 
 class Listening:
@@ -29,6 +30,7 @@ class Listening:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.away = Waits(AWAY_S)
         self.thread = threading.Thread(target=self.run, name="listeners", daemon=True)
 
     def is_here(self) -> bool:
@@ -62,7 +64,7 @@ class Listening:
             logger.warning("A listener waits for the database: %s", error)
             session.drop()
             FLOORS.forget()
-            self.session.closing.wait(AWAY_S)
+            self.session.closing.wait(self.away.next_s())
 
     def hand_next(self, consumer: Consumer) -> bool:
         """Pass on the next message; return whether there was one."""
