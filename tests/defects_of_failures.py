@@ -61,8 +61,8 @@ OF_EACH = [
     (
         "a single dead letter by a route that has changed",
         ONE,
-        "= 0)\n                    IS NOT DISTINCT FROM %(route)s::text",
-        "= 0) IS NOT NULL",
+        ROUTE,
+        "(%(route)s::text IS NOT NULL OR true)",
     ),
     (
         "a single dead letter on a queue that is counted as idle",

@@ -112,7 +112,7 @@ class Runner:
         """
         self.is_to_tell |= told not in ("", to) and to == self.wanted == self.stated
         if to == self.wanted or self.is_leaving or self.has_given_up:
-            return  # who has given up ends, and may be started as another
+            return  # after giving up, this thread ends; another may be started
         self.wanted = to
         if to == LinkState.STOPPED:
             self.stopping.set()

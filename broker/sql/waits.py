@@ -10,9 +10,10 @@ FIRST_S = 0.1
 
 
 class Waits:
-    """Waits between tries: none before the first, as often only one connection was
-    lost; then each twice as long as the one before, and of no two processes the same.
-    After a time without a failure they begin anew.
+    """Waits between tries. The first try is at once, as often only one connection was
+    lost. Then each wait is twice as long as the one before, less a random part, so that
+    not all processes try at the same time. After a time without a failure they begin
+    anew.
 
     Args:
         longest_s: the longest wait.

@@ -76,7 +76,7 @@ class GroupCommit:
         self.thread: threading.Thread | None = None  # started by the first request
         self.is_closed = False
         self.requests: SimpleQueue[Request | None] = SimpleQueue()
-        self.usual = 1  # size of the last group, which the next one is waited for
+        self.usual = 1  # size of the last group; the next one waits to be as large
 
     def get(self) -> list[Delivery] | None:
         """The next message, if one is ready; None: the session must get by itself."""

@@ -8,9 +8,7 @@ from typing import Any
 from broker.client.django_tasks.framework import InvalidTask, Task, TaskResult
 from broker.client.django_tasks.messages import Call
 
-OTHER = (
-    "The backend {!r} of the task is none of this broker: enqueue its calls one by one."
-)
+OTHER = "The backend {!r} of this task is not Backout's: enqueue its calls one by one."
 
 
 def enqueue_many(
@@ -24,7 +22,7 @@ def enqueue_many(
             of those by name.
 
     Raises:
-        InvalidTask: the backend of the task is none of this broker.
+        InvalidTask: the backend of the task is not ``BackoutBackend``.
         BrokerError: as of ``task.enqueue``; nothing was enqueued.
     """
     backend = task.get_backend()

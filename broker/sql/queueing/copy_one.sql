@@ -32,24 +32,23 @@ held AS (
         AND coalesce(expiries[1]
             > coalesce(%(now)s::timestamptz, statement_timestamp()), true) AS is_this
 ),
+fence AS (
+    SELECT 1 / (count(*) = 1 AND bool_and(is_this)
+        AND (SELECT text FROM policy) IS NOT DISTINCT FROM %(policy)s::text
+        AND (SELECT text FROM route WHERE idle = 0) IS NOT DISTINCT FROM %(route)s::text
+    )::integer AS is_whole
+    FROM held
+),
 entry AS MATERIALIZED (
     -- The id is drawn in a transaction that has a number, as in put.sql.
-    SELECT own.at, nextval('broker_message_id_seq') AS new_id, message.*,
+    SELECT nextval('broker_message_id_seq') AS new_id, *,
+        coalesce(%(now)s::timestamptz, statement_timestamp()) AS at,
         coalesce((SELECT name FROM broker_queue WHERE id = %(queue_id)s::integer), '') AS origin,
         coalesce(substring(properties ->> '_BRK_RESUBMIT_COUNT' FROM '^[0-9]{1,6}$')::integer, 0)
             AS resubmits
-    FROM (
-        SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at,
-            1 / (count(*) = 1 AND bool_and(is_this)
-                AND (SELECT text FROM policy) IS NOT DISTINCT FROM %(policy)s::text
-                AND (SELECT text FROM route WHERE idle = 0)
-                    IS NOT DISTINCT FROM %(route)s::text
-            )::integer AS is_whole
-        FROM held
-    ) AS own, (
-        SELECT * FROM broker_message WHERE id >= %(id)s::bigint AND id <= %(id)s::bigint
-    ) AS message
-    WHERE is_whole = 1
+    FROM broker_message WHERE id >= %(id)s::bigint AND id <= %(id)s::bigint
+      -- Computed once, before a message is looked up, and also if there is none.
+      AND (SELECT is_whole FROM fence) = 1
 ),
 stored AS (
     INSERT INTO broker_message (id, put_at, copied_from, first_id, expires_at, descriptor,

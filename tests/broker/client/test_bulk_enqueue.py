@@ -81,7 +81,7 @@ def test_another_backend_has_no_bulk(settings: Any) -> None:
     framework = task_backends.__class__.__module__
     name = f"{framework}.backends.dummy.DummyBackend"
     settings.TASKS = settings.TASKS | {"other": {"BACKEND": name}}
-    with pytest.raises(InvalidTask, match="'other' of the task is none of this broker"):
+    with pytest.raises(InvalidTask, match="'other' of this task is not Backout's"):
         enqueue_many(tasks.add.using(backend="other"), [(1, 2)])
 
 
