@@ -80,8 +80,8 @@ class ConnectionConsumer:
         ).exists()
 
     def may_group(self) -> bool:
-        """Whether sessions may commit together: there are several, each gets one message
-        at a time, the next of the queue, and handles it outside of a transaction."""
+        """Whether sessions may commit together: there are several, and each gets the
+        next message of the queue and handles it outside of a transaction."""
         one = self.handler
         alike = one.batch == 1 and not (one.selector or one.join or self.limits)
         return alike and one.concurrency > 1 and settings.BROKER_SETTLE_WITHIN_MS > 0
