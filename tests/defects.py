@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.defects_of_failures import FAILURES, GROUPS
+from tests.defects_of_failures import FAILURES, GROUPS, POISON
 
 MACHINE = "tests/broker/test_queue_machine.py"
 IBM = "tests/broker/test_ibm_machine.py"
@@ -346,5 +346,5 @@ MUTANTS = [
         "if row == (None,):",
         AHEAD,
     ),
-    *(Mutant(*one) for one in [*FAILURES, *GROUPS]),
+    *(Mutant(*one) for one in [*FAILURES, *GROUPS, *POISON]),
 ]

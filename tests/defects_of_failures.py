@@ -140,3 +140,28 @@ GROUPS = [
         OF_GROUPS,
     ),
 ]
+
+OF_POISON = "tests/broker/settlement/test_poison_alone.py"
+POISON = [
+    (
+        "a poison message that is moved to a queue that may be full",
+        "broker/settlement/poison.py",
+        "if target.is_guarded:",
+        "if False:",
+        OF_POISON,
+    ),
+    (
+        "a poison message that is moved by what was read of the queue before",
+        "broker/settlement/poison.py",
+        "if not sql.is_refusal(error):",
+        "if True:",
+        OF_POISON,
+    ),
+    (
+        "a poison message whose unit of work goes on after its end",
+        "broker/transactions/unit_of_work.py",
+        "self.id, self.claims = None, 0",
+        "self.claims = 0",
+        OF_POISON,
+    ),
+]

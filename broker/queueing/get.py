@@ -86,6 +86,13 @@ class Delivery:
     envelope: bytes | None = None
 
 
+# What a ``TakenEntry`` has of a delivery.
+entry_of = attrgetter(
+    *("queue_id", "message_id", "priority", "backout_count"),
+    *("delivery_count", "expires_at"),
+)
+
+
 def get(
     queue: str,
     *,

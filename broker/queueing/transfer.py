@@ -231,7 +231,7 @@ def store_copies(  # noqa: PLR0913  # each is named where it is used
         refusing: for each entry, the queues of the route that do not take its copy.
         lifetime: the time to live of the copies; None: no limit.
         ending: the open unit of work that holds the entries; None: they were taken. Its
-            copies are dead letters, without ``dress``.
+            copies are dead letters.
 
     Raises:
         DataError: the unit of work, or the route, is not as ``ending`` says; nothing
@@ -248,7 +248,8 @@ def store_copies(  # noqa: PLR0913  # each is named where it is used
         },
     )
     takers = route.taking(refusing[0])
-    if ending is not None and len(entries) == len(takers) == 1:
+    alone = len(entries) == len(takers) == 1
+    if ending is not None and dress is None and alone:
         name = "copy_one"
         parameters |= single(entries[0]) | {"taker": takers[0].id}
     else:

@@ -8,7 +8,7 @@ queue, or by its report options to the dead letter queue or the discard bin.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
@@ -16,21 +16,28 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import DataError, transaction
 
+from broker import sql
 from broker.config.address_settings import policy_of, settings_for
 from broker.config.names import local_queue
-from broker.errors import BrokerError, NoSuchQueue
 from broker.errors.mq_codes import OpenOptions, Reason, Report
-from broker.formats.mq import mqdlh
 from broker.formats.mq.mqdlh import Signature
 from broker.models import AddressSetting, DeadLetter, Kind, Place, Queue
-from broker.queueing import journal, limits, mentions
-from broker.queueing.get import Delivery
-from broker.queueing.limits import refusal_now
-from broker.queueing.transfer import Dress, Record, TakenEntry, copy, put_back
+from broker.queueing import limits, mentions
+from broker.queueing.get import Delivery, entry_of
+from broker.queueing.transfer import (
+    Dress,
+    EndedUnit,
+    Record,
+    TakenEntry,
+    copy,
+    put_back,
+    store_copies,
+)
 from broker.security import authorities
 from broker.settlement.discards import discard
+from broker.settlement.move_targets import MoveTarget, MoveTargets
 from broker.settlement.mq_headers import for_backout_queue, for_dead_letter_queue
 from broker.settlement.redelivery_policy import (
     BackoutQueue,
@@ -41,14 +48,11 @@ from broker.settlement.redelivery_policy import (
     remove,
 )
 from broker.settlement.settle import take_some
-from broker.sql import database_now
 
 logger = logging.getLogger(__name__)
 
 Policy = AddressSetting.PoisonPolicy
 Cause = DeadLetter.Cause
-# Checks the capacity of a queue for a number of bytes.
-Full = Callable[[Queue, int], BrokerError | None]
 
 UNDEFINED_THRESHOLD = 20  # threshold for queues that have no attribute to define it
 # Delay before a listener gets a message again that no queue accepted.
@@ -57,7 +61,6 @@ CAUSES: dict[Reason | None, DeadLetter.Cause] = {
     Reason.JMS_FORMAT_ERROR: Cause.MALFORMED,
     Reason.MSG_NOT_MATCHED: Cause.UNWANTED,
 }
-PUT_WITH_CONTEXT: Sequence[authorities.Authority] = ("put", "passall")
 ASKED = "Its report options ask for it."
 NOWHERE = "Neither its backout queue nor the dead letter queue takes it"
 REFUSED = "Message %s of queue %s cannot be moved to queue %r: reason %d (%s). %s"
@@ -161,34 +164,116 @@ def take_away(
         LockLost: the unit of work no longer holds the message.
     """
     delivery = removing.delivery
-    removal = removal_of(removing, partial(refusal_of, delivery, user))
+    targets = MoveTargets(delivery, user, now)
+    removal = removal_of(removing, partial(refusal_of, targets))
     if isinstance(removal, NoPlace) and last is Last.STOP:
         return removal
     held = take_some(delivery.uow, delivery.queue_id, [delivery.message_id], now)
-    detail = {"error": journal.last_error(delivery.queue_id, delivery.message_id)}
-    place = Place.CLAIMED
-    record = Record(Kind.DEAD_LETTER, place, delivery.uow, actor, detail, now)
+    record = record_of(removing, removal, targets.error, actor=actor, now=now)
+    if (to := name_of(removal)) is not None:
+        target = targets.target(to)
+        copy(
+            held,
+            target.address,
+            record,
+            cause=removing.cause,
+            only_queue=target.name,
+            dress=[dress_of(delivery, removal, target, signature)],
+        )
+        return removal
     match removal:
-        case BackoutQueue(to):
-            move(held, to, for_backout_queue(delivery), removing.cause, record)
-        case DeadLetterQueue(reason):
-            to = settings.BROKER_DEAD_LETTER_QUEUE
-            name = Queue.objects.values_list("name", flat=True).get(
-                pk=delivery.queue_id
-            )
-            at = now or database_now()
-            dress = for_dead_letter_queue(delivery, reason, name, signature, at)
-            move(held, to, dress, removing.cause, record, reason)
         case DiscardByReport(reason):
             discard(held, record, why=ASKED, reason=reason)
         case NoPlace(reason, refused) if last is Last.DISCARD:
             why = f"{NOWHERE} ({refused.name})."
             logger.warning(DISCARDED, *names_of(delivery), why)
             discard(held, record, why=why, reason=reason)
-        case NoPlace():
+        case _:
             record = replace(record, kind=Kind.RELEASE)
             put_back(held, [RETRY_AFTER_MS], record)
     return removal
+
+
+def move_alone(
+    removing: Removing,
+    *,
+    user: Any = None,
+    signature: Signature = CONSUMER,
+    actor: str = "",
+    now: datetime | None = None,
+) -> Removal | None:
+    """As ``take_away``, for the only message of its unit of work, and outside of a
+    transaction: one statement moves it, and ends the unit of work.
+
+    Returns:
+        None if this is no matter of one statement, or something has changed since it
+        was read; then nothing was changed.
+    """
+    delivery = removing.delivery
+    targets = MoveTargets(delivery, user, now, full=limits.preview_refusal)
+    removal = removal_of(removing, targets.reason)
+    if (to := name_of(removal)) is None:
+        return None
+    if isinstance(removal, DeadLetterQueue) and report_of(delivery):
+        return None  # a report may be sent with it
+    target = targets.target(to)
+    if target.is_guarded:  # it must be locked
+        return None
+    record = record_of(removing, removal, target.error, actor=actor, now=now)
+    try:
+        store_copies(
+            [TakenEntry(*entry_of(delivery))],
+            target.only,
+            [set()],
+            record,
+            removing.cause,
+            dress=[dress_of(delivery, removal, target, signature)],
+            lifetime=None,
+            ending=EndedUnit(delivery.uow, target.policy, target.route),
+        )
+    except DataError as error:
+        if not sql.is_refusal(error):
+            raise
+        return None
+    return removal
+
+
+def record_of(
+    removing: Removing,
+    removal: Removal,
+    error: str,
+    *,
+    actor: str,
+    now: datetime | None,
+) -> Record:
+    """The data of a removal for its journal event."""
+    detail: dict[str, Any] = {"error": error}
+    if name_of(removal) is not None:
+        detail["cause"] = removing.cause.value
+    if isinstance(removal, DeadLetterQueue):
+        detail["reason"] = int(removal.reason)
+    uow = removing.delivery.uow
+    return Record(Kind.DEAD_LETTER, Place.CLAIMED, uow, actor, detail, now)
+
+
+def name_of(removal: Removal) -> str | None:
+    """The name of the queue that a message is moved to."""
+    match removal:
+        case BackoutQueue(to):
+            return to
+        case DeadLetterQueue():
+            return str(settings.BROKER_DEAD_LETTER_QUEUE)
+    return None
+
+
+def dress_of(
+    delivery: Delivery, removal: Removal, target: MoveTarget, signature: Signature
+) -> Dress:
+    """The headers of the message on its new queue."""
+    if not isinstance(removal, DeadLetterQueue):
+        return for_backout_queue(delivery)
+    reason, at = removal.reason, target.at
+    return for_dead_letter_queue(delivery, reason, target.origin, signature, at)
 
 
 def removal_of(removing: Removing, refusal: Callable[[str], Reason | None]) -> Removal:
@@ -204,45 +289,19 @@ def removal_of(removing: Removing, refusal: Callable[[str], Reason | None]) -> R
 def foresee(removing: Removing, *, user: Any = None) -> Removal:
     """Decide to which queue ``take_away`` would move a delivery now. Nothing is locked
     or logged."""
-
-    def refusal(name: str) -> Reason | None:
-        error = why_not(removing.delivery, user, name, full=limits.preview_refusal)
-        return error.reason if error else None
-
-    return removal_of(removing, refusal)
+    targets = MoveTargets(removing.delivery, user, full=limits.preview_refusal)
+    return removal_of(removing, targets.reason)
 
 
-def move(
-    held: list[TakenEntry],
-    to: str,
-    dress: Dress,
-    cause: DeadLetter.Cause,
-    record: Record,
-    reason: Reason | None = None,
-) -> None:
-    """Copy taken entries to a queue, with the IBM MQ headers for that queue."""
-    queue = local_queue(to)
-    detail = record.detail | {"cause": cause.value}
-    if reason is not None:
-        detail["reason"] = int(reason)
-    copy(
-        held,
-        queue.address.name,
-        replace(record, detail=detail),
-        cause=cause,
-        only_queue=queue.name,
-        dress=[dress],
-    )
-
-
-def refusal_of(delivery: Delivery, user: Any, name: str) -> Reason | None:
+def refusal_of(targets: MoveTargets, name: str) -> Reason | None:
     """The reason why a queue refuses a delivery, or None; a reason is logged for the
     operator."""
-    error = why_not(delivery, user, name)
+    error = targets.refusal(name)
     if error is None:
         return None
     reason = error.reason
-    logger.warning(REFUSED, *names_of(delivery), name, reason, reason.name, error)
+    said = name, reason, reason.name, error
+    logger.warning(REFUSED, *names_of(targets.delivery), *said)
     return reason
 
 
@@ -250,29 +309,6 @@ def names_of(delivery: Delivery) -> tuple[str, str]:
     """A delivery's message and queue, for the log."""
     message = mentions.message(delivery.message_id, delivery.client_message_id)
     return message, mentions.queues([delivery.queue_id])
-
-
-def why_not(
-    delivery: Delivery, user: Any, name: str, *, full: Full = refusal_now
-) -> BrokerError | None:
-    try:
-        queue = local_queue(name)
-    except NoSuchQueue as error:
-        return error
-    held = authorities.held_by(user)
-    for authority in PUT_WITH_CONTEXT:
-        if not held.on(authority, queue.name):
-            return authorities.refusal(user, authority, queue.name)
-    return full(queue, size_on(delivery, name))
-
-
-def size_on(delivery: Delivery, name: str) -> int:
-    """The size in bytes of a delivery after its move, with its new headers."""
-    if name == settings.BROKER_DEAD_LETTER_QUEUE:
-        headers = len(delivery.headers or b"") + mqdlh.SIZE
-    else:
-        headers = len(for_backout_queue(delivery).headers or b"")
-    return len(delivery.body) + headers
 
 
 def report_of(delivery: Delivery) -> Report:

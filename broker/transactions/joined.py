@@ -16,11 +16,14 @@ from django.db import transaction
 from psycopg.pq import TransactionStatus
 
 from broker.errors import LockLost
+from broker.formats.mq.mqdlh import Signature
 from broker.queueing import delayed
 from broker.queueing.get import Delivery
 from broker.queueing.low_watermarks import FLOORS
 from broker.settlement import settle
 from broker.settlement.outcomes import failure
+from broker.settlement.poison import CONSUMER, Removing
+from broker.settlement.redelivery_policy import Removal
 from broker.sql.lines import database
 from broker.transactions.session import Lent
 from broker.transactions.unit_of_work import UnitOfWork
@@ -78,6 +81,17 @@ class JoinedUnitOfWork(UnitOfWork):
         self.end()
         try:
             return super().get(queue, limit, **rest)
+        finally:
+            self.begin()
+
+    def remove_alone(
+        self, removing: Removing, signature: Signature = CONSUMER
+    ) -> Removal | None:
+        if not self.is_untouched():
+            return None
+        self.end()
+        try:
+            return super().remove_alone(removing, signature)
         finally:
             self.begin()
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
@@ -20,7 +19,7 @@ from broker.errors.units_of_work import BackedOut, TooMuchUncommitted
 from broker.formats.error_fingerprint import readable
 from broker.formats.mq.mqdlh import Signature
 from broker.queueing import delayed, processes, tracing
-from broker.queueing.get import Delivery, Lanes, Next, get
+from broker.queueing.get import Delivery, Lanes, Next, entry_of, get
 from broker.queueing.put import NewMessage, put_as_given
 from broker.queueing.selective_get import Finder
 from broker.queueing.transfer import TakenEntry
@@ -41,11 +40,6 @@ from broker.transactions.group_commit import GroupCommit
 from broker.transactions.session import insist
 
 PART = 200  # most entries of one claim
-# The first fields of a ``TakenEntry``.
-entry_of = attrgetter(
-    *("queue_id", "message_id", "priority", "backout_count"),
-    *("delivery_count", "expires_at"),
-)
 
 
 class UnitOfWork:
@@ -244,11 +238,30 @@ class UnitOfWork:
     ) -> Removal:
         """Move a message away at once, with or without a commit; see ``poison``."""
         self.check_open()
+        if (moved := self.remove_alone(removing, signature)) is not None:
+            return moved
         removal = poison.take_away(
             removing, last=last, signature=signature, user=self.user, **self.about
         )
         if not (isinstance(removal, NoPlace) and last is poison.Last.STOP):
             self.forget(removing.delivery)
+        return removal
+
+    def remove_alone(
+        self, removing: poison.Removing, signature: Signature = poison.CONSUMER
+    ) -> Removal | None:
+        """Move the only message away by one statement, which ends the unit of work in
+        the database. The next get begins another one. None: it was not done."""
+        others = self.puts or self.removing or self.rejecting or self.marked
+        if self.held != 1 or len(self.got) != 1 or others or connection.in_atomic_block:
+            return None
+        removal = poison.move_alone(
+            removing, signature=signature, user=self.user, **self.about
+        )
+        if removal is not None:
+            self.forget(removing.delivery)
+            self.got.clear()
+            self.id, self.claims = None, 0
         return removal
 
     def forget(self, delivery: Delivery) -> None:

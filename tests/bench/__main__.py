@@ -7,13 +7,23 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 
-from tests.bench import cells, disk, ground, links, machine, pages, quotes, report
+from tests.bench import (
+    cells,
+    disk,
+    door,
+    ground,
+    links,
+    machine,
+    pages,
+    quotes,
+    report,
+)
 from tests.bench import django_tasks as measuring_tasks
 from tests.bench import handlers as measuring_handlers
 from tests.bench.clients import clients
 from tests.bench.handlers import Drains
 from tests.bench.many import FEW, Many
-from tests.bench.slices import FULL, QUICK, SHORT
+from tests.bench.slices import FULL, QUICK, SHORT, Cell
 
 
 def arguments() -> Namespace:
@@ -26,6 +36,7 @@ def arguments() -> Namespace:
     parser.add_argument(
         "--singles", action="store_true", help="one message at a time alone"
     )
+    parser.add_argument("--amqp", action="store_true", help="its listener alone")
     parser.add_argument("--pages", action="store_true", help="those of the console")
     parser.add_argument("--links", action="store_true", help="those of bridges")
     parser.add_argument("--disk", action="store_true", help="bytes of a message")
@@ -73,6 +84,10 @@ def measure(options: Namespace, say: Callable[[str], None]) -> None:
     say("Making a database")
     with ground.own_database() as name, clients(options.clients, name) as crowd:
         described = machine.describe()
+        if options.amqp:
+            figures = list(door.measure(Cell(crowd, size), name))
+            print("", *described, "", report.table_of_figures(figures), sep="\n")
+            return
         if options.failures or options.singles:
             kind = cells.failures if options.failures else cells.singles
             results = list(kind(crowd, size, say))

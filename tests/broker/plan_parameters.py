@@ -88,6 +88,8 @@ SWITCHES = {
     "ended_uow": None,
     "ended_uows": [-1000],
     "policy": None,
+    "back_out": 4,
+    "name": "orders",
     "route": None,
     "most_records": 10,
     "tables": ["broker_ready"],

@@ -25,6 +25,7 @@ from broker.client.dispatch.connection_consumer import ConnectionConsumer
 from broker.client.dispatch.limits import OverLimit
 from broker.client.dispatch.spans import Spans
 from broker.client.dispatch.undeliverable import (
+    SIGNATURE,
     Blocked,
     NoneOf,
     dispose,
@@ -274,6 +275,8 @@ class ServerSession:
             removing = going.get(delivery.message_id)
             if removing is None or stopped:
                 work.release(delivery)
+                continue
+            if work.remove_alone(removing, SIGNATURE) is not None:
                 continue
             about: dict[str, Any] = {"actor": self.handler.name, "now": self.now}
             outcome = dispose(removing, user=self.consumer.user, **about)

@@ -29,6 +29,7 @@ from broker.queueing.get import Delivery
 from broker.queueing.transfer import Record
 from broker.settlement import poison
 from broker.settlement.discards import discard
+from broker.settlement.move_targets import MoveTargets
 from broker.settlement.poison import Attributes, Removing
 from broker.settlement.redelivery_policy import BackoutQueue, NoPlace, Removal
 from broker.settlement.settle import take_some
@@ -146,7 +147,7 @@ def dispose(
             reason = removal.reason
             if isinstance(removal, NoPlace):
                 to = settings.BROKER_DEAD_LETTER_QUEUE
-                refusal = poison.why_not(delivery, user, to)
+                refusal = MoveTargets(delivery, user, now).refusal(to)
                 if refusal is None:  # the queue has room again
                     return dispose(removing, **about)
                 raise refusal

@@ -23,8 +23,8 @@ from broker.models import Discarded, Queue
 from broker.monitoring import fsck
 from broker.queueing import delayed
 from broker.queueing.get import Delivery
+from broker.settlement.move_targets import PUT_WITH_CONTEXT
 from broker.settlement.outcomes import BackOut
-from broker.settlement.poison import PUT_WITH_CONTEXT
 from broker.transactions.scope import UnitOfWork
 from tests.broker.receiving import (
     AUTO,
