@@ -11,6 +11,8 @@ import pytest
 from django.db import connection
 
 from broker.amqp.protocol import performatives as p
+from broker.amqp.protocol.types.types import Symbol
+from broker.amqp.senders import browser, closing, sender
 from broker.models import Claim, Ready, UnitOfWork
 from broker.queueing.put import NewMessage, put, put_many
 from tests.amqp.getting import Getting, attach, bodies, counts, getting, listener
@@ -109,6 +111,14 @@ def test_a_database_that_hangs_up_costs_no_message_and_repeats_none() -> None:
     assert not Ready.objects.exists()
 
 
+@pytest.fixture
+def long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who does not try again at once, and soon after that, is too late."""
+    for module in (browser, closing, sender):
+        monkeypatch.setattr(module, "AWAY_S", 3600.0)
+
+
+@pytest.mark.usefixtures("long_waits")
 def test_one_who_waits_outlives_a_database_that_hangs_up() -> None:
     make_queue()
     with listener() as here:
@@ -120,6 +130,21 @@ def test_one_who_waits_outlives_a_database_that_hangs_up() -> None:
         assert bodies(client.get()) == [b"x"]
 
 
+@pytest.mark.usefixtures("long_waits")
+def test_one_who_browses_outlives_a_database_that_hangs_up() -> None:
+    make_queue()
+    put("orders", b"1")
+    with listener() as here:
+        client = getting(here, distribution_mode=Symbol("copy"))
+        client.grant(1)
+        assert bodies(client.get()) == [b"1"]
+        hang_up()
+        put("orders", b"2")
+        client.grant(1)
+        assert bodies(client.get()) == [b"2"]
+
+
+@pytest.mark.usefixtures("long_waits")
 def test_an_end_outlives_a_database_that_hangs_up() -> None:
     make_queue()
     put_many(make_messages(3))

@@ -35,6 +35,7 @@ from broker.queueing import notifications
 from broker.queueing.browse import Browsed, browsed, whole
 from broker.queueing.get import HIGHEST, LOWEST, NEW, PRIORITIES, Delivery
 from broker.queueing.selective_get import LOOKS, SCAN, LanePosition, Walk, lanes_of
+from broker.sql.waits import Waits
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client
@@ -70,6 +71,7 @@ class Looks(End):
         self.queue_id: int = queue.pk
         self.node = queue.name
         self.needs = ("browse", queue.name)
+        self.waits = Waits(AWAY_S)
         wanted = parse(selector) if selector else None
         self.viewer = Viewer(queue, wanted, endpoint.largest)
         attach = endpoint.attach
@@ -216,7 +218,8 @@ class Looks(End):
     def failed(self, error: BaseException) -> None:
         why = why_it_ends(error, self.node)
         if why is None:
-            self.client.listener.loop.call_later(AWAY_S, self.client.guard, self.go_on)
+            wait_s = self.waits.next_s()
+            self.client.listener.loop.call_later(wait_s, self.client.guard, self.go_on)
             return
         self.endpoint.detach(closed=True, error=why)
         self.endpoint.context = None

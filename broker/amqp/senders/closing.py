@@ -23,6 +23,7 @@ from broker.errors import BrokerError, LockLost, NoSuchQueue
 from broker.models import Subscription
 from broker.queueing import subscriptions
 from broker.queueing.get import Delivery
+from broker.sql.waits import Waits
 
 if TYPE_CHECKING:
     from broker.amqp.senders.sender import Gets
@@ -31,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 LOST = "The connection of its client was lost."
 ENDED = "The unit of work that held the deliveries was ended."
-AWAY_S = 1.0  # delay before a retry while the database is away
+AWAY_S = 1.0  # longest wait before a retry while the database is away
 
 
 def why_it_ends(error: BaseException, node: str) -> AmqpError | None:
@@ -69,6 +70,7 @@ class Parting:
         self.listener = gets.client.listener
         self.over = gets.ended
         self.is_running = False
+        self.waits = Waits(AWAY_S)
 
     def begin(self) -> None:
         self.listener.endings.add(self.over)
@@ -136,7 +138,7 @@ class Parting:
             # This process must try again: others release only the entries of dead
             # processes.
             logger.warning("Gets from %s end later: %s", self.gets.node, error)
-            self.listener.loop.call_later(AWAY_S, self.go_on)
+            self.listener.loop.call_later(self.waits.next_s(), self.go_on)
             return
         if error is not None:
             logger.error("Gets from %s did not end.", self.gets.node, exc_info=error)

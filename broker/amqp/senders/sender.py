@@ -29,6 +29,7 @@ from broker.monitoring.busy_time import BusyTime
 from broker.queueing import notifications
 from broker.queueing.get import Delivery as Got
 from broker.queueing.selective_get import Search
+from broker.sql.waits import Waits
 from broker.transactions.prefetch import Prefetched
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class Gets(End):
         self.queue_id: int = queue.pk
         self.node = queue.name
         self.needs = ("get", queue.name)
+        self.waits = Waits(AWAY_S)
         self.mark = mark
         self.subscription = subscription
         attach = endpoint.attach
@@ -337,7 +339,7 @@ class Gets(End):
         if self.is_over:
             self.go_on()
         elif why is None:
-            self.consider_in(AWAY_S)
+            self.consider_in(self.waits.next_s())
         else:
             self.force(why)
 
