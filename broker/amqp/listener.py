@@ -20,6 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 from django.conf import settings
 
 from broker import __version__
+from broker.amqp.batches import Batches
 from broker.amqp.clients import registry_rows
 from broker.amqp.clients.addresses import place
 from broker.amqp.clients.client import Client
@@ -36,11 +37,12 @@ from broker.amqp.nodes.consumers import Consumers
 from broker.amqp.protocol.conditions import CONNECTION_FORCED, AmqpError
 from broker.amqp.protocol.types.types import Symbol
 from broker.amqp.senders.wakeups import Waking
-from broker.amqp.threads import Batches, Pool
-from broker.amqp.transactions import commit, store
+from broker.amqp.transactions import commit
 from broker.amqp.transactions.commit import Ending
-from broker.amqp.transactions.store import Put
 from broker.queueing import processes
+from broker.queueing.store import Receipt
+from broker.sql.threads import Pool
+from broker.transactions.merged_puts import Put, store
 
 Asked = ParamSpec("Asked")
 Result = TypeVar("Result")
@@ -102,14 +104,14 @@ class Listener:
         self.clients: dict[Client, asyncio.Transport] = {}  # sockets by client
         self.counts = Counts(self.limits)
         self.line = LoginLine(loop, self.counts)
-        self.pool = Pool(loop, "amqp", threads=THREADS)
-        self.passwords = Pool(loop, "passwords", threads=PASSWORD_THREADS)
+        self.pool = Pool("amqp", threads=THREADS)
+        self.passwords = Pool("passwords", threads=PASSWORD_THREADS)
         self.identities = Identities(
             loop, self.limits, database=self.pool, passwords=self.passwords
         )
         self.principals = Principals()
         # A thread for the listener's own statements, which clients cannot keep busy.
-        self.own = Pool(loop, "rounds", threads=1)
+        self.own = Pool("rounds", threads=1)
         self.register = Register(self.database, self.own.run)
         self.puts = self.batches_of_puts("puts")
         self.large_puts = self.batches_of_puts("large puts")
@@ -128,11 +130,11 @@ class Listener:
         self.endings: set[asyncio.Future[Any]] = set()
         self.stopping = False
 
-    def batches_of_puts(self, name: str) -> Batches[Put, None]:
+    def batches_of_puts(self, name: str) -> Batches[Put, list[Receipt]]:
         return Batches(
             self.loop,
             name,
-            store.store,
+            store,
             most_items=MOST_ITEMS,
             most_bytes=BATCH_BYTES,
             patience_s=PATIENCE_S,

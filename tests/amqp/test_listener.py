@@ -20,8 +20,8 @@ from broker.amqp.protocol.performatives import (
     encode_performative,
 )
 from broker.amqp.protocol.types.types import Symbol
-from broker.amqp.threads import DatabaseAway
 from broker.models import ClientConnection
+from broker.sql.threads import DatabaseAway
 from tests.amqp.listening import PASSWORD, Listening, Wire, listener
 from tests.make import make_queue
 

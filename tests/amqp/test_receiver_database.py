@@ -10,10 +10,10 @@ import psycopg
 import pytest
 from django.db import connection, transaction
 
+from broker.amqp.batches import Batches
 from broker.amqp.protocol import performatives as p
 from broker.amqp.receivers import credit as crediting
 from broker.amqp.receivers.receiver import LARGE_BYTES
-from broker.amqp.threads import Batches
 from broker.models import Message, Queue
 from broker.queueing import processes
 from tests.amqp.listening import Listening, listener

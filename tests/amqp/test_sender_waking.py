@@ -10,12 +10,12 @@ import pytest
 import pytest_asyncio
 
 from broker.amqp.senders.wakeups import Waking
-from broker.amqp.threads import Pool
 from broker.models import Queue
 from broker.queueing import notifications
 from broker.queueing.notifications import Arrivals
 from broker.queueing.put import put
 from broker.sql import database_now
+from broker.sql.threads import Pool
 from tests.make import make_queue
 
 LONG_S = 600.0  # nothing here waits that long, unless a wake-up was lost
@@ -192,7 +192,7 @@ class TestWithoutHints:
         monkeypatch.setattr(notifications, "POLL_S", 0.05)
         monkeypatch.setattr(notifications, "announce", lambda _: None)
         loop = asyncio.get_running_loop()
-        pool = Pool(loop, "database", threads=1)
+        pool = Pool("database", threads=1)
         waking = Waking(loop, pool.run)
         waking.start()
         yield waking

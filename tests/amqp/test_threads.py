@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, OperationalError, connection
 
-from broker.amqp import threads
-from broker.amqp.threads import Batches, DatabaseAway, Pool, is_certain, is_in_doubt
+from broker.amqp.batches import Batches
+from broker.sql import threads
+from broker.sql.threads import DatabaseAway, Pool, is_certain, is_in_doubt
 
 WITHIN_S = 30
 
@@ -206,8 +207,8 @@ def divide() -> None:
 
 @pytest.mark.usefixtures("transactional_db")
 async def test_each_thread_has_a_connection_and_keeps_it() -> None:
-    pool = Pool(asyncio.get_running_loop(), "test", threads=1)
-    other = Pool(asyncio.get_running_loop(), "test", threads=1)
+    pool = Pool("test", threads=1)
+    other = Pool("test", threads=1)
 
     first, again, elsewhere = (
         await pool.run(pid),
@@ -222,7 +223,7 @@ async def test_each_thread_has_a_connection_and_keeps_it() -> None:
 
 @pytest.mark.usefixtures("transactional_db")
 async def test_an_error_of_the_database_closes_the_connection() -> None:
-    pool = Pool(asyncio.get_running_loop(), "test", threads=1)
+    pool = Pool("test", threads=1)
 
     first = await pool.run(pid)
     with pytest.raises(DatabaseError) as error:
@@ -240,8 +241,7 @@ async def test_a_connection_that_broke_while_it_was_idle_is_renewed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(threads, "IDLE_S", 0.0)
-    loop = asyncio.get_running_loop()
-    pool, other = Pool(loop, "test", threads=1), Pool(loop, "test", threads=1)
+    pool, other = Pool("test", threads=1), Pool("test", threads=1)
 
     first = await pool.run(pid)
     await other.run(terminate, first)
@@ -254,8 +254,7 @@ async def test_a_connection_that_broke_while_it_was_idle_is_renewed(
 
 @pytest.mark.usefixtures("transactional_db")
 async def test_a_connection_that_the_server_ends_says_that_nothing_was_done() -> None:
-    loop = asyncio.get_running_loop()
-    pool, other = Pool(loop, "test", threads=1), Pool(loop, "test", threads=1)
+    pool, other = Pool("test", threads=1), Pool("test", threads=1)
 
     def sleep() -> None:
         with connection.cursor() as cursor:

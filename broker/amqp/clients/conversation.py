@@ -23,7 +23,7 @@ from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
 from broker.amqp.protocol.performatives import Attach
-from broker.amqp.threads import DatabaseAway
+from broker.sql.threads import DatabaseAway
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client

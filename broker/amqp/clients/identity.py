@@ -25,9 +25,9 @@ from django.core.exceptions import PermissionDenied
 from broker.amqp.limits import ListenerLimits
 from broker.amqp.protocol.sasl.scram import decoy
 from broker.amqp.protocol.sasl.server import EXTERNAL, PLAIN, SCRAM, Keys
-from broker.amqp.threads import Pool
 from broker.models.clients import Credential
 from broker.security import credentials
+from broker.sql.threads import Pool
 
 CBS = "CBS"  # mechanism of clients of Azure Service Bus: a token
 REMEMBERED_FOR_S = 60.0

@@ -16,9 +16,9 @@ from broker.amqp.clients.addresses import is_here
 from broker.amqp.clients.cbs import Visit
 from broker.amqp.clients.identity import Identity
 from broker.amqp.protocol.sasl import server
-from broker.amqp.threads import DatabaseAway
 from broker.models.clients import Credential
 from broker.sql import database_now
+from broker.sql.threads import DatabaseAway
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client

@@ -16,7 +16,7 @@ from django.db import Error as DatabaseError
 from broker.amqp.clients import permission_cache, registry_rows
 from broker.amqp.clients.permission_cache import Key
 from broker.amqp.protocol.conditions import DETACH_FORCED, AmqpError
-from broker.amqp.threads import DatabaseAway
+from broker.sql.threads import DatabaseAway
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client

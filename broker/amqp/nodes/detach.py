@@ -14,11 +14,11 @@ from broker.amqp.ends import End, Snapshot
 from broker.amqp.protocol.endpoints import Sender
 from broker.amqp.senders.closing import Parting
 from broker.amqp.senders.sender import Gets
-from broker.amqp.threads import DatabaseAway
 from broker.errors import BrokerError
 from broker.errors.queues import NoSuchSubscription, SubscriptionInUse
 from broker.models import ClientEndpoint, Queue, Subscription
 from broker.queueing import shared_subscriptions, subscriptions
+from broker.sql.threads import DatabaseAway
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client

@@ -25,13 +25,14 @@ from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Receiver
 from broker.amqp.receivers.credit import Credit
 from broker.amqp.refusals import lacking, refusal
-from broker.amqp.threads import DatabaseAway
 from broker.amqp.transactions import state as transactions
 from broker.amqp.transactions.state import Transaction
-from broker.amqp.transactions.store import OVERHEAD, Put
 from broker.errors import BrokerError, NoSuchAddress
 from broker.models import ClientEndpoint
+from broker.queueing.store import Receipt
 from broker.security.authorities import Authority
+from broker.sql.threads import DatabaseAway
+from broker.transactions.merged_puts import OVERHEAD, Put
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client
@@ -257,10 +258,12 @@ class Puts(End):
 
     # Answers to the client.
 
-    def answer(self, results: list[tuple[Put, Exception | None]]) -> None:
-        """Answer messages: stored if the result is None, otherwise not stored."""
+    def answer(self, results: list[tuple[Put, list[Receipt] | Exception]]) -> None:
+        """Answer messages: not stored if the result is an error."""
         self.unstored -= len(results)
-        stored = [put.context for put, result in results if result is None]
+        stored = [
+            put.context for put, result in results if not isinstance(result, Exception)
+        ]
         if stored:
             self.credit.free(stored)
             if not self.stored:
@@ -268,7 +271,7 @@ class Puts(End):
             self.stored += stored
         if len(stored) < len(results):
             for put, result in results:
-                if result is not None:
+                if isinstance(result, Exception):
                     self.fail([put.context], result)
         if self.is_changing and not self.unstored:
             self.go_on()

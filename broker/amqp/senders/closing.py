@@ -18,11 +18,11 @@ from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.refusals import refusal
 from broker.amqp.senders.settle import BACKED_OUT
-from broker.amqp.threads import DatabaseAway
 from broker.errors import BrokerError, LockLost, NoSuchQueue
 from broker.models import Subscription
 from broker.queueing import subscriptions
 from broker.queueing.get import Delivery
+from broker.sql.threads import DatabaseAway
 from broker.sql.waits import Waits
 
 if TYPE_CHECKING:

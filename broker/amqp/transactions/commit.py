@@ -14,10 +14,10 @@ from itertools import groupby
 from django.db import Error as DatabaseError
 from django.db import connection, transaction
 
-from broker.amqp.threads import DatabaseAway, is_certain, is_lost
 from broker.errors import BrokerError
 from broker.queueing.store import NewMessage
 from broker.settlement.batch import Settlement, commit, settle
+from broker.sql.threads import DatabaseAway, is_certain, is_lost
 
 logger = logging.getLogger(__name__)
 

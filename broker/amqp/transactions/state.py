@@ -22,9 +22,9 @@ from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.session import Session
 from broker.amqp.refusals import refusal
-from broker.amqp.transactions.store import size_of
 from broker.errors.units_of_work import SecondMark
 from broker.queueing.store import NewMessage
+from broker.transactions.merged_puts import size_of
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client

@@ -1,160 +1,24 @@
-"""Threads for database calls, so that the event loop never blocks on a statement.
-
-Each thread has its own Django connection. A database error closes it; the next call
-opens a new one.
-"""
+"""Group commit for one event loop: items that wait share the next transaction."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import queue
-import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Generic, TypeVar
 
-from django.db import Error as DatabaseError
-from django.db import connection
+from broker.sql.threads import DatabaseAway, Pool, is_in_doubt
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Asked = ParamSpec("Asked")
 
 logger = logging.getLogger(__name__)
 
-IDLE_S = 1.0  # a connection idle for longer is tested before its use
 WAITS_S = (0.05, 0.25, 1.0)  # seconds between attempts while the database is away
-# SQLSTATEs by which the server says that nothing was done: connection exceptions, too
-# few resources, operator intervention, a standby, deadlocks, lock time-outs.
-NOTHING_DONE = ("08", "53", "57P", "25006", "40", "55P03")
-
-
-class DatabaseAway(Exception):
-    """The database cannot be reached; nothing was done."""
-
-
-class Pool:
-    """Threads that run calls from the event loop, in order."""
-
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, name: str, *, threads: int
-    ) -> None:
-        self.loop = loop
-        self.calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self.threads = [
-            threading.Thread(target=self.work, name=f"{name}-{number}", daemon=True)
-            for number in range(threads)
-        ]
-        for thread in self.threads:
-            thread.start()
-
-    def run(
-        self, function: Callable[Asked, Result], *args: Asked.args, **kw: Asked.kwargs
-    ) -> asyncio.Future[Result]:
-        """Run a function in one of the threads; for the loop's thread.
-
-        The future gets its result or exception; ``DatabaseAway`` if the database could
-        not be reached at all.
-        """
-        future: asyncio.Future[Result] = self.loop.create_future()
-        call = partial(copy_context().run, partial(function, *args, **kw))
-        self.calls.put(partial(self.answer, future, call))
-        return future
-
-    def answer(
-        self, future: asyncio.Future[Result], function: Callable[[], Result]
-    ) -> None:
-        if future.done():  # cancelled: the client has left
-            return
-        try:
-            done: Result | BaseException = with_connection(function)
-        except BaseException as error:  # noqa: BLE001 - for the caller
-            done = error
-        try:
-            self.loop.call_soon_threadsafe(tell, future, done)
-        except RuntimeError:  # the loop is closed
-            return
-
-    def work(self) -> None:
-        try:
-            while (call := self.calls.get()) is not None:
-                call()
-        finally:
-            connection.close()
-
-    def close(self) -> None:
-        """Finish the calls, and end the threads; blocks until they have ended."""
-        for _ in self.threads:
-            self.calls.put(None)
-        for thread in self.threads:
-            thread.join()
-
-
-def tell(future: asyncio.Future[Any], done: object) -> None:
-    if future.done():  # the caller has cancelled the call
-        return
-    if isinstance(done, BaseException):
-        future.set_exception(done)
-    else:
-        future.set_result(done)
-
-
-_last_use = threading.local()
-
-
-def with_connection(function: Callable[[], Result]) -> Result:
-    """Run a function on this thread's connection, opened before if need be.
-
-    Raises:
-        DatabaseAway: the connection cannot be opened; the function was not run.
-        Exception: the function's own. After a database error the connection is closed.
-    """
-    idle_s = time.monotonic() - getattr(_last_use, "at", 0.0)
-    if idle_s > IDLE_S and connection.connection and not connection.is_usable():
-        connection.close()
-    try:
-        connection.ensure_connection()
-    except DatabaseError as error:
-        connection.close()
-        raise DatabaseAway(str(error).strip()) from error
-    try:
-        return function()
-    except DatabaseError as error:
-        connection.close()
-        if is_certain(error):
-            raise DatabaseAway(str(error).strip()) from error
-        raise
-    finally:
-        _last_use.at = time.monotonic()
-
-
-def is_certain(error: BaseException) -> bool:
-    """Whether a database error is temporary and certainly nothing was done.
-
-    If the connection was lost during a statement, that is not certain.
-    """
-    state = getattr(error.__cause__, "sqlstate", None) or ""
-    return isinstance(error, DatabaseError) and state.startswith(NOTHING_DONE)
-
-
-def is_in_doubt(error: object) -> bool:
-    """Whether the connection was lost before the server reported the result."""
-    return (
-        isinstance(error, DatabaseError)
-        and getattr(error.__cause__, "sqlstate", None) is None
-    )
-
-
-def is_lost() -> bool:
-    """Whether this thread's connection has ended."""
-    line = connection.connection
-    return line is None or line.closed
 
 
 @dataclass(slots=True)
@@ -202,7 +66,7 @@ class Batches(Generic[Item, Result]):
         self.most_items = most_items
         self.most_bytes = most_bytes
         self.patience_s = patience_s
-        self.pool = Pool(loop, name, threads=1)
+        self.pool = Pool(name, threads=1)
         self.waiting: deque[PendingBatch[Item, Result]] = deque()
         self.waiting_items = 0  # waiting items, including those that run now
         self.waiting_bytes = 0
