@@ -8,6 +8,11 @@ which accepts a message and gets the next one in one statement::
         for delivery in deliveries:
             deliveries.put("answers", answer(delivery.body))
 
+Asynchronous code has ``aput``, ``aput_many`` and ``aconsumer``, which do not block its
+event loop::
+
+    await aput("orders", b"pears")
+
 Connections, sessions, producers, consumers and browsers follow the simplified API of
 JMS 2.0, in Python's style::
 
@@ -39,6 +44,8 @@ Source:
 
 from __future__ import annotations
 
+from broker.client.asynchronous.consumer_loop import AsyncDeliveries, aconsumer
+from broker.client.asynchronous.puts import aput, aput_many
 from broker.client.consumer_loop import Deliveries, consumer
 from broker.client.dispatch.handlers import consumes
 from broker.client.jms.browsers import Browser
@@ -55,6 +62,7 @@ from broker.transactions.prepared import PreparedUnitOfWork
 from broker.transactions.scope import UnitOfWork, unit_of_work
 
 __all__ = [
+    "AsyncDeliveries",
     "Browser",
     "Connection",
     "Consumer",
@@ -70,6 +78,9 @@ __all__ = [
     "Session",
     "SessionMode",
     "UnitOfWork",
+    "aconsumer",
+    "aput",
+    "aput_many",
     "connect",
     "consumer",
     "consumes",

@@ -13,6 +13,7 @@ was not given is released. So nothing is held when the block has ended.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -176,24 +177,35 @@ class Deliveries:
     def __iter__(self) -> Iterator[Delivery]:
         # A body that has left a loop of this block may begin another one.
         yield from self.unread
-        while got := self.end_and_get():
-            self.unread = iter(got)
+        while self.end_and_get():
             yield from self.unread
 
-    def end_and_get(self) -> list[Delivery]:
-        """End the unit of work, and begin the next one; no deliveries: the loop is
-        stopped, or its time is over."""
+    def end_and_get(self) -> bool:
+        """End the unit of work, and get what the next one reads; return whether there
+        is anything: if not, the loop is stopped, or its time is over."""
+        self.check_open()
+        if not self.go_on(stops=bool(self.stop())):
+            self.get()
+        return self.work.held > 0
+
+    def check_open(self) -> None:
         if not self.is_open:
             raise ValueError(OUTSIDE)
+
+    def go_on(self, *, stops: bool) -> bool:
+        """End the unit of work, and begin the next one; return whether the statement
+        that ended it has got something for the next one. If the loop stops, it does
+        not try."""
+        self.check_open()
         work = self.work
-        work.then = None if self.stop() else self.next
+        work.then = None if stops else self.next
         self.end()
         self.work = self.begin()
-        if not work.following:
-            return self.get()
-        self.work.note(work.following)
-        tracing.received(self.queue.name, work.following)
-        return work.following
+        self.unread = iter(work.following)
+        if work.following:
+            self.work.note(work.following)
+            tracing.received(self.queue.name, work.following)
+        return bool(work.following)
 
     def end(self) -> None:
         """Accept what the body was given, send its puts, and release the rest; or back
@@ -222,16 +234,27 @@ class Deliveries:
         for delivery in unread:
             self.work.forget(delivery)
 
-    def get(self) -> list[Delivery]:
-        """Get what is ready, also what was delayed until now; wait if that is nothing,
-        but not longer than the time-out."""
-        until = None if self.timeout_s is None else time.monotonic() + self.timeout_s
+    def get(self) -> None:
+        """Get what is ready; wait if that is nothing, but not longer than the
+        time-out."""
+        until = self.until()
         while not self.stop():
             version = notifications.version(self.queue.pk)
-            deliveries = self.work.get(self.queue.name, self.batch, search=self.search)
-            left_s = notifications.POLL_S if until is None else until - time.monotonic()
-            if deliveries or left_s <= 0:
-                return deliveries
-            due_s = delayed.until_due_s(self.queue.name)
-            notifications.wait(self.queue.pk, version, longest_s=min(left_s, due_s))
-        return []
+            wait_s = self.look(until)
+            if wait_s is None:
+                return
+            notifications.wait(self.queue.pk, version, longest_s=wait_s)
+
+    def until(self) -> float:
+        """When the loop ends if no message comes, by the monotonic clock."""
+        return math.inf if self.timeout_s is None else time.monotonic() + self.timeout_s
+
+    def look(self, until: float) -> float | None:
+        """Get what is ready, also what was delayed until now; return how long to wait
+        for more. None: there is something, or the time is over."""
+        deliveries = self.work.get(self.queue.name, self.batch, search=self.search)
+        self.unread = iter(deliveries)
+        left_s = until - time.monotonic()
+        if deliveries or left_s <= 0:
+            return None
+        return min(left_s, delayed.until_due_s(self.queue.name))

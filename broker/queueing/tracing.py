@@ -13,7 +13,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
@@ -48,6 +48,7 @@ PRESENT: ContextVar[Mapping[str, str]] = ContextVar("trace_context", default=NON
 
 Kind = Literal["CLIENT", "CONSUMER", "PRODUCER"]
 Put = Callable[[Sequence[NewMessage]], list[Receipt]]
+AsyncPut = Callable[[Sequence[NewMessage]], Awaitable[list[Receipt]]]
 
 
 def tracer() -> Tracer | None:
@@ -62,17 +63,35 @@ def put(messages: Sequence[NewMessage], store: Put) -> list[Receipt]:
     on = tracer()
     if on is None:
         return store(carrying(messages, PRESENT.get()))
+    with span_of_put(on, messages) as opened:
+        receipts = store(carrying(messages, current()))
+        note_number(opened, receipts)
+        return receipts
+
+
+async def aput(messages: Sequence[NewMessage], store: AsyncPut) -> list[Receipt]:
+    """As ``put``, from asynchronous code."""
+    on = tracer()
+    if on is None:
+        return await store(carrying(messages, PRESENT.get()))
+    with span_of_put(on, messages) as opened:
+        receipts = await store(carrying(messages, current()))
+        note_number(opened, receipts)
+        return receipts
+
+
+def span_of_put(on: Tracer, messages: Sequence[NewMessage]) -> Spanning:
     said = attributes("put", "send", {one.address for one in messages})
     if len(messages) != 1:
         said["messaging.batch.message_count"] = len(messages)
     # The kind is not PRODUCER if other spans created all the messages.
     kind: Kind = "PRODUCER" if any(map(is_open, messages)) else "CLIENT"
-    with span(on, said, kind, links=links_to(messages)) as opened:
-        receipts = store(carrying(messages, current()))
-        if len(receipts) == 1:
-            number = str(receipts[0].message_id)
-            opened.set_attribute("messaging.message.id", number)
-        return receipts
+    return span(on, said, kind, links=links_to(messages))
+
+
+def note_number(opened: Span, receipts: Sequence[Receipt]) -> None:
+    if len(receipts) == 1:
+        opened.set_attribute("messaging.message.id", str(receipts[0].message_id))
 
 
 def created(messages: Sequence[NewMessage]) -> Sequence[NewMessage]:
