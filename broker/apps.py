@@ -36,11 +36,13 @@ class BrokerConfig(AppConfig):
         from broker.operations.rules import moves as of_rules  # noqa: PLC0415
         from broker.queueing import processes  # noqa: PLC0415
         from broker.settlement import hardening  # noqa: PLC0415
+        from broker.sql import open_transactions  # noqa: PLC0415
 
         pre_migrate.connect(migrate.refuse_half_way)
         pre_migrate.connect(first_rows.refuse_left_out, sender=self)
         post_migrate.connect(migrate.prepare, sender=self)
         connection_created.connect(processes.resign_for_databases)
+        connection_created.connect(open_transactions.watch)
         celery_scheme.register()
         # Django calls this method again when a test changes INSTALLED_APPS.
         if not processes.AT_START:

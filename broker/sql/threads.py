@@ -31,6 +31,10 @@ class DatabaseAway(Exception):
     """The database cannot be reached; nothing was done."""
 
 
+class PoolThread(threading.Thread):
+    """A thread of the broker's own."""
+
+
 class Pool:
     """Threads that run calls from event loops, in order.
 
@@ -46,7 +50,7 @@ class Pool:
         self.rests_after_s = rests_after_s
         self.calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self.threads = [
-            threading.Thread(target=self.work, name=f"{name}-{number}", daemon=True)
+            PoolThread(target=self.work, name=f"{name}-{number}", daemon=True)
             for number in range(threads)
         ]
         for thread in self.threads:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from asgiref.sync import ThreadSensitiveContext, async_to_sync, sync_to_async
 from django.db import connections, transaction
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.test import AsyncClient, Client, TestCase, override_settings
 from django.urls import path
@@ -20,7 +20,9 @@ from broker.client.asynchronous.joining import in_transaction
 from broker.client.asynchronous.puts import PUTS
 from broker.client.testing import assert_put, put_messages
 from broker.models import Address, Message
-from broker.sql.lines import database
+from broker.sql import open_transactions
+from broker.transactions.session import has_transaction
+from tests.broker.client.asynchronous import apart
 from tests.make import make_messages, make_queue
 
 
@@ -153,22 +155,43 @@ def test_a_transaction_that_asynchronous_code_has_opened_is_joined() -> None:
 
 
 @pytest.mark.usefixtures("committing")
-def test_the_thread_is_asked_once_for_its_connection(
+def test_nobody_is_asked_unless_there_is_a_transaction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[None] = []
 
-    async def put_some() -> None:
-        for _ in range(5):
-            await aput("orders")
-
-    def noted() -> BaseDatabaseWrapper:
+    def noted() -> bool:
         asked.append(None)
-        return database()
+        return has_transaction()
 
-    monkeypatch.setattr(joining, "database", noted)
-    async_to_sync(put_some)()
-    assert len(asked) == 1
+    monkeypatch.setattr(joining, "has_transaction", noted)
+    asyncio.run(aput("orders", b"alone"))
+    assert asked == []
+    with transaction.atomic():
+        other = threading.Thread(target=lambda: asyncio.run(aput("orders", b"beside")))
+        other.start()
+        other.join(60)
+        assert asked == [None]
+        async_to_sync(aput)("orders", b"joined")
+        transaction.set_rollback(True)
+    assert asked == [None, None]
+    assert [bytes(one.body) for one in Message.objects.order_by("pk")] == [
+        b"alone",
+        b"beside",
+    ]
+
+
+@pytest.mark.usefixtures("committing")
+def test_transactions_of_the_broker_s_own_threads_do_not_count() -> None:
+    def look() -> bool:
+        with transaction.atomic():
+            return open_transactions.are_there_any()
+
+    async def look_twice() -> tuple[bool, bool]:
+        mine = await threads.STATEMENTS.use(lambda pool: pool.run(look))
+        return mine, await apart(look)
+
+    assert asyncio.run(look_twice()) == (False, True)
 
 
 @pytest.mark.usefixtures("committing")
@@ -189,18 +212,3 @@ def test_a_task_that_outlives_its_request_puts() -> None:
 
     asyncio.run(serve())
     assert [bytes(one.body) for one in Message.objects.all()] == [b"later"]
-
-
-@pytest.mark.usefixtures("committing")
-def test_another_asgiref_costs_time_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "SyncToAsync", object())
-    monkeypatch.setattr(joining, "AsyncToSync", object())
-
-    def roll_back() -> None:
-        with transaction.atomic():
-            async_to_sync(aput)("orders")
-            assert Message.objects.count() == 1
-            transaction.set_rollback(True)
-
-    roll_back()
-    assert not Message.objects.exists()

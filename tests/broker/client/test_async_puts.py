@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 from django.db import Error as DatabaseError
-from django.db import connection, transaction
+from django.db import connection
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import broker.client as api
 from broker.client import NewMessage, aput, aput_many
 from broker.client.asynchronous import puts, threads
-from broker.client.asynchronous.puts import PUTS
 from broker.errors import InvalidMessage, MessageTooLarge, NoSuchAddress
 from broker.models import Event, Kind, Message, Queue, Ready
 from broker.transactions import merged_puts
@@ -303,15 +302,3 @@ def test_a_put_belongs_to_the_trace_of_its_caller(spans: InMemorySpanExporter) -
     assert span.context is not None
     trace = f"{span.context.trace_id:032x}"
     assert trace in Message.objects.get().properties["traceparent"]
-
-
-def test_a_put_after_an_open_transaction_elsewhere_waits_for_nothing() -> None:
-    with transaction.atomic():
-        Queue.objects.update(name="orders")
-        # This thread runs no event loop, so what it has open is not the caller's.
-        other = threading.Thread(target=lambda: asyncio.run(aput("orders", b"own")))
-        other.start()
-        other.join(WITHIN_S)
-        transaction.set_rollback(True)
-    assert bodies() == [b"own"]
-    assert PUTS.pool is not None
