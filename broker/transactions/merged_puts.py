@@ -19,6 +19,7 @@ from broker.sql.threads import DatabaseAway, is_certain, is_lost
 
 logger = logging.getLogger(__name__)
 
+Answer = list[Receipt] | Exception  # of one put
 OVERHEAD = 500  # bytes that a message needs besides its body
 
 
@@ -43,7 +44,7 @@ def size_of(message: NewMessage) -> int:
     return message.size_bytes + OVERHEAD
 
 
-def store(puts: list[Put]) -> list[list[Receipt] | Exception]:
+def store(puts: list[Put]) -> list[Answer]:
     """Store the messages of several callers, in one transaction. If it fails, each half
     is tried by itself.
 
@@ -55,7 +56,7 @@ def store(puts: list[Put]) -> list[list[Receipt] | Exception]:
     return list(stored(puts))
 
 
-def stored(puts: Sequence[Put]) -> Iterator[list[Receipt] | Exception]:
+def stored(puts: Sequence[Put]) -> Iterator[Answer]:
     try:
         receipts = commit(puts)
     except Exception as error:  # also a TypeError, because of a value of one caller

@@ -87,6 +87,11 @@ def shop(place: Place) -> None:
     )
 
 
+def project(place: Place) -> None:
+    shop(place)
+    place.names.update(timer=nullcontext)
+
+
 def tests_of_a_reader(place: Place) -> None:
     """A handler that declines each card, and a page that puts an order."""
     shop(place)
@@ -113,7 +118,7 @@ MADE: dict[str, Callable[[Place], None]] = {
     "docs/command-line.md": command_line,
     "docs/django-tasks.md": shop,
     "docs/filters.md": old_letters,
-    "docs/install.md": lambda place: place.names.update(timer=nullcontext),
+    "docs/install.md": project,
     "docs/operations.md": bridges,
     "docs/repair.md": dead_letters,
     "docs/rest.md": rest,

@@ -14,10 +14,12 @@ from importlib.util import find_spec
 import environ
 import psycopg
 import yaml
+from asgiref.sync import async_to_sync
 from celery import Celery
 from cryptography.fernet import Fernet
 from django.conf import settings as of_django
 from django.db import connection
+from django.test import RequestFactory
 
 from broker.bridges.transformers.registry import Context, transformer
 from broker.client import put
@@ -216,6 +218,19 @@ def consume(text: str, place: Place) -> None:
     assert_put("booked", count=2)
 
 
+def put_in_a_view(text: str, place: Place) -> None:
+    place.execute(text)
+    request = RequestFactory().post("/", {"customer": 7}, "application/json")
+    assert async_to_sync(place.names["order"])(request).status_code == 200
+    assert_put("orders", json={"customer": 7})
+
+
+def consume_in_a_task(text: str, place: Place) -> None:
+    place.execute(text.replace("timeout_s=10", "timeout_s=0.01"))
+    async_to_sync(place.names["book_orders"])()
+    assert_put("booked", count=1, json={"customer": 7})
+
+
 def receive(text: str, place: Place) -> None:
     put("orders", b"{}", properties={"region": "north", "amount": 101})
     place.execute(text.replace("timeout_s=5", "timeout_s=0.01"))
@@ -285,6 +300,8 @@ OWN: dict[str, dict[str, Callable[[str, Place], None]]] = {
     },
     "docs/filters.md": {"state:dead": find},
     "docs/install.md": {
+        "from django.http": put_in_a_view,
+        "from broker.client import aconsumer": consume_in_a_task,
         "@consumes": limit,
         "def timed": wrap,
         '"OPTIONS"': connect,

@@ -29,10 +29,9 @@ from broker.amqp.transactions import state as transactions
 from broker.amqp.transactions.state import Transaction
 from broker.errors import BrokerError, NoSuchAddress
 from broker.models import ClientEndpoint
-from broker.queueing.store import Receipt
 from broker.security.authorities import Authority
 from broker.sql.threads import DatabaseAway
-from broker.transactions.merged_puts import OVERHEAD, Put
+from broker.transactions.merged_puts import OVERHEAD, Answer, Put
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client
@@ -258,12 +257,10 @@ class Puts(End):
 
     # Answers to the client.
 
-    def answer(self, results: list[tuple[Put, list[Receipt] | Exception]]) -> None:
+    def answer(self, results: list[tuple[Put, Answer]]) -> None:
         """Answer messages: not stored if the result is an error."""
         self.unstored -= len(results)
-        stored = [
-            put.context for put, result in results if not isinstance(result, Exception)
-        ]
+        stored = [put.context for put, result in results if isinstance(result, list)]
         if stored:
             self.credit.free(stored)
             if not self.stored:

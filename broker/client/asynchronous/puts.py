@@ -27,12 +27,10 @@ from broker.queueing import tracing
 from broker.queueing.put import NewMessage, Receipt, put_as_given
 from broker.queueing.store import check
 from broker.sql.threads import Pool, tell, with_connection
-from broker.transactions.merged_puts import Put, size_of, store
+from broker.transactions.merged_puts import Answer, Put, size_of, store
 
 MOST_MESSAGES = 1000  # of one commit
 MOST_BYTES = 16 * 2**20  # of one commit, unless a single put has more
-
-Answer = list[Receipt] | Exception
 
 
 async def aput(

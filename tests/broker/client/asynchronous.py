@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, ParamSpec, TypeVar
 
 from django.db import connection
 
+from broker.client import AsyncDeliveries, aconsumer
 from broker.client.asynchronous.puts import PUTS
 from broker.client.asynchronous.threads import STATEMENTS
 
+WITHIN_S = 60
+Body = Callable[[AsyncDeliveries], Awaitable[None]]
 Asked = ParamSpec("Asked")
 Result = TypeVar("Result")
 
@@ -52,3 +55,23 @@ def is_there(pid: int) -> bool:
 def terminate(pid: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
+
+
+def consume(body: Body, **options: Any) -> None:
+    """Run the body of a block."""
+
+    async def run() -> None:
+        async with aconsumer("orders", **{"timeout_s": 0} | options) as deliveries:
+            await body(deliveries)
+
+    asyncio.run(asyncio.wait_for(run(), WITHIN_S))
+
+
+def got(**options: Any) -> list[bytes]:
+    found: list[bytes] = []
+
+    async def read(deliveries: AsyncDeliveries) -> None:
+        found.extend([one.body async for one in deliveries])
+
+    consume(read, **options)
+    return found

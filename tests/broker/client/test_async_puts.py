@@ -19,11 +19,15 @@ from broker.client.asynchronous import puts, threads
 from broker.errors import InvalidMessage, MessageTooLarge, NoSuchAddress
 from broker.models import Event, Kind, Message, Queue, Ready
 from broker.transactions import merged_puts
-from tests.broker.client.asynchronous import apart, backend_of_puts, is_there, terminate
+from tests.broker.client.asynchronous import (
+    WITHIN_S,
+    apart,
+    backend_of_puts,
+    is_there,
+    terminate,
+)
 from tests.broker.elsewhere import process
 from tests.make import NOON, make_messages, make_queue
-
-WITHIN_S = 60
 
 
 @pytest.fixture(autouse=True)
@@ -302,3 +306,12 @@ def test_a_put_belongs_to_the_trace_of_its_caller(spans: InMemorySpanExporter) -
     assert span.context is not None
     trace = f"{span.context.trace_id:032x}"
     assert trace in Message.objects.get().properties["traceparent"]
+
+
+def test_nobody_is_connected_while_a_database_of_tests_is_dropped() -> None:
+    backend = asyncio.run(backend_of_puts())
+    assert is_there(backend)
+    with connection._nodb_cursor():
+        assert not is_there(backend)
+    asyncio.run(aput("orders"))
+    assert Message.objects.count() == 1
