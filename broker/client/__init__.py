@@ -8,8 +8,8 @@ which accepts a message and gets the next one in one statement::
         for delivery in deliveries:
             deliveries.put("answers", answer(delivery.body))
 
-Asynchronous code has ``aput``, ``aput_many`` and ``aconsumer``, which do not block its
-event loop::
+Asynchronous code has ``aput``, ``aput_many``, ``aconsumer`` and ``aunit_of_work``. None
+of them blocks its event loop::
 
     await aput("orders", b"pears")
 
@@ -46,6 +46,7 @@ from __future__ import annotations
 
 from broker.client.asynchronous.consumer_loop import AsyncDeliveries, aconsumer
 from broker.client.asynchronous.puts import aput, aput_many
+from broker.client.asynchronous.unit_of_work import AsyncUnitOfWork, aunit_of_work
 from broker.client.consumer_loop import Deliveries, consumer
 from broker.client.dispatch.handlers import consumes
 from broker.client.jms.browsers import Browser
@@ -63,6 +64,7 @@ from broker.transactions.scope import UnitOfWork, unit_of_work
 
 __all__ = [
     "AsyncDeliveries",
+    "AsyncUnitOfWork",
     "Browser",
     "Connection",
     "Consumer",
@@ -81,6 +83,7 @@ __all__ = [
     "aconsumer",
     "aput",
     "aput_many",
+    "aunit_of_work",
     "connect",
     "consumer",
     "consumes",

@@ -7,26 +7,18 @@ wait for messages is asynchronous. So no loop that waits holds a thread or a con
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, Self
 
-from asgiref.sync import sync_to_async
-
-from broker.client.asynchronous.joining import in_transaction
-from broker.client.asynchronous.threads import STATEMENTS, error_of_django
+from broker.client.asynchronous.parts import Parts
 from broker.client.consumer_loop import Deliveries, consumer
 from broker.queueing import notifications
 from broker.queueing.get import Delivery
 from broker.queueing.put import NewMessage
-from broker.sql.threads import DatabaseAway
-
-Asked = ParamSpec("Asked")
-Result = TypeVar("Result")
 
 OUTSIDE = (
     "A consumer loop needs its block: async with aconsumer(...) as deliveries. Without"
@@ -71,9 +63,7 @@ class AsyncDeliveries:
     def __init__(self, make: Callable[[], Deliveries]) -> None:
         self.make = make
         self.made: Deliveries | None = None
-        # A part that was cancelled runs to its end; the last part comes after it.
-        self.lock = threading.Lock()
-        self.joins = False  # whether this is part of a transaction of Django's
+        self.parts = Parts()
 
     @property
     def loop(self) -> Deliveries:
@@ -82,9 +72,9 @@ class AsyncDeliveries:
         return self.made
 
     async def __aenter__(self) -> Self:
-        self.joins = await in_transaction()
-        self.made = await self.run(self.make)
-        await self.run(self.made.__enter__)
+        await self.parts.begin()
+        self.made = await self.parts.run(self.make)
+        await self.parts.run(self.made.__enter__)
         return self
 
     async def __aexit__(
@@ -93,7 +83,7 @@ class AsyncDeliveries:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self.run(self.loop.__exit__, kind, error, traceback)
+        await self.parts.run(self.loop.__exit__, kind, error, traceback)
 
     def __aiter__(self) -> Self:
         return self
@@ -111,12 +101,12 @@ class AsyncDeliveries:
     async def end_and_get(self) -> None:
         """As ``Deliveries.end_and_get``."""
         loop = self.loop
-        if await self.run(loop.go_on, stops=bool(loop.stop())):
+        if await self.parts.run(loop.go_on, stops=bool(loop.stop())):
             return
         until = loop.until()
         while not loop.stop():
             version = notifications.version(loop.queue.pk)
-            wait_s = await self.run(loop.look, until)
+            wait_s = await self.parts.run(loop.look, until)
             if wait_s is None:
                 return
             await arrival(loop.queue.pk, version, longest_s=wait_s)
@@ -127,31 +117,11 @@ class AsyncDeliveries:
 
     async def asend(self, *messages: NewMessage) -> None:
         """Like ``aput``, for message objects: all or none."""
-        await self.run(self.loop.send, *messages)
+        await self.parts.run(self.loop.send, *messages)
 
     async def aback_out(self, error: BaseException) -> None:
         """Note that the unit of work has failed; see ``Deliveries.back_out``."""
-        await self.run(self.loop.back_out, error)
-
-    async def run(
-        self, function: Callable[Asked, Result], *args: Asked.args, **kw: Asked.kwargs
-    ) -> Result:
-        """Run a part in a thread, to its end, even if the caller is cancelled."""
-        call = partial(self.in_turn, partial(function, *args, **kw))
-        try:
-            return await asyncio.shield(self.begun(call))
-        except DatabaseAway as away:
-            raise error_of_django(away) from away
-
-    def begun(self, call: Callable[[], Result]) -> asyncio.Future[Result]:
-        if not self.joins:
-            return STATEMENTS.use(lambda pool: pool.run(call))
-        part: Coroutine[Any, Any, Result] = sync_to_async(call)()
-        return asyncio.ensure_future(part)
-
-    def in_turn(self, call: Callable[[], Result]) -> Result:
-        with self.lock:
-            return call()
+        await self.parts.run(self.loop.back_out, error)
 
 
 async def arrival(queue_id: int, seen: int, *, longest_s: float) -> None:

@@ -23,7 +23,7 @@ SomePool = TypeVar("SomePool", bound=Pool)
 Result = TypeVar("Result")
 
 RESTS_AFTER_S = 10.0  # a thread that has nothing to do for so long has no connection
-THREADS = 4  # for statements of consumer loops, however many these are
+THREADS = 4  # of consumer loops and units of work, however many these are
 
 
 class SharedPool(Generic[SomePool]):

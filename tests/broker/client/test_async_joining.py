@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.test import AsyncClient, Client, TestCase, override_settings
 from django.urls import path
 
-from broker.client import aconsumer, aput, aput_many
+from broker.client import aconsumer, aput, aput_many, aunit_of_work
 from broker.client.asynchronous import joining, threads
 from broker.client.asynchronous.joining import in_transaction
 from broker.client.asynchronous.puts import PUTS
@@ -89,6 +89,15 @@ class InTestCase(TestCase):
         assert len(bodies) == 22
         async with aconsumer("orders", timeout_s=0) as deliveries:
             assert [one.body async for one in deliveries] == [b"last"]
+        assert threads.STATEMENTS.pool is None
+
+    async def test_a_unit_of_work_is_part_of_it(self) -> None:
+        await aput("orders", b"pears")
+        async with aunit_of_work() as work:
+            (delivery,) = await work.aget("orders")
+            await work.aput("orders", delivery.body * 2)
+        bodies = [one.body for one in await sync_to_async(put_messages)()]
+        assert bodies == [b"pears", b"pearspears"]
         assert threads.STATEMENTS.pool is None
 
     async def test_a_loop_that_waits_lets_others_put(self) -> None:
