@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.defects_of_asynchronous_code import ASYNCHRONOUS
 from tests.defects_of_failures import FAILURES, GROUPS, POISON
 
 MACHINE = "tests/broker/test_queue_machine.py"
 IBM = "tests/broker/test_ibm_machine.py"
 AHEAD = "tests/broker/settlement/test_batch_machine.py"
-SCHEDULES = " ".join(
-    f"tests/broker/test_interleavings{part}.py"
-    for part in ("", "_ends", "_moves", "_poison")
-)
+SCHEDULE = "tests/broker/test_interleavings{}.py"
+SCHEDULES = " ".join(map(SCHEDULE.format, ("", "_ends", "_moves", "_poison")))
 
 
 @dataclass(frozen=True)
@@ -346,5 +345,5 @@ MUTANTS = [
         "if row == (None,):",
         AHEAD,
     ),
-    *(Mutant(*one) for one in [*FAILURES, *GROUPS, *POISON]),
+    *(Mutant(*one) for one in [*FAILURES, *GROUPS, *POISON, *ASYNCHRONOUS]),
 ]

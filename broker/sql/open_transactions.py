@@ -40,7 +40,7 @@ def is_open(django: BaseDatabaseWrapper | None) -> bool:
     """Whether a connection, which may be of another thread, has a transaction."""
     if django is None or django.connection is None:
         return False
-    return django.in_atomic_block or not django.autocommit
+    return not django.autocommit  # a block switches it off, too
 
 
 def renew_lock() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from asgiref.sync import sync_to_async
 
@@ -82,20 +82,29 @@ async def stored(
     return await PUTS.use(partial(PutPool.put, put=put))
 
 
+class Waiting(NamedTuple):
+    """A put that waits for the next commit."""
+
+    put: Put
+    size: int  # in bytes
+    receipts: asyncio.Future[list[Receipt]]
+
+
 class PutPool(Pool):
     """A thread that stores what waits, again and again."""
 
     def __init__(self) -> None:
-        self.waiting: deque[tuple[asyncio.Future[list[Receipt]], Put]] = deque()
+        self.waiting: deque[Waiting] = deque()
         super().__init__("backout-puts", threads=1, rests_after_s=RESTS_AFTER_S)
 
     def put(self, put: Put) -> asyncio.Future[list[Receipt]]:
         """Let a put wait; for the thread of an event loop."""
-        future: asyncio.Future[list[Receipt]]
-        future = asyncio.get_running_loop().create_future()
-        self.waiting.append((future, put))
+        receipts: asyncio.Future[list[Receipt]]
+        receipts = asyncio.get_running_loop().create_future()
+        size = sum(map(size_of, put.messages))
+        self.waiting.append(Waiting(put, size, receipts))
         self.calls.put(self.carry_out)
-        return future
+        return receipts
 
     def carry_out(self) -> None:
         """Store what waits, and answer. An earlier call may have done so already."""
@@ -104,32 +113,32 @@ class PutPool(Pool):
             return
         results: Sequence[Answer]
         try:
-            results = with_connection(partial(store, [put for _, put in group]))
+            results = with_connection(partial(store, [one.put for one in group]))
         except Exception as error:  # noqa: BLE001  # each caller gets it
             results = [error] * len(group)
         answers = defaultdict(list)
-        for (future, _), result in zip(group, results, strict=True):
-            answers[future.get_loop()].append((future, result))
+        for one, result in zip(group, results, strict=True):
+            answers[one.receipts.get_loop()].append((one.receipts, result))
         for loop, some in answers.items():
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(answer, some)
+                loop.call_soon_threadsafe(tell_all, some)
 
-    def taken(self) -> Iterator[tuple[asyncio.Future[list[Receipt]], Put]]:
+    def taken(self) -> Iterator[Waiting]:
         """The puts of the next commit, without those whose callers are gone."""
         messages = size = 0
         while self.waiting:
-            future, put = self.waiting[0]
-            messages += len(put.messages)
-            size += sum(map(size_of, put.messages))
+            one = self.waiting[0]
+            messages += len(one.put.messages)
+            size += one.size
             is_full = messages > MOST_MESSAGES or size > MOST_BYTES
-            if is_full and messages > len(put.messages):
+            if is_full and messages > len(one.put.messages):
                 return
             self.waiting.popleft()
-            if not future.cancelled():
-                yield future, put
+            if not one.receipts.cancelled():
+                yield one
 
 
-def answer(answers: Sequence[tuple[asyncio.Future[list[Receipt]], Answer]]) -> None:
+def tell_all(answers: Sequence[tuple[asyncio.Future[list[Receipt]], Answer]]) -> None:
     for future, result in answers:
         tell(
             future,
