@@ -97,12 +97,13 @@ class Pool:
             connection.close()
             return self.calls.get()
 
-    def close(self) -> None:
-        """Finish the calls, and end the threads; blocks until they have ended."""
+    def close(self, within_s: float | None = None) -> None:
+        """Finish the calls, and end the threads; blocks until they have ended, but for
+        each no longer than ``within_s``."""
         for _ in self.threads:
             self.calls.put(None)
         for thread in self.threads:
-            thread.join()
+            thread.join(within_s)
 
 
 def tell(future: asyncio.Future[Any], done: object) -> None:

@@ -22,6 +22,7 @@ from broker.sql.threads import DatabaseAway, Pool
 SomePool = TypeVar("SomePool", bound=Pool)
 Result = TypeVar("Result")
 
+ENDS_WITHIN_S = 5.0  # a thread that still works at the exit is left behind
 RESTS_AFTER_S = 10.0  # a thread that has nothing to do for so long has no connection
 THREADS = 4  # of consumer loops and units of work, however many these are
 
@@ -46,20 +47,21 @@ class SharedPool(Generic[SomePool]):
                 self.pool = self.begin()
             return call(self.pool)
 
-    def close(self) -> None:
+    def close(self, within_s: float | None) -> None:
         with self.lock:
             pool, self.pool = self.pool, None
         if pool is not None:
-            pool.close()
+            pool.close(within_s)
 
 
 SHARED: list[SharedPool[Any]] = []
 
 
-def close() -> None:
-    """End all threads; blocks until they have done what they were given."""
+def close(within_s: float | None = None) -> None:
+    """End all threads; blocks until they have done what they were given, but for each
+    no longer than ``within_s``."""
     for one in SHARED:
-        one.close()
+        one.close(within_s)
 
 
 def close_for_databases(*, connection: Any, **_: object) -> None:
@@ -90,6 +92,6 @@ def new_pool() -> Pool:
 
 STATEMENTS: SharedPool[Pool] = SharedPool(new_pool)
 
-atexit.register(close)
+atexit.register(close, ENDS_WITHIN_S)
 connection_created.connect(close_for_databases)
 os.register_at_fork(after_in_child=forget)
