@@ -124,6 +124,7 @@ FAILURES = [(*one, OF_FAILURES) for one in OF_EACH]
 
 OF_GROUPS = "tests/broker/transactions/test_group_commit.py"
 GROUP = "broker/transactions/group_commit.py"
+STRAYS = "broker/transactions/stray_claims.py"
 GROUPS = [
     (
         "a group of commits that forgets one of its units of work",
@@ -137,6 +138,13 @@ GROUPS = [
         GROUP,
         "if session.is_gone() else ALONE",
         "if False else ALONE",
+        OF_GROUPS,
+    ),
+    (
+        "a lost answer of a group whose messages wait for their deadline",
+        STRAYS,
+        "self.lost[by] = time",
+        "_ = time",
         OF_GROUPS,
     ),
 ]

@@ -33,6 +33,7 @@ from broker.queueing.get import Delivery, get
 from broker.queueing.low_watermarks import FLOORS
 from broker.settlement import expiry
 from broker.transactions import session
+from broker.transactions.stray_claims import StrayClaims
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +77,7 @@ class GroupCommit:
         self.thread: threading.Thread | None = None  # started by the first request
         self.is_closed = False
         self.requests: SimpleQueue[Request | None] = SimpleQueue()
+        self.strays = StrayClaims(actor)
         self.usual = 1  # size of the last group; the next one waits to be as large
 
     def get(self) -> list[Delivery] | None:
@@ -111,6 +113,7 @@ class GroupCommit:
             answers = self.answers_to(group)
             for request, answer in zip(group, answers, strict=True):
                 request.answered.put(answer)
+        self.strays.give_back()
         connection.close()
 
     def collected(self, first: Request) -> list[Request]:
@@ -140,8 +143,7 @@ class GroupCommit:
                 logger.warning("%s: %s", self.queue, text_of(error))
             return [ALONE] * len(group)
         except DatabaseError as error:
-            # What was got is backed out at the deadline of its unit of work, at the
-            # latest, as after any get whose answer was lost.
+            # What was got is released on the next connection.
             failed = GroupAnswer(None, error) if session.is_gone() else ALONE
             session.drop()
             FLOORS.forget()
@@ -159,6 +161,7 @@ class GroupCommit:
         """Accept the units of work of a group, and get as many messages as it wants.
         If there is nothing to accept and nothing is ready, get what is due."""
         session.renew()
+        self.strays.give_back()
         uows = [one.uow for one in group if one.uow is not None]
         limit = sum(one.gets for one in group)
         ends = {"ended_uows": uows, "expected": sum(one.held for one in group)}
@@ -178,12 +181,14 @@ class GroupCommit:
     def fetch(
         self, limit: int, ends: dict[str, object] | None = None
     ) -> list[Delivery]:
-        return get(
-            self.queue,
-            owner=processes.current(),
-            limit=limit,
-            each=True,
-            pooled=True,
-            ends=ends,
-            actor=self.actor,
-        )
+        with self.strays.watched() as by:
+            return get(
+                self.queue,
+                owner=by.owner,
+                claim_id=by.claim_id,
+                limit=limit,
+                each=True,
+                pooled=True,
+                ends=ends,
+                actor=self.actor,
+            )

@@ -20,7 +20,7 @@ from broker.monitoring import fsck
 from broker.queueing.get import Delivery, Next
 from broker.queueing.put import put, put_many
 from broker.settlement import settle
-from broker.settlement.outcomes import BackOut
+from broker.settlement.outcomes import BackOut, Release
 from broker.transactions.group_commit import GroupCommit
 from broker.transactions.scope import UnitOfWork
 from tests.broker.handling import Seen, handler, running
@@ -135,14 +135,15 @@ def test_one_that_has_lost_its_lease_refuses_no_other(group: GroupCommit) -> Non
 class Lost:
     """Loses the connection before or after a statement."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, runs: bool) -> None:
-        self.run, self.runs = sql.run, runs
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, *, runs: bool, of: str = "accept"
+    ) -> None:
+        self.run, self.runs, self.of = sql.run, runs, of
         monkeypatch.setattr(sql, "run", self)
 
     def __call__(self, name: str, parameters: dict[str, Any]) -> Any:
-        if not name.startswith("accept") or "ended_uows" not in parameters:
-            return self.run(name, parameters)
-        if len(parameters["ended_uows"]) == 1:
+        alone = len(parameters.get("ended_uows", ())) == 1
+        if alone or not name.startswith(self.of):
             return self.run(name, parameters)
         if self.runs:
             self.run(name, parameters)
@@ -169,6 +170,48 @@ def test_a_lost_answer_is_known_afterwards(
 
     assert [one.backout_count for one in Ready.objects.all()] == left
     assert not Claim.objects.exists()
+    assert fsck.violations() == []
+
+
+@pytest.mark.parametrize("closes", [False, True])
+def test_what_a_lost_answer_had_got_is_released(
+    group: GroupCommit, monkeypatch: pytest.MonkeyPatch, *, closes: bool
+) -> None:
+    put_many(make_messages(4))
+    works = begun(group)
+    for work in works:
+        work.then = Next("orders", pooled=True)
+    Lost(monkeypatch, runs=True)
+    assert commit_both(*works) == [OperationalError] * 2
+    assert Claim.objects.count() == 2
+
+    if closes:
+        group.close()
+    else:
+        group.usual = 1
+        (delivery,) = group.get() or []
+        settle.end(delivery.uow, Release())
+
+    assert not Claim.objects.exists()
+    assert [one.backout_count for one in Ready.objects.all()] == [0, 0]
+    assert fsck.violations() == []
+
+
+def test_what_a_lost_get_had_got_is_released(
+    group: GroupCommit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_many(make_messages(2))
+    group.usual = 1
+    with monkeypatch.context() as patch:
+        Lost(patch, runs=True, of="get_each")
+        assert group.get() is None  # the session gets by itself
+    assert Claim.objects.count() == 1
+
+    (delivery,) = group.get() or []
+
+    assert [one.uow for one in Claim.objects.all()] == [delivery.uow]
+    assert delivery.backout_count == 0
+    assert Ready.objects.count() == 1
     assert fsck.violations() == []
 
 
