@@ -102,7 +102,8 @@ class Statement:
                 pgconn.send_query_prepared(name, bound, formats, BINARY)
             else:
                 pgconn.send_query_params(self.text, bound, types, formats, BINARY)
-            (result,) = self.line.wait(execute(pgconn))
+            # If the session was ended meanwhile, another result says so.
+            result, *_ = self.line.wait(execute(pgconn))
         if result.status != ExecStatus.TUPLES_OK:
             raise error_from_result(result, encoding=self.line.info.encoding)
         converts.set_pgresult(result)

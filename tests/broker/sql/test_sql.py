@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from django.core.exceptions import SynchronousOnlyOperation
 from django.db import connection, connections, transaction
+from psycopg.generators import execute
 
 from broker import sql
 from broker.errors import InvalidMessage
@@ -102,6 +103,21 @@ def test_a_statement_that_was_deallocated_is_prepared_again() -> None:
     make_queue("orders")
     cycle(b"first")
     connection.connection.execute("DEALLOCATE ALL")
+    assert cycle(b"second") == b"second"
+
+
+def test_what_follows_the_result_of_a_hot_statement_is_not_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As of a session that the server ends meanwhile."""
+    make_queue("orders")
+    cycle(b"first")
+
+    def doubled(pgconn: Any) -> Any:
+        found = yield from execute(pgconn)
+        return found * 2
+
+    monkeypatch.setattr("broker.sql.statements.execute", doubled)
     assert cycle(b"second") == b"second"
 
 
