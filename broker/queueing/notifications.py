@@ -283,6 +283,11 @@ def wait_for_any(seen: Mapping[int, int], *, longest_s: float = POLL_S) -> None:
         )
 
 
+def wake(queue_id: int) -> None:
+    """Wake the consumers of a queue in this process, as after an arrival."""
+    here().note([queue_id])
+
+
 def wake_all() -> None:
     """Wake every waiter of this process, for example to stop it."""
     arrivals = here()

@@ -27,6 +27,12 @@ def database() -> BaseDatabaseWrapper:
     return connections[DEFAULT_DB_ALIAS]
 
 
+def is_in_transaction() -> bool:
+    """Whether the caller is in a block of ``atomic``. A task of an event loop has no
+    connection, so it is not."""
+    return _get_running_loop() is None and database().in_atomic_block
+
+
 def connected() -> BaseDatabaseWrapper:
     """The same, with a connection to the server.
 

@@ -4,7 +4,8 @@ A commit waits for the disk, and a statement has its price, whether it ends one 
 work or sixteen. So a thread collects the units of work that sessions of one handler
 end, for at most ``BROKER_SETTLE_WITHIN_MS`` and only while others do the same; the
 statement that accepts them gets the next messages, each in a unit of work of its own.
-A session gets messages by it, too, so no session holds more than it works on.
+A session gets messages by it, too, so no session holds more than it works on. Sessions
+are threads, which wait for their answers, or tasks of an event loop.
 
 Either all of them are accepted, or none; then each session commits by itself, and hears
 what has become of its own unit of work.
@@ -16,10 +17,10 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from queue import Empty, SimpleQueue
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from django.conf import settings
 from django.db import DataError, connection
@@ -38,20 +39,28 @@ from broker.transactions.stray_claims import StrayClaims
 logger = logging.getLogger(__name__)
 
 
+class Answered(Protocol):
+    """Where a session waits for its answer."""
+
+    def put(self, answer: GroupAnswer, /) -> object:
+        """Pass the answer on, from the thread of the group: do not wait or raise."""
+
+
 @dataclass(slots=True)
 class Request:
-    """What one session asks for, and the answer."""
+    """What one session asks for, and where it waits for the answer."""
 
     uow: int | None  # the unit of work to accept; None: nothing is to be accepted
     held: int  # entries that it holds
-    gets: bool  # whether the session goes on
-    answered: SimpleQueue[GroupAnswer] = field(default_factory=SimpleQueue)
+    gets: int  # the largest number of messages that it goes on with
+    answered: Answered
 
 
 class GroupAnswer(NamedTuple):
     """What has become of a request."""
 
-    # The next message, if one is ready. None: nothing was done, the session acts alone.
+    # The next messages, if any is ready. None: nothing was done, the session acts
+    # alone.
     deliveries: list[Delivery] | None
     in_doubt: DatabaseError | None = None  # it is unknown what was done
 
@@ -80,24 +89,31 @@ class GroupCommit:
         self.strays = StrayClaims(actor)
         self.usual = 1  # size of the last group; the next one waits to be as large
 
-    def get(self) -> list[Delivery] | None:
-        """The next message, if one is ready; None: the session must get by itself."""
-        return self.ask(Request(None, 0, gets=True)).deliveries
+    def get(self, limit: int = 1) -> list[Delivery] | None:
+        """The next messages, if any is ready; None: the session must get by itself."""
+        return self.ask(None, 0, gets=limit).deliveries
 
     def accept(self, uow: int, *, held: int, gets: bool) -> GroupAnswer:
         """Accept a unit of work, and get the next message for its session."""
-        return self.ask(Request(uow, held, gets))
+        return self.ask(uow, held, gets=gets)
 
-    def ask(self, request: Request) -> GroupAnswer:
+    def ask(self, uow: int | None, held: int, *, gets: int) -> GroupAnswer:
+        answered: SimpleQueue[GroupAnswer] = SimpleQueue()
+        if not self.takes(Request(uow, held, gets, answered)):
+            return ALONE
+        return answered.get()
+
+    def takes(self, request: Request) -> bool:
+        """Take a request, to answer it later; return whether it is answered at all."""
         with self.lock:
             if self.is_closed:
-                return ALONE
+                return False
             if self.thread is None:
                 name = f"group commit of {self.queue}"
                 self.thread = threading.Thread(target=self.run, name=name, daemon=True)
                 self.thread.start()
             self.requests.put(request)
-        return request.answered.get()
+        return True
 
     def close(self) -> None:
         """GroupAnswer what was asked, and end the thread. Sessions act alone then."""

@@ -22,6 +22,7 @@ from django.db import connection
 
 from broker import sql
 from broker.errors import LockLost
+from broker.sql.lines import is_in_transaction
 from broker.transactions.prefetch import begun
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def watch(work: UnitOfWork) -> None:
         return
     if work.id is None and work.put_since_s is None:
         work.put_since_s = clock(work.now)
-    if not connection.in_atomic_block:
+    if not is_in_transaction():
         here().add(work)
 
 

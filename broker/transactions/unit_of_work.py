@@ -36,7 +36,7 @@ from broker.settlement.outcomes import (
 from broker.settlement.redelivery_policy import Disposition, NoPlace, Removal
 from broker.sql.lines import database
 from broker.transactions import put_only, session, skipped
-from broker.transactions.group_commit import GroupCommit
+from broker.transactions.group_commit import GroupAnswer, GroupCommit
 from broker.transactions.session import insist
 
 PART = 200  # most entries of one claim
@@ -304,7 +304,15 @@ class UnitOfWork:
         if self.group is None or self.id is None:
             return False
         gets = self.then is not None
-        answer = self.group.accept(self.id, held=self.held, gets=gets)
+        return self.heed(self.group.accept(self.id, held=self.held, gets=gets))
+
+    def heed(self, answer: GroupAnswer) -> bool:
+        """End as the group says; return whether it was done.
+
+        Raises:
+            BackedOut: it could not be committed, so it was backed out now.
+            DatabaseError: it is unknown whether it was committed.
+        """
         if answer.in_doubt is not None:
             if not is_undone(self, answer.in_doubt, in_doubt=True):
                 raise answer.in_doubt

@@ -9,7 +9,7 @@ from typing import Any
 
 from broker.client.dispatch.connection_consumer import ConnectionConsumer
 from broker.client.dispatch.dispatcher import Dispatcher
-from broker.client.dispatch.handlers import Handle, Handler
+from broker.client.dispatch.handlers import AsyncHandle, Handle, Handler
 from broker.client.dispatch.server_session import ServerSession
 from broker.errors.mq_codes import Report
 from broker.models import Queue
@@ -39,7 +39,7 @@ class Seen:
 
 
 def handler(
-    handle: Handle,
+    handle: Handle | AsyncHandle,
     *,
     queue: str = "orders",
     join: bool = True,

@@ -10,6 +10,7 @@ import threading
 import time
 from typing import Any
 
+from asgiref.sync import async_to_sync
 from django.conf import settings
 
 from broker import models
@@ -33,7 +34,10 @@ class ConnectionConsumer:
 
     def __init__(self, handler: Handler, queue: models.Queue, user: Any) -> None:
         self.handler = handler
-        self.handle = wrapped(handler.handle)
+        handle: Any = wrapped(handler.handle, handler.name)
+        self.handle = handle
+        # The same for a thread, which waits until it has returned.
+        self.call = async_to_sync(handle) if handler.is_async else handle
         self.queue = queue
         self.user = user
         self.lock = threading.Lock()
@@ -81,8 +85,11 @@ class ConnectionConsumer:
 
     def may_group(self) -> bool:
         """Whether sessions may commit together: there are several, and each gets the
-        next message of the queue and handles it outside of a transaction."""
+        next message of the queue and handles it outside of a transaction; or they are
+        tasks of an event loop, which must not wait for the database."""
         one = self.handler
+        if one.is_async:
+            return True
         alike = one.batch == 1 and not (one.selector or one.join or self.limits)
         return alike and one.concurrency > 1 and settings.BROKER_SETTLE_WITHIN_MS > 0
 

@@ -1,4 +1,8 @@
-"""The dispatcher: threads that wait for messages and run server sessions."""
+"""The dispatcher: threads that wait for messages and run server sessions.
+
+A handler that is a coroutine function has one thread, which gets messages for its tasks
+(``async_session``); all such handlers share one event loop.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,15 @@ from contextlib import closing, suppress
 from django.db import Error as DatabaseError
 from django.db import connection
 
+from broker.client.dispatch.async_session import AsyncServer, Tasks
 from broker.client.dispatch.connection_consumer import ConnectionConsumer
+from broker.client.dispatch.event_loop import EventLoop
 from broker.client.dispatch.handlers import Handler
 from broker.client.dispatch.server_session import ServerSession
 from broker.errors import BrokerError, NoSuchQueue
 from broker.errors.queues import DeliveryStopped
 from broker.formats.exceptions import text_of
-from broker.queueing import delayed, notifications, processes
+from broker.queueing import notifications, processes
 from broker.queueing.low_watermarks import FLOORS
 from broker.sql.waits import Waits
 from broker.transactions import session
@@ -40,6 +46,7 @@ class Pool:
         self.handler = handler
         self.lock = threading.Lock()
         self.consumer: ConnectionConsumer | None = None
+        self.tasks = Tasks(handler.concurrency) if handler.is_async else None
 
     def open_consumer(self) -> ConnectionConsumer:
         """The open ConnectionConsumer, shared by its sessions.
@@ -55,6 +62,15 @@ class Pool:
                     before.close()
             assert self.consumer is not None
             return self.consumer
+
+    def threads(self) -> int:
+        """The number of threads that serve the handler."""
+        return self.handler.concurrency if self.tasks is None else 1
+
+    def drain(self) -> None:
+        """Wait until its tasks have ended."""
+        if self.tasks is not None:
+            self.tasks.drain()
 
     def close(self) -> None:
         if self.consumer is not None:
@@ -72,11 +88,16 @@ class Dispatcher:
         self.threads = [
             threading.Thread(target=self.run, args=[pool], name=pool.handler.queue)
             for pool in self.pools
-            for _ in range(pool.handler.concurrency)
+            for _ in range(pool.threads())
         ]
+        self.loop: EventLoop | None = None
+        if any(pool.tasks for pool in self.pools):
+            self.loop = EventLoop()
 
     def start(self) -> None:
         self.heartbeat.start()
+        if self.loop is not None:
+            self.loop.start()
         for thread in self.threads:
             thread.start()
 
@@ -86,6 +107,8 @@ class Dispatcher:
         notifications.wake_all()
         for thread in self.threads:
             thread.join()
+        if self.loop is not None:
+            self.loop.stop()
         # On failure, other processes release what it holds.
         with suppress(DatabaseError):
             for pool in self.pools:
@@ -133,6 +156,7 @@ class Dispatcher:
             except Exception:  # for example, a middleware cannot be imported
                 logger.exception("%s waits.", queue)
                 self.stopping.wait(AWAY_S)
+        pool.drain()
         connection.close()
 
     def feed(self, pool: Pool) -> None:
@@ -142,8 +166,15 @@ class Dispatcher:
             BrokerError: the ConnectionConsumer cannot be opened, or cannot go on.
         """
         consumer = pool.open_consumer()
-        with closing(ServerSession(consumer, self.goes_on)) as server:
+        with closing(self.server_of(consumer, pool.tasks)) as server:
             self.serve(server, consumer)
+
+    def server_of(
+        self, consumer: ConnectionConsumer, tasks: Tasks | None
+    ) -> ServerSession:
+        if tasks is None or self.loop is None:
+            return ServerSession(consumer, self.goes_on)
+        return AsyncServer(consumer, tasks, self.loop, self.goes_on)
 
     def serve(self, server: ServerSession, consumer: ConnectionConsumer) -> None:
         """Handle messages while there are any, then wait for more, until stopping or
@@ -156,8 +187,5 @@ class Dispatcher:
                 looked_at = time.monotonic()
                 if not consumer.is_open():
                     return
-            if is_idle and server.held_s and consumer.limits:
-                consumer.limits.wait(self.stopping, server.held_s)
-            elif is_idle and self.goes_on():
-                longest_s = delayed.until_due_s(consumer.queue.name)
-                notifications.wait(queue_id, seen, longest_s=longest_s)
+            if is_idle:
+                server.wait(self.stopping, seen)

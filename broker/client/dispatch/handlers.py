@@ -3,13 +3,17 @@
 An installed application registers its handlers in its module ``handlers``. A handler
 returns to accept, and raises to back out. It may run again for the same message: after
 a backout always, after a crash when it was not joined to its database transaction.
+
+A handler that is a coroutine function (``async def``) runs as tasks of one event loop
+in each dispatcher (``async_session``), other handlers in threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import inspect
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured
@@ -22,6 +26,18 @@ from broker.queueing.get import Delivery
 from broker.transactions.scope import UnitOfWork
 
 Handle = Callable[[Delivery, UnitOfWork], None]
+AsyncHandle = Callable[[Delivery, UnitOfWork], Coroutine[Any, Any, None]]
+Given = TypeVar("Given", bound=Handle | AsyncHandle)
+JOINED = (
+    "{} is an async def and handles {} in a database transaction, but Django's"
+    " transactions belong to a thread. Give join=False, and write rows by Django's"
+    " asynchronous methods, or in a function that is called by sync_to_async and has"
+    " transaction.atomic()."
+)
+BATCHED = (
+    "{} is an async def, which handles one message of {} at a time, not {}. Leave out"
+    " batch; concurrency is how many run at once."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +45,10 @@ class Handler:
     """A function for messages of a queue, and the options of running it."""
 
     queue: str
-    handle: Handle
+    handle: Handle | AsyncHandle
     join: bool  # run in a database transaction; False: run under a lease
     batch: int  # most deliveries of one unit of work
-    concurrency: int  # server sessions in each dispatcher
+    concurrency: int  # server sessions, or tasks, in each dispatcher
     selector: str = ""  # selector of wanted messages; empty: all messages are wanted
     retain_unwanted: bool = True  # keep unwanted messages (MSGRETENTION)
     user: str | None = None  # user whose authorities apply; None: the application
@@ -44,10 +60,12 @@ class Handler:
     def name(self) -> str:
         """The path of the handler's function; for a callable object, the path of its
         class."""
-        of: Any = self.handle
-        if not (hasattr(of, "__module__") and hasattr(of, "__qualname__")):
-            of = type(of)
-        return f"{of.__module__}.{of.__qualname__}"
+        return name_of(self.handle)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether it runs as tasks of an event loop."""
+        return is_async(self.handle)
 
     def principal(self) -> Any:
         """The user whose authorities apply; None is the application itself.
@@ -78,7 +96,7 @@ def consumes(  # noqa: PLR0913  # each is named where it is used
     user: str | None = None,
     max_running: int | None = None,
     rate: str = "",
-) -> Callable[[Handle], Handle]:
+) -> Callable[[Given], Given]:
     """Register a function for a queue; each has one, or one for each selector.
 
     Args:
@@ -88,7 +106,8 @@ def consumes(  # noqa: PLR0913  # each is named where it is used
             message is claimed before, and the function must return within
             ``BROKER_TRANSACTION_TIMEOUT_S``; after that the message is backed out.
         batch: deliveries in one unit of work, which succeed or fail together.
-        concurrency: server sessions: threads that run the function at once.
+        concurrency: server sessions: threads that run the function at once; of an
+            ``async def`` tasks of an event loop, which may be hundreds.
         selector: the selector of its messages; others are for other handlers.
         retain_unwanted: keep messages on the queue that no handler's selector matches,
             in any process; False disposes of them (MSGRETENTION).
@@ -100,16 +119,17 @@ def consumes(  # noqa: PLR0913  # each is named where it is used
 
     Raises:
         InvalidSelector: the selector cannot be parsed.
-        ImproperlyConfigured: a limit cannot be read.
+        ImproperlyConfigured: a limit, or a joined or batched ``async def``.
     """
 
-    def register(handle: Handle) -> Handle:
+    def register(handle: Given) -> Given:
         if (queue, selector) in HANDLERS:
             which = f" for {selector}" if selector else ""
             raise ImproperlyConfigured(f"{queue} has a handler{which} already")
         if selector:
             parse(selector)
         limits.check(max_running, rate)
+        check_kind(handle, queue, join=join, batch=batch)
         HANDLERS[queue, selector] = Handler(
             queue,
             handle,
@@ -125,6 +145,32 @@ def consumes(  # noqa: PLR0913  # each is named where it is used
         return handle
 
     return register
+
+
+def name_of(handle: Any) -> str:
+    if not (hasattr(handle, "__module__") and hasattr(handle, "__qualname__")):
+        handle = type(handle)
+    return f"{handle.__module__}.{handle.__qualname__}"
+
+
+def is_async(handle: object) -> bool:
+    """Whether a call of a function, or of a callable object, returns a coroutine."""
+    of_object = getattr(type(handle), "__call__", None)  # noqa: B004  # not if, but how
+    return inspect.iscoroutinefunction(handle) or inspect.iscoroutinefunction(of_object)
+
+
+def check_kind(handle: object, queue: str, *, join: bool, batch: int) -> None:
+    """Refuse options that a coroutine function cannot have.
+
+    Raises:
+        ImproperlyConfigured: it is joined, or has a batch.
+    """
+    if not is_async(handle):
+        return
+    if join:
+        raise ImproperlyConfigured(JOINED.format(name_of(handle), queue))
+    if batch != 1:
+        raise ImproperlyConfigured(BATCHED.format(name_of(handle), queue, batch))
 
 
 def discover() -> Collection[Handler]:

@@ -1,4 +1,5 @@
-"""Server sessions: threads that get messages and hand them to a handler.
+"""Server sessions: threads that get messages and hand them to a handler. Those of a
+handler that is a coroutine function are tasks (``async_session``).
 
 In each round, a session gets messages and checks them. The handler runs only if all of
 them can be delivered. Otherwise the session moves the undeliverable messages away and
@@ -10,6 +11,7 @@ delay other messages.
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -34,10 +36,11 @@ from broker.client.dispatch.undeliverable import (
 from broker.errors import BrokerError
 from broker.errors.queues import NotAuthorized
 from broker.errors.units_of_work import Reject
-from broker.formats.exceptions import concerns_program, text_of
+from broker.formats.exceptions import concerns_program, is_a, text_of
 from broker.formats.selectors.parsing import Selector, parse
 from broker.formats.trace_context import trace_id
 from broker.monitoring import logs
+from broker.queueing import delayed, notifications
 from broker.queueing.get import Delivery, Next
 from broker.queueing.selective_get import Finder, Search
 from broker.settlement import settle
@@ -113,21 +116,30 @@ class ServerSession:
         refused: NotAuthorized | None = None
         try:
             refused = self.work_round()
-        except DatabaseError as error:
-            if not connection.is_usable():
+        except BaseException as error:
+            if not self.note_end(error):
                 raise
-            self.note_backout(error)
-        except BrokerError as error:
-            logger.warning("%s: %s", self.handler.queue, error)
-        except Reject as error:  # the handler has rejected its message
-            logger.info("%s was rejected: %s", self.handler.queue, text_of(error))
-        except BaseException as error:  # any error of a handler is a backout
-            if concerns_program(error):
-                raise
-            self.note_backout(error)
         if refused is not None:
             raise refused
         return len(self.got.deliveries)
+
+    def note_end(self, error: BaseException) -> bool:
+        """Log how a round has failed; return whether that is all that is to be done."""
+        if is_a(error, DatabaseError) and self.is_cut_off():
+            return False
+        if is_a(error, BrokerError):
+            logger.warning("%s: %s", self.handler.queue, error)
+        elif is_a(error, Reject):  # the handler has rejected its message
+            logger.info("%s was rejected: %s", self.handler.queue, text_of(error))
+        elif concerns_program(error):
+            return False
+        else:  # any error of a handler is a backout
+            self.note_backout(error)
+        return True
+
+    def is_cut_off(self) -> bool:
+        """Whether the database cannot be used."""
+        return not connection.is_usable()
 
     def work_round(self) -> NotAuthorized | None:
         """Get, and run the handler, in one unit of work; return an error of authority.
@@ -159,6 +171,20 @@ class ServerSession:
         except BaseException:  # noqa: BLE001  # a formatter calls the exception
             logger.error(BACKED_OUT, *said, extra=logs.ids())
 
+    def wait(self, stopping: threading.Event, seen: int) -> None:
+        """Wait for a message, or until a limit allows one.
+
+        Args:
+            stopping: set when the process stops.
+            seen: the version of the queue before the last look (``notifications``).
+        """
+        queue, limits = self.consumer.queue, self.consumer.limits
+        if self.held_s and limits:
+            limits.wait(stopping, self.held_s)
+        elif self.goes_on():
+            longest_s = delayed.until_due_s(queue.name)
+            notifications.wait(queue.pk, seen, longest_s=longest_s)
+
     def close(self) -> None:
         """Release what the last round got for the next one."""
         for uow in {delivery.uow for delivery in self.following}:
@@ -168,24 +194,34 @@ class ServerSession:
     def hand_out(self, got: Got, work: UnitOfWork) -> NotAuthorized | None:
         """Run the handler, if all messages can be delivered; return an error of
         authority."""
+        fit, refused = self.sort_out(got, work)
+        if fit:
+            for delivery in got.deliveries:
+                self.bind_log(delivery)
+                self.call(delivery, work)
+            self.go_on(work)
+        return refused
+
+    def sort_out(self, got: Got, work: UnitOfWork) -> tuple[bool, NotAuthorized | None]:
+        """Whether all messages can be delivered; if not, all of them are disposed of or
+        released. And an error of authority."""
         try:
             going = self.sift(got)
         except NotAuthorized as refused:
             self.put_away({}, got, work)
-            return refused
+            return False, refused
         if going:
             self.put_away(going, got, work)
-        else:
-            for delivery in got.deliveries:
-                # Not unbound after the call: the log of a backout has the ids, too.
-                logs.bind(
-                    message_id=delivery.message_id,
-                    unit_of_work=delivery.uow,
-                    trace_id=trace_id(delivery.properties),
-                )
-                self.call(delivery, work)
-            self.go_on(work)
-        return None
+        return not going, None
+
+    def bind_log(self, delivery: Delivery) -> None:
+        """Have log lines name a message. This is not undone after the call, as the log
+        of a backout has the ids, too."""
+        logs.bind(
+            message_id=delivery.message_id,
+            unit_of_work=delivery.uow,
+            trace_id=trace_id(delivery.properties),
+        )
 
     def go_on(self, work: UnitOfWork) -> None:
         """Have the statement that ends a unit of work get the next messages."""
@@ -197,9 +233,8 @@ class ServerSession:
         handler may have changed it."""
         session = Lent.now()
         try:
-            session.watch(
-                partial(self.spans.process, self.consumer.handle, delivery, work)
-            )
+            with self.spans.around(delivery):
+                session.watch(partial(self.consumer.call, delivery, work))
         except BaseException:
             session.drop()
             self.go_on(work)
@@ -248,7 +283,8 @@ class ServerSession:
         return self.consumer.group
 
     def take(self, work: UnitOfWork, search: Finder | None) -> list[Delivery]:
-        if self.group is not None and (got := self.group.get()) is not None:
+        group = self.group if search is None else None
+        if group is not None and (got := group.get()) is not None:
             if got:
                 work.note(got)
             return got

@@ -8,14 +8,16 @@ created it.
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any, Self
 
-from broker.client.dispatch.handlers import Handle, Handler
+from broker.client.dispatch.handlers import Handler
 from broker.formats.trace_context import TRACEPARENT
 from broker.queueing import tracing
 from broker.queueing.get import Delivery
-from broker.transactions.scope import UnitOfWork
+
+UNTRACED = nullcontext()
 
 
 class Spans:
@@ -42,20 +44,16 @@ class Spans:
         if self.handled:
             self.settled(error)
 
-    def process(self, handle: Handle, delivery: Delivery, work: UnitOfWork) -> None:
-        """Call the handler, within the trace of the message."""
+    def around(self, delivery: Delivery) -> AbstractContextManager[object]:
+        """What surrounds a call of the handler: the trace of the message."""
         on = tracing.tracer()
         if on is not None:
-            self.process_in_span(on, handle, delivery, work)
-        elif TRACEPARENT in delivery.properties:
-            with tracing.within(delivery.properties):
-                handle(delivery, work)
-        else:
-            handle(delivery, work)
+            return Processing(self, delivery, self.begun(on, delivery))
+        if TRACEPARENT in delivery.properties:
+            return tracing.within(delivery.properties)
+        return UNTRACED
 
-    def process_in_span(
-        self, on: Any, handle: Handle, delivery: Delivery, work: UnitOfWork
-    ) -> None:
+    def begun(self, on: Any, delivery: Delivery) -> tracing.Spanning:
         said = tracing.attributes("process", "process", {self.handler.queue})
         said |= {
             "messaging.message.id": str(delivery.message_id),
@@ -65,22 +63,13 @@ class Spans:
         }
         if delivery.correlation_id:
             said["messaging.message.conversation_id"] = delivery.correlation_id
-        try:
-            with tracing.span(
-                on,
-                said,
-                "CONSUMER",
-                context=tracing.extracted(delivery.properties),
-                links=tracing.links_to([delivery]),
-            ) as span:
-                self.context = tracing.below(span)
-                handle(delivery, work)
-        except BaseException as error:
-            self.error = error
-            raise
-        finally:
-            self.handled.append(delivery)
-            self.handled_ns = time.time_ns()
+        return tracing.span(
+            on,
+            said,
+            "CONSUMER",
+            context=tracing.extracted(delivery.properties),
+            links=tracing.links_to([delivery]),
+        )
 
     def settled(self, error: BaseException | None) -> None:
         """Note how the unit of work ended; ``error`` is what it raised.
@@ -107,3 +96,28 @@ class Spans:
         ) as span:
             if error is not None and error is not failed:
                 tracing.note(span, error)
+
+
+class Processing(AbstractContextManager[None]):
+    """The span of a call of the handler. No generator: see ``tracing.Within``."""
+
+    def __init__(
+        self, spans: Spans, delivery: Delivery, spanning: tracing.Spanning
+    ) -> None:
+        self.spans = spans
+        self.delivery = delivery
+        self.spanning = spanning
+
+    def __enter__(self) -> None:
+        self.spans.context = tracing.below(self.spanning.__enter__())
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.spanning.__exit__(kind, error, trace)
+        self.spans.error = error
+        self.spans.handled.append(self.delivery)
+        self.spans.handled_ns = time.time_ns()
