@@ -122,6 +122,39 @@ OF_EACH = [
 
 FAILURES = [(*one, OF_FAILURES) for one in OF_EACH]
 
+ASYNC = "broker/client/dispatch/async_session.py"
+OF_TASKS = "tests/broker/client/test_async_handlers.py"
+TASKS = [
+    (
+        "an event loop that is given more messages than it has tasks",
+        ASYNC,
+        "self.group.get(free)",
+        "self.group.get(free + 1)",
+        OF_TASKS,
+    ),
+    (
+        "a stop that does not wait for tasks",
+        "broker/client/dispatch/dispatcher.py",
+        "pool.drain()",
+        "pool.threads()",
+        OF_TASKS,
+    ),
+    (
+        "a task that ends and wakes nobody",
+        ASYNC,
+        "if not self.has_looked:",
+        "if self.is_away:",
+        OF_TASKS,
+    ),
+    (
+        "a task that fails, and whose message is accepted",
+        ASYNC,
+        "partial(back_out_unless_lost, work, error)",
+        "work.commit",
+        OF_TASKS,
+    ),
+]
+
 OF_GROUPS = "tests/broker/transactions/test_group_commit.py"
 GROUP = "broker/transactions/group_commit.py"
 STRAYS = "broker/transactions/stray_claims.py"

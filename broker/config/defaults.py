@@ -58,7 +58,8 @@ BROKER_TRANSACTION_TIMEOUT_S: Annotated[
 BROKER_SETTLE_WITHIN_MS: Annotated[
     int,
     "Milliseconds, 0 to 100, that a handler's session waits for others, to commit with"
-    " them by one statement; 0: each commits alone.",
+    " them by one statement; 0: each commits alone, those of an async def without a"
+    " wait.",
 ] = 2
 BROKER_MAX_MESSAGE_BYTES: Annotated[int, "The largest message."] = 100 * 2**20
 BROKER_MAX_UNCOMMITTED_MESSAGES: Annotated[

@@ -38,17 +38,19 @@ CORES = os.cpu_count() or 1
 OURS = ("joined", "joined_row", "leased")
 SESSIONS = 16  # of each process, which commit together
 TOGETHER = f"leased, {SESSIONS} sessions"
-BACKOUT = (*OURS, TOGETHER)
+TASKS = 64  # of the event loop of each process
+IN_LOOP = f"async, {TASKS} at once"
+BACKOUT = (*OURS, TOGETHER, IN_LOOP)
 CELERY = (sys.executable, "-m", "celery", "-A", "tests.handlers_bench.celery_peer")
 TITLE = "Handlers beside other task queues"
 PROSE = """\
 Written by `make bench ARGS="--handlers --write"`. {messages:,} messages of {bytes:,}
 bytes wait; of each drain the second half counts; {rounds} rounds. *At once* are
 processes, of procrastinate tasks of one event loop; *sessions* are threads of each
-process, which commit together. Processor time is that of the whole
-machine, servers included: a process for each core takes all of it, and there are
-{cores} cores. A ratio above 1 is the advantage of the first, by rate and by processor.
-*row* writes a row and commits it."""
+process, which commit together, and those of *async* are tasks of its event loop.
+Processor time is that of the whole machine, servers included: a process for each core
+takes all of it, and there are {cores} cores. A ratio above 1 is the advantage of the
+first, by rate and by processor. *row* writes a row and commits it."""
 RABBIT = "amqp://guest:guest@{}//"
 
 
@@ -93,7 +95,7 @@ def measure(say: Callable[[str], None], *, size: Drains, write: bool) -> None:
     say("Making a database")
     with ground.own_database(), TemporaryDirectory() as folder:
         ground.fetch("CREATE TABLE bench_row (body text NOT NULL)")
-        for queue in OURS:
+        for queue in (*OURS, "async"):
             make_queue(queue)
         notes = Path(folder) / "notes"
         figures = list(figured(say, notes, size))
@@ -164,6 +166,8 @@ def kinds() -> Iterator[Kind]:
         yield Kind(queue, sender(queue), dispatcher(queue))
     together = dispatcher("leased", f"--concurrency={SESSIONS}")
     yield Kind(TOGETHER, sender("leased"), together)
+    in_loop = dispatcher("async", f"--concurrency={TASKS}")
+    yield Kind(IN_LOOP, sender("async"), in_loop)
     brokers = {"Redis": current_app.conf.broker_url, "Backout": "backout://"}
     if rabbit.is_here():
         brokers["RabbitMQ"] = RABBIT.format(rabbit.HOST)

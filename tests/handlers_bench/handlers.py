@@ -17,6 +17,11 @@ def joined_row(delivery: Delivery, work: UnitOfWork) -> None:
     note(delivery.body)
 
 
+@consumes("async", join=False)
+async def in_loop(delivery: Delivery, work: UnitOfWork) -> None:
+    note(delivery.body)
+
+
 @consumes("leased", join=False)
 def leased(delivery: Delivery, work: UnitOfWork) -> None:
     note(delivery.body)

@@ -28,6 +28,9 @@ Django's does, that it can take a coroutine function, and then returns one::
 
 from __future__ import annotations
 
+from inspect import iscoroutinefunction
+from typing import Any
+
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
@@ -55,6 +58,8 @@ def wrapped(handle: Handle | AsyncHandle, name: str) -> Handle | AsyncHandle:
             kind.
     """
     kind = is_async(handle)
+    if kind and not iscoroutinefunction(handle):  # an object, which does not look so
+        handle = method_of(handle)
     for path in reversed(settings.BROKER_HANDLER_MIDDLEWARE):
         try:
             middleware = import_string(path)
@@ -66,6 +71,12 @@ def wrapped(handle: Handle | AsyncHandle, name: str) -> Handle | AsyncHandle:
             said = path, KINDS[not kind], name, KINDS[kind]
             raise ImproperlyConfigured(NOT_BOTH.format(*said))
     return handle
+
+
+def method_of(handle: Any) -> AsyncHandle:
+    """The coroutine function of a callable object."""
+    method: AsyncHandle = handle.__call__
+    return method
 
 
 def can_wrap(middleware: object, *, is_async: bool) -> bool:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from functools import cached_property, partial
+from types import CoroutineType
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -53,6 +54,10 @@ from broker.transactions.session import Lent
 logger = logging.getLogger(__name__)
 
 BACKED_OUT = "%s was backed out: %s"
+NOT_AWAITED = (
+    "{} is no async def, but returned a coroutine, which nobody would await. A"
+    " decorator of an async def must return an async def."
+)
 SWEEP_S = 1.0  # unwanted messages are removed at least this often
 
 
@@ -234,11 +239,17 @@ class ServerSession:
         session = Lent.now()
         try:
             with self.spans.around(delivery):
-                session.watch(partial(self.consumer.call, delivery, work))
+                session.watch(partial(self.run_handler, delivery, work))
         except BaseException:
             session.drop()
             self.go_on(work)
             raise
+
+    def run_handler(self, delivery: Delivery, work: UnitOfWork) -> None:
+        found = self.consumer.call(delivery, work)
+        if type(found) is CoroutineType:  # it would be accepted, and never have run
+            found.close()
+            raise TypeError(NOT_AWAITED.format(self.handler.name))
 
     def get(self, work: UnitOfWork) -> Got:
         """Get the next messages: wanted messages first, unwanted messages at least now

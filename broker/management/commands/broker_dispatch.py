@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from broker.alerts import handler  # noqa: F401  the handler of notifications
@@ -15,6 +16,7 @@ from broker.alerts.names import QUEUE
 from broker.checks import BROKER, refuse_unsafe_server
 from broker.client.dispatch.dispatcher import Dispatcher
 from broker.client.dispatch.handlers import Handler, discover
+from broker.client.dispatch.middleware import wrapped
 from broker.errors import UnsafeServer
 from broker.housekeeping.housekeeper import Housekeeper
 from broker.management.processes import (
@@ -76,6 +78,11 @@ class Command(BaseCommand):
             for one in discover()
             if queue is None or one.queue in queue
         ]
+        try:
+            for one in handlers:
+                wrapped(one.handle, one.name)
+        except ImproperlyConfigured as error:  # of middleware
+            raise CommandError(str(error)) from error
         if not is_one_of_several():
             self.tell(handlers)
         stop = threading.Event()

@@ -274,16 +274,16 @@ def test_a_selector_and_unwanted_messages() -> None:
 
 
 def test_no_more_run_than_a_limit_allows() -> None:
-    put_many(make_messages(20, "orders"))
+    put_many(make_messages(60, "orders"))
 
     async def handle(*_: object) -> None:
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(0.03)
 
     seen = Noted(handle)
     with running(handler(seen, join=False, concurrency=10, max_running=2)):
-        until(drained)  # far sooner than one message in each second
+        until(drained, 25)  # two in each second would take thirty
 
-    assert len(seen.deliveries) == 20
+    assert len(seen.deliveries) == 60
     assert seen.most <= 2
 
 

@@ -7,18 +7,20 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.utils.decorators import async_only_middleware, sync_and_async_middleware
 
+from broker.client.dispatch import handlers
 from broker.client.dispatch.connection_consumer import ConnectionConsumer
-from broker.client.dispatch.handlers import HANDLERS, consumes, is_async
+from broker.client.dispatch.handlers import consumes, is_async
 from broker.client.testing import run_ready
 from broker.models import Address, Queue, Ready
 from broker.queueing.get import Delivery
 from broker.queueing.put import put
 from broker.transactions.scope import UnitOfWork
 from tests.broker.async_handling import Noted, drained, nothing
-from tests.broker.handling import Seen, handler, running
+from tests.broker.handling import Seen, handle_next, handler, running
 from tests.console.until import until
 from tests.make import make_queue
 
@@ -30,7 +32,10 @@ def orders(transactional_db: None) -> Queue:
     return make_queue("orders")
 
 
-def test_an_asynchronous_handler_runs_in_a_test_s_transaction() -> None:
+def test_an_asynchronous_handler_runs_in_a_test_s_transaction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(handlers, "HANDLERS", {})
     make_queue("orders.done")
     put("orders", b"1")
 
@@ -39,13 +44,10 @@ def test_an_asynchronous_handler_runs_in_a_test_s_transaction() -> None:
         work.put("orders.done", b"2")
 
     consumes("orders", join=False)(handle)
-    try:
-        with transaction.atomic():
-            assert [one.error for one in run_ready("orders")] == [None]
-            assert Address.objects.filter(name="written").exists()
-            transaction.set_rollback(True)
-    finally:
-        HANDLERS.pop(("orders", ""))
+    with transaction.atomic():
+        assert [one.error for one in run_ready("orders")] == [None]
+        assert Address.objects.filter(name="written").exists()
+        transaction.set_rollback(True)
     assert not Address.objects.filter(name="written").exists()
 
 
@@ -65,7 +67,7 @@ def test_options_that_a_coroutine_cannot_have_are_refused(
         consumes("nowhere", **options)(handle)
 
     assert f"{__name__}." in str(refused.value)
-    assert ("nowhere", "") not in HANDLERS
+    assert ("nowhere", "") not in handlers.HANDLERS
 
 
 CALLS: list[str] = []
@@ -119,3 +121,25 @@ def test_middleware_of_the_other_kind_is_refused(
 
     with pytest.raises(ImproperlyConfigured, match=words):
         ConnectionConsumer.open(handler(handle, join=False))
+
+
+def test_the_dispatcher_does_not_start_with_it(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handlers, "HANDLERS", {})
+    consumes("orders", join=False)(nothing)
+    settings.BROKER_HANDLER_MIDDLEWARE = [f"{__name__}.of_threads"]
+
+    with pytest.raises(CommandError, match=r"of_threads .* cannot wrap"):
+        call_command("broker_dispatch", processes=1)
+
+
+def test_a_coroutine_that_nobody_would_await_is_an_error() -> None:
+    put("orders")
+
+    def decorated(delivery: Delivery, work: UnitOfWork) -> Any:
+        return nothing(delivery, work)
+
+    assert handle_next(handler(decorated, join=False)) == 1
+
+    assert Ready.objects.get().backout_count == 1
