@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from broker.client import Delivery, UnitOfWork, consumes
+from tests.handlers_bench.tasks import BRIEF_S
 from tests.handlers_bench.work import note, write_a_row
 
 
@@ -19,6 +22,13 @@ def joined_row(delivery: Delivery, work: UnitOfWork) -> None:
 
 @consumes("async", join=False)
 async def in_loop(delivery: Delivery, work: UnitOfWork) -> None:
+    note(delivery.body)
+
+
+@consumes("async_brief", join=False, concurrency=64)
+async def brief_in_loop(delivery: Delivery, work: UnitOfWork) -> None:
+    """As the task ``brief``."""
+    await asyncio.sleep(BRIEF_S)
     note(delivery.body)
 
 

@@ -1,4 +1,5 @@
-"""Kill a worker of Django's tasks again and again: here, and of ``django-tasks-db``.
+"""Kill a worker of Django's tasks again and again: here, and of ``django-tasks-db``;
+and one of an asynchronous handler.
 
     manage.py with_servers python -m tests.tools.killed_workers --kills 5
 

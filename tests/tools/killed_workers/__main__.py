@@ -20,15 +20,18 @@ django.setup()
 
 from django.conf import settings  # noqa: E402
 
+from broker.queueing.put import NewMessage, put_many  # noqa: E402
 from tests.bench import ground  # noqa: E402
 from tests.bench.django_tasks import Enqueuer, environment, migrate  # noqa: E402
 from tests.handlers_bench import work  # noqa: E402
+from tests.make import make_queue  # noqa: E402
 
 DJANGO = (sys.executable, "-m", "django")
 DISPATCH = (*DJANGO, "broker_dispatch", "--processes=1")
 COMMANDS = {
     "default": (*DISPATCH, "--queue=tasks"),
     "group commit": (*DISPATCH, "--queue=tasks", "--concurrency=16"),
+    "async": (*DISPATCH, "--queue=async_brief"),
     "joined": (*DISPATCH, "--queue=joined_tasks"),
     "db": (
         *(*DJANGO, "db_worker", "--backend=db", "--queue-name=tasks", "--no-reload"),
@@ -90,10 +93,18 @@ class Run:
             time.sleep(0.002)
         return done >= count
 
-    def kill(self, tasks: int, kills: int) -> Outcome:
+    def send(self, tasks: int) -> None:
+        if self.enqueues == "async":  # no task, but the messages of a handler
+            make_queue("async_brief")
+            bodies = [str(number).encode() for number in range(tasks)]
+            put_many([NewMessage("async_brief", one) for one in bodies])
+            return
         sender = Enqueuer(self.enqueues, "brief")
         sender.send(range(tasks))
         sender.close()
+
+    def kill(self, tasks: int, kills: int) -> Outcome:
+        self.send(tasks)
         worker, back_s = self.start(), []
         for number in range(1, kills + 1):
             self.until(tasks * number // (kills + 1) + random.randint(0, 20))
