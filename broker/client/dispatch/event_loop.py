@@ -36,6 +36,8 @@ class EventLoop:
         self.thread = threading.Thread(target=self.run, name="event loop", daemon=True)
         self.ends = ThreadPoolExecutor(THREADS, thread_name_prefix="ends")
         self.stopping = threading.Event()
+        # The loop itself holds tasks by weak references only.
+        self.running: set[asyncio.Task[None]] = set()
         # Answers on their way from other threads to the tasks of the loop.
         self.answers: deque[tuple[asyncio.Future[GroupAnswer], GroupAnswer]] = deque()
         self.is_called = False  # whether the loop is about to pass them on
@@ -82,8 +84,8 @@ class EventLoop:
 
     def create(self, tasks: Iterable[Coroutine[Any, Any, None]]) -> None:
         for one in tasks:
-            running.add(task := self.loop.create_task(one))
-            task.add_done_callback(running.discard)
+            self.running.add(task := self.loop.create_task(one))
+            task.add_done_callback(self.running.discard)
 
     async def in_thread(self, call: Callable[[], Result]) -> Result:
         """What a function returns that may wait for the database. It runs in a thread,
@@ -106,10 +108,6 @@ class EventLoop:
         while self.answers:
             future, answer = self.answers.popleft()
             future.set_result(answer)
-
-
-# The loop itself holds its tasks by weak references only.
-running: set[asyncio.Task[None]] = set()
 
 
 class Reply:

@@ -12,7 +12,6 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import transaction
 
-from broker.client.dispatch import stoppages
 from broker.errors.units_of_work import Reject
 from broker.models import Address, Claim, ConnectionConsumer, Delayed, Queue, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
@@ -22,9 +21,9 @@ from broker.queueing.get import Delivery
 from broker.queueing.put import put, put_many
 from broker.settlement import settle
 from broker.transactions.scope import UnitOfWork
-from tests.broker.async_handling import Noted, drained, nothing
+from tests.broker.async_handling import Noted, drained
 from tests.broker.elsewhere import Background
-from tests.broker.handling import broken, handler, running
+from tests.broker.handling import handler, running
 from tests.console.until import until
 from tests.make import make_messages, make_queue, make_setting
 
@@ -159,36 +158,6 @@ def test_a_stop_waits_for_what_runs_and_begins_nothing_more() -> None:
     assert fsck.violations() == []
 
 
-def test_undeliverable_messages_are_disposed_of() -> None:
-    make_queue(DEAD_LETTERS)
-    broken()
-    put("orders", b"good")
-
-    seen = Noted(nothing)
-    with running(handler(seen, join=False, concurrency=10)):
-        until(drained)
-
-    assert [one.body for one in seen.deliveries] == [b"good"]
-    assert Ready.objects.count() == 1
-    assert fsck.violations() == []
-
-
-def test_one_that_can_be_put_nowhere_stops_its_queue_until_it_is_started() -> None:
-    message_id = broken()
-    seen = Noted(nothing)
-    with running(handler(seen, join=False, concurrency=10)):
-        until(Queue.objects.filter(stopped=True).exists)
-        until(lambda: not Claim.objects.exists())
-        put("orders", b"good")
-        make_queue(DEAD_LETTERS)
-        stoppages.clear("orders")
-        until(drained)
-
-    assert [one.body for one in seen.deliveries] == [b"good"]
-    assert journal.lifeline(message_id)
-    assert fsck.violations() == []
-
-
 @pytest.mark.spec("UOW-7")
 def test_one_that_takes_too_long_is_refused() -> None:
     make_setting("orders", redelivery_delay_ms=3_600_000)
@@ -254,22 +223,6 @@ def test_a_handler_calls_what_uses_the_database_in_threads() -> None:
     assert bodies == [b"first", b"second"]
     assert Ready.objects.count() == 1
     assert Address.objects.filter(name="written").exists()
-    assert fsck.violations() == []
-
-
-def test_a_selector_and_unwanted_messages() -> None:
-    make_queue(DEAD_LETTERS)
-    put("orders", b"wanted", properties={"kind": "a"})
-    put("orders", b"unwanted", properties={"kind": "b"})
-
-    seen = Noted(nothing)
-    one = handler(
-        seen, join=False, concurrency=5, selector="kind = 'a'", retain_unwanted=False
-    )
-    with running(one):
-        until(drained)
-
-    assert [one.body for one in seen.deliveries] == [b"wanted"]
     assert fsck.violations() == []
 
 
