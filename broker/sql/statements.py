@@ -102,10 +102,12 @@ class Statement:
                 pgconn.send_query_prepared(name, bound, formats, BINARY)
             else:
                 pgconn.send_query_params(self.text, bound, types, formats, BINARY)
-            # If the session was ended meanwhile, another result says so.
-            result, *_ = self.line.wait(execute(pgconn))
-        if result.status != ExecStatus.TUPLES_OK:
-            raise error_from_result(result, encoding=self.line.info.encoding)
+            results = self.line.wait(execute(pgconn))
+        # Rows come before the commit: an error after them says that it may have failed.
+        for result in results:
+            if result.status != ExecStatus.TUPLES_OK:
+                raise error_from_result(result, encoding=self.line.info.encoding)
+        (result,) = results
         converts.set_pgresult(result)
         rows = converts.load_rows(0, result.ntuples, tuple)
         converts.set_pgresult(None)  # bodies are not held until the next run

@@ -58,7 +58,6 @@ class EventLoop:
 
     def run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
-            runner.get_loop()
             while not self.stopping.is_set():
                 try:
                     self.loop.run_forever()

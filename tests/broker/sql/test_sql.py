@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 from django.core.exceptions import SynchronousOnlyOperation
-from django.db import connection, connections, transaction
+from django.db import DataError, connection, connections, transaction
 from psycopg.generators import execute
 
 from broker import sql
@@ -106,19 +106,20 @@ def test_a_statement_that_was_deallocated_is_prepared_again() -> None:
     assert cycle(b"second") == b"second"
 
 
-def test_what_follows_the_result_of_a_hot_statement_is_not_of_it(
+def test_an_error_after_the_rows_of_a_hot_statement_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As of a session that the server ends meanwhile."""
+    """Rows come before the commit, and a session may be ended between the two."""
     make_queue("orders")
     cycle(b"first")
 
-    def doubled(pgconn: Any) -> Any:
+    def ended(pgconn: Any) -> Any:
         found = yield from execute(pgconn)
-        return found * 2
+        return [*found, pgconn.exec_(b"SELECT 1 / 0")]
 
-    monkeypatch.setattr("broker.sql.statements.execute", doubled)
-    assert cycle(b"second") == b"second"
+    monkeypatch.setattr("broker.sql.statements.execute", ended)
+    with pytest.raises(DataError), unit_of_work() as work:
+        work.get("orders")
 
 
 def test_statements_in_a_pipeline_are_left_to_psycopg() -> None:
