@@ -1,0 +1,48 @@
+"""The handler of the harness's messages, run by ``broker_dispatch``."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from broker.client import Delivery, Reject, UnitOfWork, consumes
+from tests.harness.backout import meters
+from tests.harness.backout.ending import die_with_parent
+from tests.harness.contract import Told
+
+QUEUE = "long_horizon_bench"
+PROCESSES = "BACKOUT_HARNESS_PROCESSES"  # environment variable: of the dispatcher
+TOLD = Told.read()
+# Forks of the dispatcher must end when the harness kills the adapter.
+os.register_at_fork(after_in_child=die_with_parent)
+
+
+def sessions() -> int:
+    """Sessions of each process, so that all of them are as many as the workers asked
+    for."""
+    return max(1, TOLD.workers // int(os.environ.get(PROCESSES, "1")))
+
+
+@consumes(QUEUE, join=False, concurrency=sessions())
+def work(delivery: Delivery, _: UnitOfWork) -> None:
+    job = json.loads(delivery.body)
+    meter = meters.mine()
+    if TOLD.fails == "terminal-always":
+        meter.add(meters.DEAD)
+        raise Reject("As the harness asks for.")
+    if job["fails_first"] and not delivery.backout_count:
+        meter.add(meters.FAILED)
+        raise FirstTryError(job["seq"])
+    meter.began(age_us(job))
+    if TOLD.work_ms:
+        time.sleep(TOLD.work_ms / 1000)
+    meter.completed(age_us(job))
+
+
+class FirstTryError(Exception):
+    """The first try of a message fails, as the harness asks for."""
+
+
+def age_us(job: dict[str, int]) -> int:
+    return (time.time_ns() - job["put_at_ns"]) // 1000
