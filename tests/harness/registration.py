@@ -13,7 +13,6 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from tests.harness import launches
@@ -28,8 +27,8 @@ PORT = "BACKOUT_HARNESS_PORT"
 
 def main(clone: Path, arguments: list[str]) -> int:
     sys.path.insert(0, str(clone))
-    adapters = importlib.import_module("bench_harness.adapters")
-    orchestrator = importlib.import_module("bench_harness.orchestrator")
+    adapters: Any = importlib.import_module("bench_harness.adapters")
+    orchestrator: Any = importlib.import_module("bench_harness.orchestrator")
     folder = Path(os.environ[FOLDER])
     server = Cluster(
         folder / "server",
@@ -55,7 +54,7 @@ def main(clone: Path, arguments: list[str]) -> int:
         server.remove()
 
 
-def replace_server(orchestrator: ModuleType, server: Cluster) -> None:
+def replace_server(orchestrator: Any, server: Cluster) -> None:
     """Containers become the native server; ``down -v`` removes its data, too."""
     orchestrator.start_postgres = lambda image: server.start()
     orchestrator.stop_postgres = lambda image: server.remove()
@@ -63,7 +62,7 @@ def replace_server(orchestrator: ModuleType, server: Cluster) -> None:
     orchestrator._compose_start_postgres = lambda image: server.start()
 
 
-def replace_preflight(orchestrator: ModuleType, server: Cluster) -> None:
+def replace_preflight(orchestrator: Any, server: Cluster) -> None:
     """Without the extension, only its samples are missing."""
     if has_extension(server.programs):
         return
@@ -87,7 +86,7 @@ def replace_preflight(orchestrator: ModuleType, server: Cluster) -> None:
 
 
 def launch(
-    adapters: ModuleType,
+    adapters: Any,
     server: Cluster,
     clone: Path,
     system: System,

@@ -1,4 +1,4 @@
-"""The adapter's process, as the harness starts it: ``python -m tests.harness.backout``."""
+"""The process that the harness starts: ``python -m tests.harness.backout``."""
 
 from __future__ import annotations
 

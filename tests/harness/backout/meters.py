@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import sys
 import threading
 from array import array
 from pathlib import Path
@@ -65,7 +64,8 @@ def read(folder: Path) -> Totals:
         for place, count in enumerate(cells):
             if count:
                 sums[place] += count
-    return Totals(*sums[:BEGAN], sums[BEGAN:ENDED], sums[ENDED:])
+    completed, failed, dead = sums[:BEGAN]
+    return Totals(completed, failed, dead, sums[BEGAN:ENDED], sums[ENDED:])
 
 
 _meter: list[Meter] = []
@@ -79,6 +79,3 @@ def mine() -> Meter:
             if not _meter or _meter[0].pid != os.getpid():
                 _meter[:] = [Meter(Path(os.environ[FOLDER]))]
     return _meter[0]
-
-
-assert sys.byteorder == "little" or array("Q").itemsize == CELL
