@@ -23,7 +23,6 @@ from tests.harness.contract import say
 from tests.harness.launches import ALIASES, SYSTEMS, TREE
 from tests.harness.parts import PARTS, Run
 
-HARNESS = "https://github.com/hardbyte/postgresql-job-queue-benchmarking"
 SYSTEM_PROGRAMS = "/usr/lib/postgresql"
 RESULTS = re.compile(r"results at: (.+)$", re.M)
 MORE_S = 240.0  # beside the phases: servers, migrations, plots
@@ -67,14 +66,14 @@ def main() -> int:
     folder = Path(options.folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     place = Place(
-        clone_of(options.harness, folder),
+        peers.harness(options.harness),
         Path(options.postgresql) if options.postgresql else programs(),
         folder,
         options.port,
     )
-    peers.install(peers.HARNESS)
+    peers.install(peers.PACKAGES)
     for name in systems:
-        peers.install(SYSTEMS[name].peer)
+        SYSTEMS[name].install()
     runs = [one for one in part.runs() if options.only in one.name]
     rows: list[table.Row] = []
     failures: list[str] = []
@@ -111,21 +110,6 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=PORT)
     parser.add_argument("--folder", default=str(TREE / "var" / "harness"))
     return parser.parse_args()
-
-
-def clone_of(given: str, folder: Path) -> Path:
-    """The harness: the clone that is named, or one that is fetched now."""
-    clone = Path(given) if given else folder / "clone"
-    if not clone.exists():
-        # Its results are hundreds of megabytes.
-        git = ["git", "clone", "--quiet", "--depth=1", "--filter=blob:none"]
-        subprocess.run([*git, "--no-checkout", HARNESS, str(clone)], check=True)
-        sparse = ["git", "-C", str(clone), "sparse-checkout", "set", "--no-cone"]
-        subprocess.run([*sparse, "/*", "!/results/"], check=True)
-        subprocess.run(["git", "-C", str(clone), "checkout", "--quiet"], check=True)
-    if not (clone / "bench.py").exists():
-        raise SystemExit(f"{clone} is no clone of the harness.")
-    return clone.resolve()
 
 
 def programs() -> Path:

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TextIO
+from urllib.parse import urlsplit
 
 from tests.harness.histogram import quantiles_ms
 
@@ -81,7 +82,7 @@ class Told:
 
     @property
     def database(self) -> str:
-        return self.database_url.rpartition("/")[2].partition("?")[0]
+        return urlsplit(self.database_url).path.lstrip("/")
 
     def rate_now(self) -> float:
         """The rate at present: phases of high load change it."""
@@ -103,13 +104,22 @@ class Pace:
         self.stopping = stopping
         self.depth = 0  # as seen last, for a target depth
         self.tokens: SimpleQueue[int] = SimpleQueue()
+        self.is_ready = False
         self.by_harness = told.mode == "fixed" and told.paced_by == "harness"
 
     def listen(self, lines: TextIO) -> None:
-        """Take the harness's lines, until it closes them."""
+        """Take the harness's lines, in a thread of its own, until it closes them.
+
+        It begins with them when it starts the process. What comes while the database is
+        being migrated is not put: it would be a backlog that no phase asked for.
+        """
+        if self.by_harness:
+            threading.Thread(target=self.take, args=[lines], daemon=True).start()
+
+    def take(self, lines: TextIO) -> None:
         for line in lines:
             word, _, number = line.strip().partition(" ")
-            if word == "ENQUEUE" and number.isdigit():
+            if word == "ENQUEUE" and number.isdigit() and self.is_ready:
                 self.tokens.put(int(number))
 
     def batches(self) -> Iterator[int]:

@@ -30,18 +30,17 @@ class System:
         command: the adapter's process, of the clone.
         manifest: the folder with its ``adapter.json``, of the clone.
         path: more folders for Python.
-        extensions: whether its manifest may name extensions.
+        install: installs it on this machine.
         prepare: what its database needs before, given the URL.
         environment: more environment variables.
-        peer: packages that pip installs for it.
     """
 
     command: Callable[[Path], Sequence[str]]
     manifest: Callable[[Path], Path]
     path: Sequence[Path] = ()
-    prepare: Callable[[str], None] = lambda url: None
+    install: Callable[[], object] = lambda: None
+    prepare: Callable[[str], object] = lambda url: None
     environment: Mapping[str, str] = field(default_factory=dict)
-    peer: Sequence[str] = ()
 
 
 def of_harness(name: str) -> Callable[[Path], Sequence[str]]:
@@ -49,15 +48,16 @@ def of_harness(name: str) -> Callable[[Path], Sequence[str]]:
     return lambda clone: [sys.executable, str(clone / f"{name}-bench" / "main.py")]
 
 
+def install_absurd() -> None:
+    peers.install(["absurd-sdk==0.3.0"])
+    peers.script("absurd")
+
+
 def install_pgmq(url: str) -> None:
+    """PGMQ as plain functions, in place of its extension."""
     with psycopg.connect(url, autocommit=True) as line:
-        if line.execute("SELECT to_regnamespace('pgmq')").fetchone() != (None,):
-            return
-        line.execute(peers.pgmq_sql().encode())
-
-
-def absurd_sql() -> str:
-    return str(peers.FOLDER / "absurd.sql")
+        if line.execute("SELECT to_regnamespace('pgmq')").fetchone() == (None,):
+            line.execute(peers.script("pgmq").read_bytes())
 
 
 SYSTEMS: dict[str, System] = {
@@ -70,37 +70,40 @@ SYSTEMS: dict[str, System] = {
         command=lambda clone: [sys.executable, "-m", "tests.harness.awa_python"],
         manifest=lambda clone: HERE / "awa_python",
         path=[peers.FOLDER, TREE],
-        peer=["awa-pg==0.6.9"],
+        install=lambda: peers.install(["awa-pg==0.6.9"]),
     ),
     "procrastinate": System(
         command=of_harness("procrastinate"),
         manifest=lambda clone: clone / "procrastinate-bench",
         path=[peers.FOLDER],
-        peer=["procrastinate==3.8.1"],
+        install=lambda: peers.install(["procrastinate==3.8.1"]),
     ),
     "pgmq": System(
         command=of_harness("pgmq"),
         manifest=lambda clone: clone / "pgmq-bench",
         path=[peers.FOLDER],
+        install=lambda: peers.script("pgmq"),
         prepare=install_pgmq,
     ),
     "absurd": System(
         command=of_harness("absurd"),
         manifest=lambda clone: clone / "absurd-bench",
         path=[peers.FOLDER],
-        environment={"ABSURD_SQL_PATH": absurd_sql()},
-        peer=["absurd-sdk==0.3.0"],
+        install=install_absurd,
+        environment={"ABSURD_SQL_PATH": str(peers.FOLDER / "absurd.sql")},
     ),
     "pgque": System(
-        command=of_harness("pgque"),
+        command=lambda clone: [sys.executable, str(peers.pgque_adapter(clone))],
         manifest=lambda clone: clone / "pgque-bench",
         path=[peers.FOLDER],
-        environment={"PRODUCER_BATCH_MAX": "1000"},
+        install=lambda: peers.script("pgque"),
+        environment={"PRODUCER_BATCH_MAX": "1000"},  # as in the harness's full sweep
     ),
     "pgboss": System(
-        command=lambda clone: ["node", str(clone / "pgboss-bench" / "main.js")],
+        command=lambda clone: [peers.node(), str(clone / "pgboss-bench" / "main.js")],
         manifest=lambda clone: clone / "pgboss-bench",
-        environment={"NODE_PATH": str(peers.FOLDER / "node_modules")},
+        install=peers.install_node,
+        environment={"NODE_PATH": str(peers.FOLDER / "npm" / "node_modules")},
     ),
 }
 ALIASES = {"awa": "awa-python", "pg-boss": "pgboss"}

@@ -1,17 +1,46 @@
-"""The other systems, installed below one folder; none is part of this project."""
+"""The harness and the other systems, fetched below one folder; none is part of this
+project, and nothing of them is committed.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(os.environ.get("BACKOUT_HARNESS_PEERS", "/tmp/peers"))
+# Where repositories are cloned from; another pattern may name copies on this machine.
+REPOSITORIES = os.environ.get("BACKOUT_HARNESS_GIT", "https://github.com/{}/{}")
+HARNESS = ("hardbyte", "postgresql-job-queue-benchmarking")
 # What the harness itself imports.
-HARNESS = ("psycopg[binary]", "matplotlib", "pandas", "numpy", "pydantic")
-PGMQ = "pgmq-extension/sql/pgmq.sql"  # in the repository tembo-io/pgmq
+PACKAGES = ("psycopg[binary]", "matplotlib", "pandas", "numpy", "pydantic")
+NODE = (
+    "node@22",
+    "pg-boss@12.18.2",
+)  # pg-boss needs a newer Node than many systems have
+
+
+@dataclass(frozen=True)
+class Script:
+    """A file of SQL that installs a system."""
+
+    owner: str
+    repository: str
+    revision: str
+    path: str
+
+
+SCRIPTS = {
+    "pgmq": Script("tembo-io", "pgmq", "HEAD", "pgmq-extension/sql/pgmq.sql"),
+    "absurd": Script("earendil-works", "absurd", "0.3.0", "sql/absurd.sql"),
+    "pgque": Script(
+        "NikolayS", "PgQue", "4cb5c0617d62d65fef7ce0d44bfdeafabf434f5f", "sql/pgque.sql"
+    ),
+}
 
 
 def install(packages: Iterable[str]) -> None:
@@ -28,14 +57,59 @@ def is_installed(requirement: str) -> bool:
     return any(FOLDER.glob(f"{name}-*.dist-info"))
 
 
-def pgmq_sql() -> str:
-    """PGMQ as plain functions, from ``pgmq.sql`` in the folder, or from a repository
-    that ``PGMQ_REPOSITORY`` names."""
-    file = FOLDER / "pgmq.sql"
+def install_node() -> None:
+    """Node and pg-boss, by npm."""
+    folder = FOLDER / "npm"
+    if not (folder / "node_modules" / "pg-boss").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        npm = ["npm", "install", "--no-audit", "--no-fund", "--silent", *NODE]
+        subprocess.run(npm, cwd=folder, check=True)
+
+
+def node() -> str:
+    return str(FOLDER / "npm" / "node_modules" / ".bin" / "node")
+
+
+def script(name: str) -> Path:
+    """The file of SQL of a system, fetched if it is not there yet."""
+    file = FOLDER / f"{name}.sql"
     if not file.exists():
-        repository = os.environ["PGMQ_REPOSITORY"]
-        command = ["git", "-C", repository, "show", f"HEAD:{PGMQ}"]
-        file.write_bytes(
-            subprocess.run(command, capture_output=True, check=True).stdout
-        )
-    return file.read_text()
+        one = SCRIPTS[name]
+        clone = FOLDER / "git" / name
+        if not clone.exists():
+            fetch(one.owner, one.repository, clone)
+        show = ["git", "-C", str(clone), "show", f"{one.revision}:{one.path}"]
+        file.write_bytes(subprocess.run(show, capture_output=True, check=True).stdout)
+    return file
+
+
+def fetch(owner: str, repository: str, clone: Path) -> None:
+    """Clone a repository without its files."""
+    git = ["git", "clone", "--quiet", "--filter=blob:none", "--no-checkout"]
+    url = REPOSITORIES.format(owner, repository)
+    subprocess.run([*git, url, str(clone)], check=True)
+
+
+def harness(given: str) -> Path:
+    """The harness: the clone that is named, or one that is fetched."""
+    clone = Path(given) if given else FOLDER / "git" / "harness"
+    if not clone.exists():
+        fetch(*HARNESS, clone)
+        # Its results are hundreds of megabytes.
+        git = ["git", "-C", str(clone)]
+        wanted = [*git, "sparse-checkout", "set", "--no-cone", "/*", "!/results/"]
+        subprocess.run(wanted, check=True)
+        subprocess.run([*git, "checkout", "--quiet"], check=True)
+    if not (clone / "bench.py").exists():
+        raise SystemExit(f"{clone} is no clone of the harness.")
+    return clone.resolve()
+
+
+def pgque_adapter(clone: Path) -> Path:
+    """The harness's adapter of PgQue, beside the SQL that it reads from a submodule."""
+    folder = FOLDER / "pgque-bench"
+    sql = folder / "vendor" / "pgque" / "sql"
+    sql.mkdir(parents=True, exist_ok=True)
+    shutil.copy(clone / "pgque-bench" / "main.py", folder)
+    shutil.copy(script("pgque"), sql)
+    return folder / "main.py"

@@ -70,17 +70,14 @@ class Adapter:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stopping.set)
+        self.pace.listen(sys.stdin)
         await self.client.migrate()
         self.client.task(LongHorizonJob, queue=QUEUE)(self.handle)
         await self.client.start(
             [{"name": QUEUE, "max_workers": self.told.workers}], poll_interval_ms=50
         )
+        self.pace.is_ready = True
         self.lines.describe([*TABLES, *self.partitions()], f"awa-pg {of('awa-pg')}")
-        if self.pace.by_harness:
-            listen = threading.Thread(
-                target=self.pace.listen, args=[sys.stdin], daemon=True
-            )
-            listen.start()
         tasks: list[Coroutine[Any, Any, None]] = [
             self.produce(),
             self.look(),

@@ -36,11 +36,13 @@ def main() -> int:
     from tests.harness.backout.producer import Producer  # noqa: PLC0415
     from tests.harness.backout.sampler import Sampler  # noqa: PLC0415
 
+    pace = Pace(told, stopping)
+    pace.listen(sys.stdin)
     queue.prepare(told)
+    pace.is_ready = True
     queue.describe(told)
     with TemporaryDirectory(prefix="backout-harness-") as folder:
         os.environ[meters.FOLDER] = folder
-        pace = Pace(told, stopping)
         producer = Producer(told, pace, stopping)
         sampler = Sampler(told, pace, producer, Path(folder), stopping)
         with dispatcher(told) as process:
@@ -50,10 +52,6 @@ def main() -> int:
             ]
             for thread in threads:
                 thread.start()
-            if pace.by_harness:
-                threading.Thread(
-                    target=pace.listen, args=[sys.stdin], daemon=True
-                ).start()
             while not stopping.wait(LOOK_S):
                 if process.poll() is not None:
                     say(f"The dispatcher ended: {process.returncode}.")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from urllib.parse import unquote, urlsplit
 
-url = urlsplit(os.environ["DATABASE_URL"])
+from psycopg.conninfo import conninfo_to_dict
+
+told = conninfo_to_dict(os.environ["DATABASE_URL"])
 DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": unquote(url.path.lstrip("/")),
-        "HOST": unquote(url.hostname or ""),
-        "PORT": str(url.port or ""),
-        "USER": unquote(url.username or ""),
-        "PASSWORD": unquote(url.password or ""),
+        "NAME": told["dbname"],
+        "HOST": told.get("host", ""),
+        "PORT": str(told.get("port", "")),
+        "USER": told.get("user", ""),
+        "PASSWORD": told.get("password", ""),
         "CONN_MAX_AGE": None,
     }
 }
