@@ -7,6 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -26,6 +27,7 @@ TIMES = (
 )
 DEPTHS = ("queue_depth", "total_backlog", "dlq_depth")
 AFTER_CHAOS = ("jobs_enqueued", "jobs_completed", "jobs_lost", "chaos_recovery_time_s")
+EVERY_S = 5.0  # between samples, as the harness has it by default
 DEAD_ROWS, SIZE, DEAD_SHARE = (
     "n_dead_tup",
     "total_relation_size_mb",
@@ -100,11 +102,13 @@ def merged(
 def per_tick(
     samples: Iterable[Mapping[str, str]], metric: str, merge: Any
 ) -> list[float]:
-    """The values of a metric by time: replicas, or tables, are merged."""
+    """The values of a metric by time: replicas, or tables, are merged. Samples are
+    taken by the clock, so those of one time have nearly the same."""
     ticks: dict[int, list[float]] = defaultdict(list)
     for one in samples:
         if one["metric"] == metric:
-            ticks[round(float(one["elapsed_s"]) / 2.5)].append(float(one["value"]))
+            at = datetime.fromisoformat(one["sampled_at"]).timestamp()
+            ticks[round(at / EVERY_S)].append(float(one["value"]))
     return [float(merge(values)) for _, values in sorted(ticks.items())]
 
 
