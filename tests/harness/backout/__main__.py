@@ -23,6 +23,7 @@ SETTINGS = "tests.harness.backout.settings"
 PROCESSES = "BACKOUT_HARNESS_PROCESSES"
 STOPS_WITHIN_S = 4.0  # the contract says 5
 LOOK_S = 0.1
+BEGINS_WITHIN_S = 40.0  # the harness waits a minute for the descriptor
 
 
 def main() -> int:
@@ -39,13 +40,13 @@ def main() -> int:
     pace = Pace(told, stopping)
     pace.listen(sys.stdin)
     queue.prepare(told)
-    pace.is_ready = True
-    queue.describe(told)
-    with TemporaryDirectory(prefix="backout-harness-") as folder:
-        os.environ[meters.FOLDER] = folder
+    with TemporaryDirectory(prefix="backout-harness-") as name:
+        folder = Path(name)
         producer = Producer(told, pace, stopping)
-        sampler = Sampler(told, pace, producer, Path(folder), stopping)
-        with dispatcher(told) as process:
+        sampler = Sampler(told, pace, producer, folder, stopping)
+        with dispatcher(told, folder, stopping) as process:
+            pace.is_ready = True
+            queue.describe(told)
             threads = [
                 threading.Thread(target=work, daemon=True)
                 for work in (producer.run, sampler.look, sampler.run)
@@ -63,30 +64,36 @@ def main() -> int:
 
 
 @contextmanager
-def dispatcher(told: Told) -> Iterator[subprocess.Popen[bytes]]:
-    """``broker_dispatch``, with a process for each core, as it is by default."""
+def dispatcher(
+    told: Told, folder: Path, stopping: threading.Event
+) -> Iterator[subprocess.Popen[bytes]]:
+    """``broker_dispatch``, with a process for each core, as it is by default. All of
+    them have begun, unless they take very long.
+    """
     processes = min(len(os.sched_getaffinity(0)), told.workers)
-    environment = os.environ | {PROCESSES: str(processes)}
+    more = {PROCESSES: str(processes), meters.FOLDER: str(folder)}
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "django", "broker_dispatch"),
             f"--processes={processes}",
         ],
-        env=environment,
+        env=os.environ | more,
         stdin=subprocess.DEVNULL,
         stdout=sys.stderr,
         preexec_fn=die_with_parent,
     )
-    began = time.monotonic()
+    until = time.monotonic() + BEGINS_WITHIN_S
+    while len(list(folder.iterdir())) < processes and time.monotonic() < until:
+        if stopping.wait(LOOK_S):
+            break
     try:
         yield process
     finally:
-        began = time.monotonic()
         process.terminate()
         try:
             process.wait(STOPS_WITHIN_S)
         except subprocess.TimeoutExpired:
-            say(f"The dispatcher is killed, after {time.monotonic() - began:.1f} s.")
+            say(f"The dispatcher is killed, as {STOPS_WITHIN_S} s were not enough.")
             process.kill()
 
 

@@ -14,14 +14,26 @@ from tests.harness.contract import Told
 QUEUE = "long_horizon_bench"
 PROCESSES = "BACKOUT_HARNESS_PROCESSES"  # environment variable: of the dispatcher
 TOLD = Told.read()
-# Forks of the dispatcher must end when the harness kills the adapter.
-os.register_at_fork(after_in_child=die_with_parent)
+COUNT = int(os.environ.get(PROCESSES, "0"))  # 0 in the adapter's own process
+
+
+def begin() -> None:
+    """A process of the dispatcher begins: it must end when the harness kills the
+    adapter, and its meter tells the adapter that it is there."""
+    die_with_parent()
+    meters.mine()
+
+
+if COUNT == 1:
+    begin()
+else:
+    os.register_at_fork(after_in_child=begin)
 
 
 def sessions() -> int:
     """Sessions of each process, so that all of them are as many as the workers asked
     for."""
-    return max(1, TOLD.workers // int(os.environ.get(PROCESSES, "1")))
+    return max(1, TOLD.workers // max(1, COUNT))
 
 
 @consumes(QUEUE, join=False, concurrency=sessions())
