@@ -20,8 +20,9 @@ from console.runtime import wheels
 from tests.harness import peers, table
 from tests.harness.cluster import PORT, has_extension
 from tests.harness.contract import say
-from tests.harness.launches import ALIASES, SYSTEMS, TREE
+from tests.harness.launches import ALIASES, SYSTEMS
 from tests.harness.parts import PARTS, Run
+from tests.harness.peers import TREE
 
 SYSTEM_PROGRAMS = "/usr/lib/postgresql"
 RESULTS = re.compile(r"results at: (.+)$", re.M)

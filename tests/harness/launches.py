@@ -17,8 +17,8 @@ from typing import Any
 import psycopg
 
 from tests.harness import peers
+from tests.harness.peers import TREE
 
-TREE = Path(__file__).resolve().parent.parent.parent
 HERE = Path(__file__).resolve().parent
 
 

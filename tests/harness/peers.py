@@ -12,7 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(os.environ.get("BACKOUT_HARNESS_PEERS", "/tmp/peers"))
+TREE = Path(__file__).resolve().parent.parent.parent
+FOLDER = Path(
+    os.environ.get("BACKOUT_HARNESS_PEERS", TREE / "var" / "harness" / "peers")
+)
 # Where repositories are cloned from; another pattern may name copies on this machine.
 REPOSITORIES = os.environ.get("BACKOUT_HARNESS_GIT", "https://github.com/{}/{}")
 HARNESS = ("hardbyte", "postgresql-job-queue-benchmarking")
