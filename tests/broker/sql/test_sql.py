@@ -47,6 +47,21 @@ def test_statements_run_on_the_connection_that_is_open_now() -> None:
     assert sql.mine.line is connection.connection
 
 
+def test_an_error_of_the_commit_is_raised_though_rows_came_before_it() -> None:
+    """A deferred constraint fails after the rows were sent, as a session does that is
+    terminated then."""
+    line().execute(
+        "CREATE TEMP TABLE late (id int UNIQUE DEFERRABLE INITIALLY DEFERRED)"
+    )
+    text = b"INSERT INTO late SELECT %(a)s::int + %(b)s::int RETURNING id"
+    one = Statement(text, line())
+    for number in (1, 2):  # the first time, a cursor prepares it
+        assert one.run({"a": number, "b": 0}) == [(number,)]
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        one.run({"a": 1, "b": 1})
+    assert one.run({"a": 1, "b": 2}) == [(3,)]
+
+
 @pytest.mark.parametrize("count", [1, 300])
 def test_no_message_is_held_after_its_statement(count: int) -> None:
     make_queue("orders")

@@ -26,7 +26,7 @@ def begin() -> None:
 
 if COUNT == 1:
     begin()
-else:
+elif COUNT:
     os.register_at_fork(after_in_child=begin)
 
 
