@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
@@ -23,7 +24,7 @@ from tests import installed
 from tests.amqp.launching import database_url
 from tests.broker.bridges.other_backout import parameters
 from tests.console.until import until
-from tests.harness import histogram
+from tests.harness import histogram, table
 from tests.harness.contract import Pace, Told, Window
 
 STOPS_WITHIN_S = 5  # the contract
@@ -95,8 +96,8 @@ def test_it_describes_itself_handles_all_and_ends_in_time(adapter: Adapter) -> N
     folder = installed.TREE / "tests" / "harness" / "backout"
     manifest = json.loads((folder / "adapter.json").read_text())
     assert set(manifest["event_tables"]) < set(descriptor["event_tables"])
-    for table in descriptor["event_tables"]:
-        assert adapter.fetch(f"SELECT to_regclass('{table}')") != (None,)
+    for name in descriptor["event_tables"]:
+        assert adapter.fetch(f"SELECT to_regclass('{name}')") != (None,)
     assert descriptor["system"] == manifest["system"]
     assert descriptor["db_name"] == adapter.name
 
@@ -140,6 +141,43 @@ def test_quantiles_are_of_the_window_only() -> None:
     totals[histogram.bucket(1_000)] = 98
     totals[histogram.bucket(5_000)] = 2
     assert window.quantiles_ms(30, totals) == pytest.approx([1, 1, 5], rel=0.001)
+
+
+def test_the_table_adds_replicas_up_and_leaves_the_warm_up_out(tmp_path: Path) -> None:
+    names = (
+        *("system", "instance_id", "sampled_at", "phase_label", "phase_type"),
+        *("subject_kind", "subject", "metric", "value"),
+    )
+    done = ("adapter", "", "completion_rate")
+    tables = [("table", f"public.{one}", "n_dead_tup") for one in ("a", "b")]
+    samples = [
+        ("0", "12:00:00.010", "warmup", "warmup", *done, 9000),
+        ("0", "12:00:05.010", "clean", "clean", *done, 100),
+        ("1", "12:00:04.990", "clean", "clean", *done, 50),
+        ("0", "12:00:10.010", "clean", "clean", *done, 200),
+        ("1", "12:00:10.100", "clean", "clean", *done, 70),
+        *(("0", "12:00:10.000", "clean", "clean", *one, 30) for one in tables),
+    ]
+    with (tmp_path / "raw.csv").open("w") as file:
+        rows = csv.writer(file)
+        rows.writerow(names)
+        for replica, time_of_day, *more in samples:
+            rows.writerow(["one", replica, f"2026-11-30T{time_of_day}Z", *more])
+    lost = {"jobs_lost": 3.0, "chaos_recovery_time_s": None}
+    summary = {"systems": {"one": {"phases": {"clean": lost}}}}
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+
+    (row,) = table.rows_of("chaos", "kills", tmp_path)
+    assert (row.system, row.phase) == ("one", "clean")
+    assert row.figures == {
+        "completion_rate": 210,
+        "completion_rate_least": 150,
+        "dead_rows_most": 60,
+        "jobs_lost": 3,
+    }
+    text = table.write([row], ["another"], tmp_path / "table")
+    assert text.endswith("- another")
+    assert json.loads((tmp_path / "table.json").read_text())["failures"] == ["another"]
 
 
 def told(monkeypatch: pytest.MonkeyPatch, **more: str) -> Told:

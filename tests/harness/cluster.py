@@ -119,7 +119,6 @@ class Cluster:
                 user=owner.run_as and owner.user,
                 group=owner.run_as and owner.group,
                 extra_groups=owner.run_as and [],
-                start_new_session=True,
             )
 
 

@@ -90,7 +90,10 @@ def fetch(owner: str, repository: str, clone: Path) -> None:
     """Clone a repository without its files."""
     git = ["git", "clone", "--quiet", "--filter=blob:none", "--no-checkout"]
     url = REPOSITORIES.format(owner, repository)
-    subprocess.run([*git, url, str(clone)], check=True)
+    if subprocess.run([*git, url, str(clone)], check=False).returncode:
+        raise SystemExit(
+            f"{url} could not be cloned. BACKOUT_HARNESS_GIT may name another place."
+        )
 
 
 def harness(given: str) -> Path:
