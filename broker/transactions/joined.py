@@ -22,7 +22,7 @@ from broker.queueing.get import Delivery
 from broker.queueing.low_watermarks import FLOORS
 from broker.settlement import settle
 from broker.settlement.outcomes import failure
-from broker.settlement.poison import CONSUMER, Removing
+from broker.settlement.poison import Removing
 from broker.settlement.redelivery_policy import Removal
 from broker.sql.lines import database
 from broker.transactions.session import Lent
@@ -85,13 +85,13 @@ class JoinedUnitOfWork(UnitOfWork):
             self.begin()
 
     def remove_alone(
-        self, removing: Removing, signature: Signature = CONSUMER
+        self, removing: Removing, signature: Signature, *, user: Any
     ) -> Removal | None:
         if not self.is_untouched():
             return None
         self.end()
         try:
-            return super().remove_alone(removing, signature)
+            return super().remove_alone(removing, signature, user=user)
         finally:
             self.begin()
 

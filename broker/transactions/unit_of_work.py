@@ -238,7 +238,8 @@ class UnitOfWork:
     ) -> Removal:
         """Move a message away at once, with or without a commit; see ``poison``."""
         self.check_open()
-        if (moved := self.remove_alone(removing, signature)) is not None:
+        moved = self.remove_alone(removing, signature, user=self.user)
+        if moved is not None:
             return moved
         removal = poison.take_away(
             removing, last=last, signature=signature, user=self.user, **self.about
@@ -248,15 +249,21 @@ class UnitOfWork:
         return removal
 
     def remove_alone(
-        self, removing: poison.Removing, signature: Signature = poison.CONSUMER
+        self, removing: poison.Removing, signature: Signature, *, user: Any
     ) -> Removal | None:
         """Move the only message away by one statement, which ends the unit of work in
-        the database. The next get begins another one. None: it was not done."""
+        the database. The next get begins another one. None: it was not done.
+
+        Args:
+            removing: the message, and the reason.
+            signature: of the header that it gets on the dead letter queue.
+            user: the user whose authorities apply; None is the application itself.
+        """
         others = self.puts or self.removing or self.rejecting or self.marked
         if self.held != 1 or len(self.got) != 1 or others or connection.in_atomic_block:
             return None
         removal = poison.move_alone(
-            removing, signature=signature, user=self.user, **self.about
+            removing, signature=signature, user=user, **self.about
         )
         if removal is not None:
             self.forget(removing.delivery)

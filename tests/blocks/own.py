@@ -181,7 +181,8 @@ def wrap(text: str, place: Place) -> None:
     place.execute(text)
     place.settings.BROKER_HANDLER_MIDDLEWARE = [f"{place.module.__name__}.timed"]
     seen: list[object] = []
-    wrapped(lambda delivery, work: seen.append(delivery))(ORDER, None)  # type: ignore[arg-type]
+    whole = wrapped(lambda delivery, work: seen.append(delivery), "bill")
+    whole(ORDER, None)  # type: ignore[arg-type]
     assert seen == [ORDER]
 
 

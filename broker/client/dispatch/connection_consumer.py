@@ -17,6 +17,7 @@ from broker import models
 from broker.client.dispatch import stoppages
 from broker.client.dispatch.handlers import Handler
 from broker.client.dispatch.limits import SharedLimits
+from broker.client.dispatch.lookout import Lookout
 from broker.client.dispatch.middleware import wrapped
 from broker.client.dispatch.undeliverable import selectors_on
 from broker.config.names import local_queue
@@ -58,6 +59,8 @@ class ConnectionConsumer:
             self.limits = SharedLimits(
                 queue, handler.name, max_running=handler.max_running, rate=handler.rate
             )
+        # Sessions with limits look each for itself, as one that ends frees another.
+        self.lookout = None if self.limits else Lookout(queue.pk)
         self.group: GroupCommit | None = None
         if self.may_group():
             self.group = GroupCommit(queue.name, handler.name, handler.concurrency)

@@ -179,13 +179,37 @@ class Dispatcher:
     def serve(self, server: ServerSession, consumer: ConnectionConsumer) -> None:
         """Handle messages while there are any, then wait for more, until stopping or
         until the ConnectionConsumer is no longer open."""
-        queue_id, looked_at = consumer.queue.pk, time.monotonic()
+        looked_at = time.monotonic()
         while self.goes_on():
-            seen = notifications.version(queue_id)
-            is_idle = not server.serve()
-            if is_idle or time.monotonic() - looked_at >= notifications.POLL_S:
+            if not server.following:
+                server.following = server.lookout.take()
+            if server.following:
+                server.serve()
+                if time.monotonic() - looked_at < notifications.POLL_S:
+                    continue
                 looked_at = time.monotonic()
+                is_open = consumer.is_open()
+            else:
+                is_open = self.look(server, consumer)
+            if not is_open:
+                return
+
+    def look(self, server: ServerSession, consumer: ConnectionConsumer) -> bool:
+        """Be on the lookout until a message was found, and handle it; return whether
+        the ConnectionConsumer is open."""
+        lookout, queue_id = server.lookout, consumer.queue.pk
+        server.is_on_lookout = True
+        try:
+            while self.goes_on():
+                if (left_s := lookout.left_s()) > 0:
+                    notifications.wait(queue_id, lookout.seen, longest_s=left_s)
+                    continue
+                seen = notifications.version(queue_id)
+                if server.serve():
+                    return True
                 if not consumer.is_open():
-                    return
-            if is_idle:
+                    return False
                 server.wait(self.stopping, seen)
+            return True
+        finally:
+            server.leave_lookout()

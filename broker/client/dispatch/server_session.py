@@ -26,6 +26,7 @@ from django.db import connection, transaction
 from broker.client.dispatch import stoppages
 from broker.client.dispatch.connection_consumer import ConnectionConsumer
 from broker.client.dispatch.limits import OverLimit
+from broker.client.dispatch.lookout import Lookout
 from broker.client.dispatch.spans import Spans
 from broker.client.dispatch.undeliverable import (
     SIGNATURE,
@@ -97,6 +98,8 @@ class ServerSession:
         self.following: list[Delivery] = []  # got by the commit of the last round
         self.spans = Spans(consumer.handler)
         self.held_s = 0.0  # how long a limit makes this session wait
+        self.lookout = consumer.lookout or Lookout(consumer.queue.pk)
+        self.is_on_lookout = False
 
     @cached_property
     def search(self) -> Finder | None:
@@ -156,6 +159,8 @@ class ServerSession:
             with self.spans, unit_of_work(join=join, actor=actor, now=self.now) as work:
                 work.group = self.group
                 self.got = self.get(work)
+                if self.got.deliveries:
+                    self.leave_lookout()
                 self.note_busy(1)
                 return self.hand_out(self.got, work)
         finally:
@@ -170,14 +175,21 @@ class ServerSession:
         """Log a line for people. It is expected that deliveries fail: the stack trace
         is with the message, and here only if tools such as Sentry want it."""
         said = self.handler.queue, describe(error)
+        # It may be due again before the lookout would look.
+        notifications.wake(self.consumer.queue.pk)
         traces: bool = settings.BACKOUT_LOG_TRACES
         try:
             logger.error(BACKED_OUT, *said, exc_info=traces, extra=logs.ids())
         except BaseException:  # noqa: BLE001  # a formatter calls the exception
             logger.error(BACKED_OUT, *said, extra=logs.ids())
 
+    def leave_lookout(self) -> None:
+        if self.is_on_lookout:
+            self.is_on_lookout = False
+            self.lookout.leave()
+
     def wait(self, stopping: threading.Event, seen: int) -> None:
-        """Wait for a message, or until a limit allows one.
+        """Wait until a limit allows a message; or note when to look again.
 
         Args:
             stopping: set when the process stops.
@@ -187,8 +199,7 @@ class ServerSession:
         if self.held_s and limits:
             limits.wait(stopping, self.held_s)
         elif self.goes_on():
-            longest_s = delayed.until_due_s(queue.name)
-            notifications.wait(queue.pk, seen, longest_s=longest_s)
+            self.lookout.note_empty(seen, delayed.until_due_s(queue.name))
 
     def close(self) -> None:
         """Release what the last round got for the next one."""
@@ -295,10 +306,12 @@ class ServerSession:
 
     def take(self, work: UnitOfWork, search: Finder | None) -> list[Delivery]:
         group = self.group if search is None else None
-        if group is not None and (got := group.get()) is not None:
+        limit = self.lookout.idle() if self.is_on_lookout else 1
+        if group is not None and (got := group.get(limit)) is not None:
             if got:
-                work.note(got)
-            return got
+                work.note(got[:1])
+                self.lookout.share(got[1:])
+            return got[:1]
         queue, batch = self.consumer.queue.name, self.handler.batch
         return work.get(queue, batch, search=search, pooled=True)
 
@@ -323,10 +336,11 @@ class ServerSession:
             if removing is None or stopped:
                 work.release(delivery)
                 continue
-            if work.remove_alone(removing, SIGNATURE) is not None:
+            user = self.consumer.user
+            if work.remove_alone(removing, SIGNATURE, user=user) is not None:
                 continue
             about: dict[str, Any] = {"actor": self.handler.name, "now": self.now}
-            outcome = dispose(removing, user=self.consumer.user, **about)
+            outcome = dispose(removing, user=user, **about)
             if isinstance(outcome, Blocked):
                 with transaction.atomic():
                     work.release(delivery)

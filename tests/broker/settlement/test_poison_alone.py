@@ -75,7 +75,7 @@ def test_a_message_moved_alone_is_as_one_moved_in_a_transaction(
     backout_queue: str,
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(UnitOfWork, "remove_alone", lambda *_: None)
+        patched.setattr(UnitOfWork, "remove_alone", lambda *_, **__: None)
         expected = moved(fields, backout_queue)
     assert statements.count("take_some") == 1
     statements.clear()
