@@ -160,7 +160,7 @@ class AsyncSession(ServerSession):
     async def run(self, got: Got) -> None:
         """Handle a message, and all that follow."""
         try:
-            while got.deliveries and self.goes_on():
+            while got.deliveries and self.server.goes_on():
                 await self.serve_message(got)
                 got = Got(self.following)
             self.following = got.deliveries

@@ -50,7 +50,7 @@ from broker.settlement.outcomes import Release, describe
 from broker.settlement.poison import Removing
 from broker.transactions.group_commit import GroupCommit
 from broker.transactions.scope import UnitOfWork, unit_of_work
-from broker.transactions.session import Lent
+from broker.transactions.session import Lent, insist
 
 logger = logging.getLogger(__name__)
 
@@ -204,7 +204,8 @@ class ServerSession:
     def close(self) -> None:
         """Release what the last round got for the next one."""
         for uow in {delivery.uow for delivery in self.following}:
-            settle.end_if_held(uow, Release(), actor=self.handler.name)
+            actor = self.handler.name
+            insist(partial(settle.end_if_held, uow, Release(), actor=actor))
         self.following = []
 
     def hand_out(self, got: Got, work: UnitOfWork) -> NotAuthorized | None:
