@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
+from typing import Any
 
 import environ
 import psycopg
@@ -177,12 +178,19 @@ def limit(text: str, place: Place) -> None:
     assert handlers.HANDLERS["invoices", ""].max_running == 4
 
 
+def run_in_loop(text: str, place: Place) -> None:
+    place.execute(f"from broker.client import consumes\n{text}")
+    one = handlers.HANDLERS["mails", ""]
+    assert one.is_async
+    assert one.concurrency == 200
+
+
 def wrap(text: str, place: Place) -> None:
     place.execute(text)
     place.settings.BROKER_HANDLER_MIDDLEWARE = [f"{place.module.__name__}.timed"]
     seen: list[object] = []
-    whole = wrapped(lambda delivery, work: seen.append(delivery), "bill")
-    whole(ORDER, None)  # type: ignore[arg-type]
+    handle: Any = wrapped(lambda delivery, work: seen.append(delivery), "ours")
+    handle(ORDER, None)
     assert seen == [ORDER]
 
 
@@ -303,7 +311,8 @@ OWN: dict[str, dict[str, Callable[[str, Place], None]]] = {
     "docs/install.md": {
         "from django.http": put_in_a_view,
         "from broker.client import aconsumer": consume_in_a_task,
-        "@consumes": limit,
+        '@consumes("invoices"': limit,
+        '@consumes("mails"': run_in_loop,
         "def timed": wrap,
         '"OPTIONS"': connect,
     },
