@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tests.defects_of_asynchronous_code import ASYNCHRONOUS
-from tests.defects_of_failures import FAILURES, GROUPS, POISON, TASKS
+from tests.defects_of_failures import FAILURES, GROUPS, LOOKOUT, POISON, TASKS
 
 MACHINE = "tests/broker/test_queue_machine.py"
 IBM = "tests/broker/test_ibm_machine.py"
@@ -345,5 +345,6 @@ MUTANTS = [
         "if row == (None,):",
         AHEAD,
     ),
-    *(Mutant(*one) for one in [*FAILURES, *GROUPS, *POISON, *TASKS, *ASYNCHRONOUS]),
+    *(Mutant(*one) for one in [*FAILURES, *GROUPS, *LOOKOUT, *POISON, *TASKS]),
+    *(Mutant(*one) for one in ASYNCHRONOUS),
 ]

@@ -206,3 +206,21 @@ POISON = [
         OF_POISON,
     ),
 ]
+
+OF_LOOKOUT = "tests/broker/client/test_lookout.py"
+LOOKOUT = [
+    (
+        "a failure that the lookout of a handler does not hear of",
+        "broker/client/dispatch/server_session.py",
+        "notifications.wake(self.consumer.queue.pk)  # it may",
+        "pass  # it may",
+        OF_LOOKOUT,
+    ),
+    (
+        "a lookout that gets a message for itself alone",
+        "broker/client/dispatch/server_session.py",
+        "limit = self.lookout.idle() if self.is_on_lookout else 1",
+        "limit = 1",
+        OF_LOOKOUT,
+    ),
+]

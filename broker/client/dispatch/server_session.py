@@ -175,8 +175,7 @@ class ServerSession:
         """Log a line for people. It is expected that deliveries fail: the stack trace
         is with the message, and here only if tools such as Sentry want it."""
         said = self.handler.queue, describe(error)
-        # It may be due again before the lookout would look.
-        notifications.wake(self.consumer.queue.pk)
+        notifications.wake(self.consumer.queue.pk)  # it may be due again soon
         traces: bool = settings.BACKOUT_LOG_TRACES
         try:
             logger.error(BACKED_OUT, *said, exc_info=traces, extra=logs.ids())
