@@ -90,7 +90,7 @@ class EventLoop:
         """What a function returns that may wait for the database. It runs in a thread,
         with the context of this task."""
         context = copy_context()
-        return await self.loop.run_in_executor(self.ends, context.run, call)
+        return await whole(self.loop.run_in_executor(self.ends, context.run, call))
 
     async def answer_of(
         self, group: GroupCommit, uow: int, held: int, *, gets: int
@@ -99,7 +99,7 @@ class EventLoop:
         future: asyncio.Future[GroupAnswer] = self.loop.create_future()
         if not group.takes(Request(uow, held, gets, Reply(self, future))):
             return ALONE
-        return await future
+        return await whole(future)
 
     def pass_on(self) -> None:
         """Pass all answers on to their tasks."""
@@ -124,6 +124,18 @@ class Reply:
         if not self.loop.is_called:
             self.loop.is_called = True
             self.loop.loop.call_soon_threadsafe(self.loop.pass_on)
+
+
+async def whole(future: asyncio.Future[Result]) -> Result:
+    """The result of a step that may not be left halfway. A handler may have cancelled
+    its task and returned: its unit of work ends all the same."""
+    while not future.done():
+        try:
+            await asyncio.shield(future)
+        except asyncio.CancelledError:
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+    return future.result()
 
 
 async def in_thread_of_orm(call: Callable[[], None]) -> None:

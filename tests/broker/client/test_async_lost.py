@@ -57,6 +57,34 @@ def has_begun(seen: Noted, count: int) -> bool:
 
 
 @pytest.mark.parametrize("puts", [False, True])
+def test_a_handler_that_cancels_its_own_task_and_returns_loses_no_message(
+    puts: bool,
+) -> None:
+    """Others wait for answers beside it, and its task goes on with the next one."""
+    make_queue("answers")
+    put_many(make_messages(40))
+
+    async def cancel(delivery: Delivery, work: UnitOfWork) -> None:
+        if puts:
+            work.put("answers", delivery.body)
+        await asyncio.sleep(0)
+        task = asyncio.current_task()
+        assert task is not None
+        if int(delivery.body) % 3 == 0:
+            task.cancel()
+
+    seen = Noted(cancel)
+    with running(handler(seen, join=False, concurrency=8)):
+        until(lambda: has_begun(seen, 40) and drained())
+
+    assert len({one.message_id for one in seen.deliveries}) == 40
+    assert len(seen.deliveries) == 40
+    answers = Queue.objects.get(name="answers").pk
+    assert Ready.objects.filter(queue_id=answers).count() == (40 if puts else 0)
+    assert fsck.violations() == []
+
+
+@pytest.mark.parametrize("puts", [False, True])
 def test_connections_that_are_lost_again_and_again_lose_no_message(
     *, puts: bool
 ) -> None:
