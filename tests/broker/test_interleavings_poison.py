@@ -84,6 +84,7 @@ class PoisonAndKill(Poison):
             assert not moved
 
 
+@pytest.mark.long  # minutes: each kill costs a reconnection, in each of many orders
 @pytest.mark.spec("POISON-8")
 def test_a_move_that_is_killed_is_made_with_its_unit_of_work_or_not_at_all(
     explore: Explore,
