@@ -16,6 +16,7 @@ from tests.bench.meters import Spent, is_shared, together
 from tests.bench.quotes import Block, Sentence
 from tests.bench.slices import QUICK, Result, alone, beside
 from tests.bench.workloads import WORKLOADS
+from tests.harness.processor import worked_s
 
 UNITS = "ms|s|%|MB|GB|a second"
 MEASURED = re.compile(rf"\d{{1,3}}(?:,\d{{3}})+|\d+\.\d+|\d+(?= (?:{UNITS})(?!\w))")
@@ -179,8 +180,8 @@ def test_the_page_reads_what_drains_of_handlers_write() -> None:
 
 def test_stolen_time_is_no_work() -> None:
     spent = {"user": 5.0, "system": 2.0, "idle": 9.0, "iowait": 1.0, "steal": 4.0}
-    assert handlers.worked_s(spent) == 7
-    assert handlers.worked_s(spent | {"guest": 3.0}) == 7, "it is in user, too"
+    assert worked_s(spent) == 7
+    assert worked_s(spent | {"guest": 3.0}) == 7, "it is in user, too"
 
 
 def test_what_comes_in_batches_also_comes_one_by_one() -> None:

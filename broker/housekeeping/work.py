@@ -18,6 +18,7 @@ from django.conf import settings
 from broker import operations
 from broker.alerts import evaluation
 from broker.config import auto_create
+from broker.housekeeping import compaction
 from broker.housekeeping.pacing import Pacer
 from broker.housekeeping.starting import start_due
 from broker.monitoring.history import sampling
@@ -115,7 +116,8 @@ def forget_answers() -> None:
 
 
 def vacuum_bloated() -> None:
-    """Vacuum hot tables that are mostly dead rows. Runs for one second.
+    """Vacuum hot tables that are mostly dead rows, and write anew those that are large
+    and nearly empty. Runs for one second.
 
     A bloated table is vacuumed at each further check of this call: it fills again as
     fast, and empty index pages are reused only after the second vacuum.
@@ -126,6 +128,11 @@ def vacuum_bloated() -> None:
             time.sleep(BEAT_S / LOOKS)
         found.update(vacuum.bloated())
         vacuum.vacuum(sorted(found))
+    compaction.compact()
+
+
+def is_any_bloated() -> bool:
+    return bool(vacuum.bloated() or vacuum.oversized())
 
 
 def tend_partitions() -> None:
@@ -229,7 +236,7 @@ DUTIES = (
     Duty(fold_journal, journal.is_any_unfolded),
     Duty(step_operations, lambda: operations.left().to_step),
     Duty(look_at_patches, lambda: operations.left().to_test),
-    Duty(vacuum_bloated, vacuum.bloated),
+    Duty(vacuum_bloated, is_any_bloated),
     Duty(apply_dead_letter_rules, always, 10),
     Duty(evaluate_alerts, always, evaluation.EVERY_S),
     Duty(sample_history, always, sampling.PERIOD_S),

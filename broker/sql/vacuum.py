@@ -4,10 +4,15 @@ A hot table has few rows, and each is deleted soon. A message that is backed out
 repeatedly leaves a dead row each time. Autovacuum checks once in its naptime, usually a
 minute. By then there are many times more dead rows than live ones, above all in an
 index ordered by time, and gets must read over them.
+
+While a transaction stays open, nothing that died after its begin can be removed, and a
+vacuum only reads a table that grows. So a table that a vacuum has left bloated is left
+alone for ``REST`` times as long as the vacuum took.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 from django.db import connection
@@ -17,6 +22,11 @@ from broker import sql
 HOT = ("broker_ready", "broker_delayed", "broker_claim", "broker_unit_of_work")
 FEW = 500  # number of dead rows that is always tolerated
 PAGES = 16  # growth in pages that is always tolerated
+REST = 50  # rest after a vacuum that was of no use, in times of its length
+ALLOWED_BYTES = 16 * 2**20  # size of a table that is always tolerated
+ROW_BYTES = 8192  # size that is tolerated for each live row
+
+RESTS_UNTIL: dict[str, float] = {}  # by table, monotonic
 
 
 def bloated() -> list[str]:
@@ -24,15 +34,44 @@ def bloated() -> list[str]:
     return sql.fetch("bloated", str, tables=list(HOT), few=FEW, pages=PAGES)
 
 
+def oversized() -> list[str]:
+    """The hot tables that are large and nearly empty. Few rows live in them, so that
+    it takes no time to write these anew."""
+    return sql.fetch(
+        "oversized",
+        str,
+        tables=list(HOT),
+        few=FEW,
+        allowed=ALLOWED_BYTES,
+        row_bytes=ROW_BYTES,
+    )
+
+
 def vacuum(tables: Iterable[str]) -> None:
     """Vacuum hot tables.
 
-    A table that another process vacuums is skipped. Inside a transaction, where VACUUM
-    is not possible, the function does nothing.
+    A table that rests, or that another process vacuums, is skipped. Inside a
+    transaction, where VACUUM is not possible, the function does nothing.
     """
     if connection.in_atomic_block:
         return
+    began = time.monotonic()
+    took = {table: vacuumed(table) for table in tables if not rests(table, began)}
+    left = bloated() if took else []
+    now = time.monotonic()
+    RESTS_UNTIL.update(
+        {table: now + REST * took[table] for table in left if table in took}
+    )
+
+
+def rests(table: str, now: float) -> bool:
+    return RESTS_UNTIL.get(table, now) > now
+
+
+def vacuumed(table: str) -> float:
+    """Vacuum one table; return how many seconds that took."""
+    assert table in HOT
+    began = time.monotonic()
     with connection.cursor() as cursor:
-        for table in tables:
-            assert table in HOT
-            cursor.execute(f"VACUUM (SKIP_LOCKED, TRUNCATE FALSE) {table}")
+        cursor.execute(f"VACUUM (SKIP_LOCKED, TRUNCATE FALSE) {table}")
+    return time.monotonic() - began

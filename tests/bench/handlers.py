@@ -12,14 +12,13 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-import psutil
 from celery import Celery, current_app
 from django.conf import settings
 
@@ -28,6 +27,7 @@ from tests.amqp.launching import database_url
 from tests.bench import ground, machine, rabbit, report
 from tests.bench.figures import Figure, percentile
 from tests.handlers_bench import work
+from tests.harness.processor import busy_s
 from tests.make import make_queue
 
 BATCH = 500
@@ -288,14 +288,3 @@ def until(notes: Path, count: int, process: subprocess.Popen[bytes]) -> None:
         assert process.poll() is None, f"{process.args!r} ended"
         assert time.monotonic() < ends, f"{count} were not handled in {WAITS_S:g} s"
         time.sleep(0.005)
-
-
-def busy_s() -> float:
-    """Processor time that this machine worked."""
-    return worked_s(psutil.cpu_times()._asdict())
-
-
-def worked_s(spent: Mapping[str, float]) -> float:
-    """Without what another machine stole; Linux counts guests as user, too."""
-    idle = ("idle", "iowait", "steal", "guest", "guest_nice")
-    return sum(spent.values()) - sum(spent.get(name, 0) for name in idle)

@@ -94,6 +94,8 @@ SWITCHES = {
     "most_records": 10,
     "tables": ["broker_ready"],
     "few": 1000,
+    "allowed": 2**24,
+    "row_bytes": 8192,
     "pages": 16,
     "lease_for": timedelta(minutes=1),
     "age": timedelta(seconds=1),

@@ -23,6 +23,7 @@ from tests.harness.contract import say
 from tests.harness.launches import ALIASES, SYSTEMS
 from tests.harness.parts import PARTS, Run
 from tests.harness.peers import TREE
+from tests.harness.processor import watched
 
 SYSTEM_PROGRAMS = "/usr/lib/postgresql"
 RESULTS = re.compile(r"results at: (.+)$", re.M)
@@ -82,13 +83,14 @@ def main() -> int:
     for run in runs:
         for system in systems:
             say(f"{options.part}, {run.name}: {system}, {minutes:g} minutes")
-            results = measured(place, run, system, minutes)
+            with watched() as processor:
+                results = measured(place, run, system, minutes)
             if results is None:
                 failures.append(
                     f"{run.name}: {system}; see {log_of(place, run, system)}"
                 )
             else:
-                rows += table.rows_of(options.part, run.name, results)
+                rows += table.rows_of(options.part, run.name, results, processor)
             text = table.write(rows, failures, file)
     print(text if runs else "No run has this name.")
     return 1 if failures else 0

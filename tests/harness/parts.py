@@ -112,6 +112,13 @@ def pressure() -> list[Run]:
     ]
 
 
+def held() -> list[Run]:
+    """A transaction that stays open for long, at half of the load."""
+    before, after = ("before", "clean", 0.1), ("after", "clean", 0.1)
+    phases = [before, ("held", "idle-in-tx", 1), after]
+    return [Run("held transaction", phases, rate=400, environment=OWN_PACE)]
+
+
 def chaos() -> list[Run]:
     """The shapes of the harness's scenarios of these names."""
     single = {
@@ -170,6 +177,7 @@ PARTS = {
     "throughput": Part(throughput, THROUGHPUT),
     "latency": Part(latency, FULL),
     "pressure": Part(pressure, FULL, minutes=4),
+    "held": Part(held, FULL, minutes=30),
     "chaos": Part(chaos, FULL, minutes=1),
     "dead-letters": Part(dead_letters, FAILING),
     "soak": Part(soak, FULL, minutes=5),

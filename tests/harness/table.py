@@ -9,8 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
+
+from tests.harness.processor import Processor
 
 RATES = (
     "completion_rate",
@@ -28,6 +30,7 @@ TIMES = (
 DEPTHS = ("queue_depth", "total_backlog", "dlq_depth")
 AFTER_CHAOS = ("jobs_enqueued", "jobs_completed", "jobs_lost", "chaos_recovery_time_s")
 EVERY_S = 5.0  # between samples, as the harness has it by default
+LEAST_TICKS = 3
 DEAD_ROWS, SIZE, DEAD_SHARE = (
     "n_dead_tup",
     "total_relation_size_mb",
@@ -40,8 +43,9 @@ class Row:
     """One phase of one run of one system.
 
     Attributes:
-        figures: medians of rates, latencies and depths; the most dead rows and
-            megabytes of all event tables together; after chaos what was lost.
+        figures: medians of rates, latencies and depths; the processor time of the
+            machine for each message; the most dead rows and megabytes of all event
+            tables together; after chaos what was lost.
     """
 
     part: str
@@ -51,7 +55,9 @@ class Row:
     figures: dict[str, float]
 
 
-def rows_of(part: str, run: str, folder: Path) -> list[Row]:
+def rows_of(
+    part: str, run: str, folder: Path, processor: Processor | None = None
+) -> list[Row]:
     """The phases of one run, without those that only warm up."""
     with (folder / "raw.csv").open() as file:
         samples = list(csv.DictReader(file))
@@ -61,7 +67,15 @@ def rows_of(part: str, run: str, folder: Path) -> list[Row]:
         if one["phase_type"] != "warmup":
             by_phase[one["system"], one["phase_label"]].append(one)
     return [
-        Row(part, run, system, phase, figures(of) | chaos.get((system, phase), {}))
+        Row(
+            part,
+            run,
+            system,
+            phase,
+            figures(of)
+            | chaos.get((system, phase), {})
+            | (spent(of, processor) if processor else {}),
+        )
         for (system, phase), of in by_phase.items()
     ]
 
@@ -80,6 +94,27 @@ def figures(samples: Sequence[Mapping[str, str]]) -> dict[str, float]:
         "dead_percent_most": merged(tables, DEAD_SHARE, max, max),
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def spent(
+    samples: Sequence[Mapping[str, str]], processor: Processor
+) -> dict[str, float]:
+    """The processor time of the whole machine for each completed message, in
+    microseconds: without the first period, whose rates begin before the phase."""
+    ours = [one for one in samples if one["subject_kind"] == "adapter"]
+    ticks = per_tick(ours, "completion_rate", sum)
+    times = sorted(time_of(one) for one in ours if one["metric"] == "completion_rate")
+    if len(ticks) < LEAST_TICKS:
+        return {}
+    worked_s = processor.between(times[0], times[-1])
+    completed = mean(ticks[1:]) * (times[-1] - times[0])
+    if worked_s is None or not completed:
+        return {}
+    return {"processor_us": worked_s / completed * 1e6}
+
+
+def time_of(sample: Mapping[str, str]) -> float:
+    return datetime.fromisoformat(sample["sampled_at"]).timestamp()
 
 
 def last(values: Sequence[float]) -> float:
@@ -107,8 +142,7 @@ def per_tick(
     ticks: dict[int, list[float]] = defaultdict(list)
     for one in samples:
         if one["metric"] == metric:
-            at = datetime.fromisoformat(one["sampled_at"]).timestamp()
-            ticks[round(at / EVERY_S)].append(float(one["value"]))
+            ticks[round(time_of(one) / EVERY_S)].append(float(one["value"]))
     return [float(merge(values)) for _, values in sorted(ticks.items())]
 
 
@@ -159,6 +193,7 @@ ORDER = (
     "completion_rate",
     "completion_rate_least",
     "enqueue_rate",
+    "processor_us",
     *TIMES,
     "queue_depth",
     "queue_depth_last",

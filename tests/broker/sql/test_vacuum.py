@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
+import psycopg
 import pytest
 from django.db import connection
 
 from broker import tasks
 from broker.models import Delayed
+from broker.queueing import processes
 from broker.queueing.put import put_many
 from broker.sql import vacuum
 from broker.sql.vacuum import FEW
@@ -107,3 +110,34 @@ def test_within_a_transaction_nothing_is_vacuumed() -> None:
     before = vacuums()
     vacuum.vacuum(vacuum.HOT)
     assert vacuums() == before
+
+
+@pytest.fixture
+def old_transaction() -> Iterator[psycopg.Connection]:
+    """Somebody writes, elsewhere, and does not end."""
+    with closing(processes.connect()) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT pg_current_xact_id()")
+        yield other
+
+
+@pytest.mark.usefixtures("_alone")
+def test_a_table_that_an_old_transaction_keeps_bloated_is_left_alone(
+    old_transaction: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each vacuum would read all of it, for nothing."""
+    monkeypatch.setattr(vacuum, "REST", 10_000)  # so a vacuum of 1 ms gives 10 s
+    monkeypatch.setattr(vacuum, "RESTS_UNTIL", {})
+    make_queue()
+    die(FEW + 1000)
+    until(lambda: dead_rows() > FEW)
+    before = vacuums()
+
+    for _ in range(3):
+        assert vacuumed() == ["broker_delayed"]
+    assert vacuums() == before + 1
+
+    old_transaction.rollback()
+    vacuum.RESTS_UNTIL.clear()  # the rest is over
+    vacuumed()
+    assert dead_rows() < FEW
