@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tests.defects_of_asynchronous_code import ASYNCHRONOUS
-from tests.defects_of_failures import FAILURES, GROUPS, LOOKOUT, POISON, TASKS
+from tests.defects_of_failures import FAILURES, GROUPS, JOURNAL, LOOKOUT, POISON, TASKS
 
 MACHINE = "tests/broker/test_queue_machine.py"
 IBM = "tests/broker/test_ibm_machine.py"
@@ -271,9 +271,9 @@ MUTANTS = [
     Mutant(
         "a tally that folds what is not final",
         "broker/sql/queueing/fold.sql",
-        "pg_snapshot_xmin(pg_current",
-        "pg_snapshot_xmax(pg_current",
-        SCHEDULES,
+        "(SELECT min(xid) FROM young WHERE NOT is_skipped)",
+        "NULL::bigint",
+        "tests/broker/queueing/test_journal.py",
     ),
     Mutant(
         "room that two see at once",
@@ -345,6 +345,6 @@ MUTANTS = [
         "if row == (None,):",
         AHEAD,
     ),
-    *(Mutant(*one) for one in [*FAILURES, *GROUPS, *LOOKOUT, *POISON, *TASKS]),
+    *(Mutant(*one) for one in FAILURES + GROUPS + JOURNAL + LOOKOUT + POISON + TASKS),
     *(Mutant(*one) for one in ASYNCHRONOUS),
 ]

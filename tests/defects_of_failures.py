@@ -162,8 +162,22 @@ GROUPS = [
     (
         "a group of commits that forgets one of its units of work",
         GROUP,
-        'ends = {"ended_uows": uows,',
-        'ends = {"ended_uows": uows[:1],',
+        "uows = {one.uow: one.returned for one in group if",
+        "uows = {one.uow: one.returned for one in group[:1] if",
+        OF_GROUPS,
+    ),
+    (
+        "a value that a task of another unit of work returned",
+        "broker/sql/settlement/accept_returning.sql",
+        "USING (uow)",
+        "ON true",
+        OF_GROUPS,
+    ),
+    (
+        "a unit of work that is accepted with less than it held, and its value kept",
+        "broker/sql/settlement/accept_returning.sql",
+        "SELECT 1 / ((SELECT",
+        "SELECT 1 / (true OR (SELECT",
         OF_GROUPS,
     ),
     (
@@ -222,5 +236,45 @@ LOOKOUT = [
         "limit = self.lookout.idle() if self.is_on_lookout else 1",
         "limit = 1",
         OF_LOOKOUT,
+    ),
+]
+
+OF_JOURNAL = "tests/broker/queueing/test_old_transactions.py"
+FOLD = "broker/sql/queueing/fold.sql"
+JOURNAL = [
+    (
+        "a tally that forgets whom it has skipped",
+        FOLD,
+        "UNION ALL SELECT xid FROM young WHERE is_skipped AND xid < part.high",
+        "",
+        OF_JOURNAL,
+    ),
+    (
+        "a transaction that is skipped for ever",
+        FOLD,
+        "xid <> ALL (open) AS has_ended",
+        "false AS has_ended",
+        OF_JOURNAL,
+    ),
+    (
+        "a fold that skips nobody",
+        FOLD,
+        "SELECT xid, xid < seen AND row_number",
+        "SELECT xid, false AND row_number",
+        OF_JOURNAL,
+    ),
+    (
+        "a depth without what was written late",
+        "broker/sql/queueing/depths.sql",
+        "OR xid = ANY",
+        "OR xid <> ALL",
+        OF_JOURNAL,
+    ),
+    (
+        "a day of the journal that is dropped before the tally has it",
+        "broker/sql/partitions.py",
+        "SELECT unnest(skipped) FROM",
+        "SELECT -1 FROM",
+        OF_JOURNAL,
     ),
 ]

@@ -122,8 +122,8 @@ def get(
         each: begin a unit of work with each of them; not with ``uow`` or ``lanes``.
         lanes: ranges of positions to search; None: the whole queue.
         pooled: whether a ConnectionConsumer gets; a stoppage ends its delivery.
-        ends: parameters of ``accept``, which is to accept units of work in the same
-            statement; only for a get that begins one.
+        ends: units of work to accept in the same statement (``ending``); only for a
+            get that begins one.
         actor: name that the journal records.
         now: the current time; the database's clock when not given.
 
@@ -138,7 +138,7 @@ def get(
         "synchronous_commit": None if ends else commits_how(),
         **(ends or {}),
     }
-    first = "accept, " if ends else ""
+    first = f"{statement_of(ends)}, " if ends else ""
     if each or (limit == 1 and uow is None and lanes is None):
         rows = sql.run(f"{first}get_each", parameters | {"lows": lows, "limit": limit})
         rows.sort(key=place_of)
@@ -147,6 +147,25 @@ def get(
         parameters |= search | {"uow": uow, "limit": limit}
         rows = sql.run(f"{first}get", parameters)
     return deliveries_of(rows, queue, settled, limit=limit, whole=lanes is None)
+
+
+def ending(returned: Mapping[int, str | None], expected: int) -> dict[str, Any]:
+    """Parameters of the statement that accepts units of work (``statement_of``).
+
+    Args:
+        returned: for each unit of work what the task of its message returned, as JSON;
+            None: nothing.
+        expected: the number of entries that all of them hold.
+    """
+    ends: dict[str, Any] = {"ended_uows": list(returned), "expected": expected}
+    values = {uow: one for uow, one in returned.items() if one is not None}
+    if values:
+        ends |= {"returning": list(values), "values": list(values.values())}
+    return ends
+
+
+def statement_of(ends: Mapping[str, Any]) -> str:
+    return "accept_returning" if "returning" in ends else "accept"
 
 
 def get_after(

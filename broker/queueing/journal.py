@@ -15,6 +15,7 @@ from broker.queueing.hops import SOURCE
 # Upper ends of the buckets of the times from get to accept, in milliseconds: powers of
 # 2 up to a quarter of an hour. The last bucket has no upper end.
 BOUNDS_MS = tuple(1 << n for n in range(21))
+MOST_SKIPPED = 100  # transactions that are open while the tally goes on
 LONGEST_CHAIN = 100  # most copies of copies that a timeline follows
 KINDS = {kind.value: kind for kind in Kind}  # ten times faster than Kind(value)
 ATTEMPTS = {Kind.ACCEPT, Kind.BACK_OUT, Kind.DEAD_LETTER}
@@ -103,7 +104,7 @@ def is_any_unfolded() -> bool:
 def fold() -> None:
     """Add the next window of the journal to the tally, and to the times from get to
     accept. Safe to call twice or concurrently."""
-    sql.run("fold", {"bounds": list(BOUNDS_MS)})
+    sql.run("fold", {"bounds": list(BOUNDS_MS), "most_skipped": MOST_SKIPPED})
 
 
 def has_read(reader: str, xid: int) -> None:

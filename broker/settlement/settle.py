@@ -16,7 +16,7 @@ from broker.errors import LockLost
 from broker.formats.error_fingerprint import readable
 from broker.models import CountsWhenLost, Kind, Place, Queue
 from broker.queueing import processes
-from broker.queueing.get import Delivery, Next, get
+from broker.queueing.get import Delivery, Next, ending, get, statement_of
 from broker.queueing.transfer import Record, TakenEntry
 from broker.settlement import dead_owners
 from broker.settlement.backout import settle_as
@@ -35,6 +35,7 @@ def accept(
     *,
     expected: int,
     then: Next | None = None,
+    returned: str | None = None,
     actor: str = "",
     now: datetime | None = None,
 ) -> list[Delivery]:
@@ -45,6 +46,7 @@ def accept(
         expected: the number of entries that its holder counts. If the database holds
             another number, nothing is accepted; the caller must roll back.
         then: what to get in the same statement; it begins another unit of work.
+        returned: what the task of its one message returned, as JSON; None: nothing.
         actor: name that the journal records.
         now: the current time; the database's clock when not given.
 
@@ -54,7 +56,7 @@ def accept(
     Raises:
         LockLost: the unit of work has ended already, or lost a claim in a crash.
     """
-    ends = {"ended_uows": [uow], "expected": expected}
+    ends = ending({uow: returned}, expected)
     try:
         if then is not None:
             return get(
@@ -66,34 +68,12 @@ def accept(
                 actor=actor,
                 now=now,
             )
-        sql.fetch_one("accept", **ends, actor=actor, now=now)
+        sql.fetch_one(statement_of(ends), **ends, actor=actor, now=now)
     except DataError as error:
         if not sql.is_refusal(error):
             raise
         raise LockLost(uow) from error
     return []
-
-
-def accept_returning(
-    uow: int, value: str, *, actor: str = "", now: datetime | None = None
-) -> None:
-    """Accept the one message of a unit of work, and keep what its task returned.
-
-    Args:
-        uow: the unit of work.
-        value: what the task returned, as JSON.
-        actor: name that the journal records.
-        now: the current time; the database's clock when not given.
-
-    Raises:
-        LockLost: as of ``accept``; nothing is kept.
-    """
-    try:
-        sql.fetch_one("accept_returning", uow=uow, value=value, actor=actor, now=now)
-    except DataError as error:
-        if not sql.is_refusal(error):
-            raise
-        raise LockLost(uow) from error
 
 
 @transaction.atomic

@@ -32,7 +32,7 @@ FILES = {path.stem: path for path in sorted(FOLDER.glob("*/*.sql"))}
 HOT = {
     *("put", "put_one", "get", "get_each", "accept", "accept_returning"),
     *("put_back", "redeliver", "copy", "copy_one"),
-    *("accept, get", "accept, get_each"),
+    *("accept, get", "accept, get_each", "accept_returning, get_each"),
     *("put_back, get_each", "copy, get_each", "copy_one, get_each"),
 }
 LAST_SELECT = b"\n)\nSELECT "

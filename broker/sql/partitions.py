@@ -224,7 +224,8 @@ def drop_events(child: str) -> None:
     names: dict[str, sql.Composable] = {"child": Identifier(child)}
     ((unread,),) = run(
         "SELECT EXISTS (SELECT FROM {child} WHERE xid >="
-        " (SELECT min(xid) FROM broker_watermark))",
+        " (SELECT min(xid) FROM broker_watermark) OR xid = ANY (ARRAY("
+        "SELECT unnest(skipped) FROM broker_watermark)))",
         names,
     )
     if unread:

@@ -30,7 +30,7 @@ from broker import sql
 from broker.errors import BrokerError
 from broker.formats.exceptions import text_of
 from broker.queueing import delayed, processes
-from broker.queueing.get import Delivery, get
+from broker.queueing.get import Delivery, ending, get, statement_of
 from broker.queueing.low_watermarks import FLOORS
 from broker.settlement import expiry
 from broker.transactions import session
@@ -54,6 +54,7 @@ class Request:
     held: int  # entries that it holds
     gets: int  # the largest number of messages that it goes on with
     answered: Answered
+    returned: str | None = None  # what the task of its message returned, as JSON
 
 
 class GroupAnswer(NamedTuple):
@@ -91,15 +92,19 @@ class GroupCommit:
 
     def get(self, limit: int = 1) -> list[Delivery] | None:
         """The next messages, if any is ready; None: the session must get by itself."""
-        return self.ask(None, 0, gets=limit).deliveries
+        return self.ask(None, 0, limit).deliveries
 
-    def accept(self, uow: int, *, held: int, gets: bool) -> GroupAnswer:
+    def accept(
+        self, uow: int, *, held: int, gets: bool, returned: str | None = None
+    ) -> GroupAnswer:
         """Accept a unit of work, and get the next message for its session."""
-        return self.ask(uow, held, gets=gets)
+        return self.ask(uow, held, gets, returned)
 
-    def ask(self, uow: int | None, held: int, *, gets: int) -> GroupAnswer:
+    def ask(
+        self, uow: int | None, held: int, gets: int, returned: str | None = None
+    ) -> GroupAnswer:
         answered: SimpleQueue[GroupAnswer] = SimpleQueue()
-        if not self.takes(Request(uow, held, gets, answered)):
+        if not self.takes(Request(uow, held, gets, answered, returned)):
             return ALONE
         return answered.get()
 
@@ -178,11 +183,11 @@ class GroupCommit:
         If there is nothing to accept and nothing is ready, get what is due."""
         session.renew()
         self.strays.give_back()
-        uows = [one.uow for one in group if one.uow is not None]
+        uows = {one.uow: one.returned for one in group if one.uow is not None}
         limit = sum(one.gets for one in group)
-        ends = {"ended_uows": uows, "expected": sum(one.held for one in group)}
+        ends = ending(uows, sum(one.held for one in group))
         if not limit:
-            sql.fetch_one("accept", **ends, actor=self.actor, now=None)
+            sql.fetch_one(statement_of(ends), **ends, actor=self.actor, now=None)
             return []
         if uows:
             return self.fetch(limit, ends)

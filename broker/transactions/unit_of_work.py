@@ -90,6 +90,8 @@ class UnitOfWork:
         self.following: list[Delivery] = []
         # Others with which it may be committed by one statement.
         self.group: GroupCommit | None = None
+        # What the task of its one message returned, as JSON; kept with the acceptance.
+        self.returned: str | None = None
         self.ended = False
 
     def get(
@@ -310,8 +312,10 @@ class UnitOfWork:
         """Be committed by the group, if there is one; return whether it was done."""
         if self.group is None or self.id is None:
             return False
-        gets = self.then is not None
-        return self.heed(self.group.accept(self.id, held=self.held, gets=gets))
+        gets, returned = self.then is not None, self.returned
+        return self.heed(
+            self.group.accept(self.id, held=self.held, gets=gets, returned=returned)
+        )
 
     def heed(self, answer: GroupAnswer) -> bool:
         """End as the group says; return whether it was done.
@@ -351,7 +355,7 @@ class UnitOfWork:
             self.to_confirm -= self.rejecting.keys()
             expected = self.held - len(self.removing) - len(self.rejecting)
             self.following = settle.accept(
-                self.id, expected=expected, then=then, **about
+                self.id, expected=expected, then=then, returned=self.returned, **about
             )
         if self.to_confirm:
             confirmations.confirm(self.to_confirm, uow=self.id, **about)

@@ -94,6 +94,7 @@ SWITCHES = {
     "most_records": 10,
     "tables": ["broker_ready"],
     "few": 1000,
+    "most_skipped": 100,
     "allowed": 2**24,
     "row_bytes": 8192,
     "pages": 16,
@@ -195,7 +196,8 @@ ONE_REPAIR = {
 
 
 TASKS = {
-    "value": "7",
+    "returning": [-1000],
+    "values": ["7"],
     "probe": 3,
     "transactions": 2**40,
     "span": timedelta(hours=1),

@@ -211,6 +211,16 @@ def due() -> set[str]:
     return found - {"vacuum_bloated"}
 
 
+def fold_all() -> None:
+    """A transaction of another test that is open ends a fold."""
+
+    def fold() -> bool:
+        tasks.fold_journal()
+        return not journal.is_any_unfolded()
+
+    until(fold)
+
+
 def test_a_task_with_a_period_is_due_once_in_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -231,13 +241,13 @@ def test_a_task_is_due_as_long_as_it_has_something_to_do(
 
     tasks.release_due()
     tasks.back_out_overdue()
-    tasks.fold_journal()
+    fold_all()
     assert due() == set()
     orders.delete()  # its entries are strays
     assert due() == {"back_out_overdue"}
 
     tasks.back_out_overdue()
-    tasks.fold_journal()
+    fold_all()
     assert due() == set()
 
     make_queue("orders")

@@ -13,6 +13,7 @@ from django.db import connection
 NOTES = "BENCH_NOTES"  # environment variable: the file of notes
 NOTE = struct.Struct("dd")
 INSERT = "INSERT INTO bench_row (body) VALUES (%s)"
+MOST_ATTEMPTS = 1024
 SIZE = 1024  # of a message's body, in bytes
 
 
@@ -33,6 +34,23 @@ def note(sent: bytes | str) -> None:
     file = os.open(os.environ[NOTES], os.O_WRONLY | os.O_APPEND)
     os.write(file, NOTE.pack(time.time(), float(sent)))
     os.close(file)
+
+
+def begin(sent: bytes | memoryview, backouts: int) -> int:
+    """Note that an attempt begins, of a message whose body is a number; return it."""
+    number = int(bytes(sent))
+    note(str(number + backouts / MOST_ATTEMPTS))
+    return number
+
+
+def attempt(one: Note) -> tuple[int, int]:
+    """The number of a message, and the backout count that it had."""
+    number = int(one.sent)
+    return number, round((one.sent - number) * MOST_ATTEMPTS)
+
+
+def is_poison(number: int) -> bool:
+    return number % 20 == 0
 
 
 def write_a_row(sent: bytes | str) -> None:

@@ -10,6 +10,7 @@ from django.apps import apps
 from django.core import checks
 from django.db import DEFAULT_DB_ALIAS, connections
 
+from broker.client.asynchronous.puts import aput
 from broker.client.django_tasks.framework import (
     BaseTaskBackend,
     Task,
@@ -68,6 +69,22 @@ class BackoutBackend(BaseTaskBackend):
         receipt = self.send(task, args, kwargs)
         return self.enqueued(Call(task, args, kwargs), receipt)
 
+    async def aenqueue(self, task: Task, args: Any, kwargs: Any) -> TaskResult:
+        """As ``enqueue``, from asynchronous code: by ``aput``, which shares commits.
+
+        ``enqueue`` itself is run, in a thread, if the queue is missing, and beside
+        other databases, whose transactions only their thread knows.
+        """
+        if len(connections.settings) > 1:
+            return await super().aenqueue(task, args, kwargs)
+        self.validate_task(task)
+        receipt = await self.asend(task, args, kwargs)
+        if receipt is None:
+            return await super().aenqueue(task, args, kwargs)
+        result = self.result_of(Call(task, args, kwargs), receipt)
+        await task_enqueued.asend(type(self), task_result=result)
+        return result
+
     def bulk_enqueue(self, calls: Iterable[Call]) -> list[TaskResult]:
         """Put many tasks at once, all or none: one put, whatever their number.
 
@@ -93,6 +110,11 @@ class BackoutBackend(BaseTaskBackend):
 
     def enqueued(self, call: Call, receipt: Receipt) -> TaskResult:
         """The result of a task that was put; the framework's signal is sent."""
+        result = self.result_of(call, receipt)
+        task_enqueued.send(type(self), task_result=result)
+        return result
+
+    def result_of(self, call: Call, receipt: Receipt) -> TaskResult:
         result: TaskResult[Any, Any] = TaskResult(
             task=call.task,
             id=str(receipt.message_id),
@@ -107,7 +129,6 @@ class BackoutBackend(BaseTaskBackend):
             errors=[],
             worker_ids=[],
         )
-        task_enqueued.send(type(self), task_result=result)
         return result
 
     def send(self, task: Task, args: Any, kwargs: Any) -> Receipt:
@@ -121,6 +142,15 @@ class BackoutBackend(BaseTaskBackend):
             pass
         declare(queue)
         return put(queue, **fields)
+
+    async def asend(self, task: Task, args: Any, kwargs: Any) -> Receipt | None:
+        """Put the message of a task; None: its queue is missing."""
+        queue, fields = self.prefix + task.queue_name, fields_of(task, args, kwargs)
+        try:
+            receipt = await aput(queue, **fields)
+        except NoSuchAddress:
+            return None
+        return receipt if receipt.queue_ids else None
 
     def get_result(self, result_id: str) -> TaskResult:
         """The result of a task, as the journal has it.

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 
 from broker.client.dispatch.handlers import HANDLERS, consumes
 from broker.client.django_tasks.backend import BackoutBackend, declare
@@ -30,7 +29,6 @@ from broker.errors.units_of_work import RedeliverIn, Reject
 from broker.formats.exceptions import concerns_program, described, is_a
 from broker.models import Message, Returned
 from broker.queueing.get import Delivery
-from broker.settlement import settle
 from broker.settlement.settings_cache import rules_of
 from broker.transactions.scope import UnitOfWork
 from broker.transactions.session import Lent
@@ -88,8 +86,10 @@ def run(delivery: Delivery, work: UnitOfWork) -> None:
         fail(backend, result, error, delivery)
         raise RedeliverIn from error
     object.__setattr__(result, "_return_value", value)
-    if value is not None:
-        keep(text, delivery, work, join=backend.join)
+    if value is not None and backend.join:
+        Returned.objects.create(pk=delivery.message_id, value=json.loads(text))
+    elif value is not None:
+        work.returned = text
     note_end(backend, result, TaskResultStatus.SUCCESSFUL)
 
 
@@ -162,19 +162,6 @@ def result_text(value: Any, most: int) -> str:
     if size > most:
         raise ReturnsTooMuch(size, most)
     return text
-
-
-def keep(text: str, delivery: Delivery, work: UnitOfWork, *, join: bool) -> None:
-    """Keep a return value, in one transaction with the acceptance of the message."""
-    if join:
-        Returned.objects.create(pk=delivery.message_id, value=json.loads(text))
-    elif work.only_accepts() and work.held == 1:
-        settle.accept_returning(delivery.uow, text, actor=work.actor)
-        work.ended = True
-    else:
-        with transaction.atomic():
-            Returned.objects.create(pk=delivery.message_id, value=json.loads(text))
-            work.commit()
 
 
 def fail(

@@ -13,7 +13,8 @@ FROM (
     SELECT coalesce(came_from, 0), coalesce(went_to, 0), n
     FROM broker_event
     WHERE queue_id = %(queue_id)s::integer
-        AND xid >= coalesce(
-            (SELECT xid FROM broker_watermark WHERE reader = 'tally'), 0)
-        AND xid < 9223372036854775807  -- the planner assumes few rows for a range
+        AND (xid >= coalesce(
+                (SELECT xid FROM broker_watermark WHERE reader = 'tally'), 0)
+            AND xid < 9223372036854775807  -- the planner assumes few rows for a range
+            OR xid = ANY ((SELECT skipped FROM broker_watermark WHERE reader = 'tally')::bigint[]))
 ) AS done;

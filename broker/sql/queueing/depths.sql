@@ -11,9 +11,10 @@ FROM (
     UNION ALL
     SELECT queue_id, kind, coalesce(came_from, 0), coalesce(went_to, 0), n
     FROM broker_event
-    WHERE xid >= coalesce(
-            (SELECT xid FROM broker_watermark WHERE reader = 'tally'), 0)
-        AND xid < 9223372036854775807  -- the planner assumes few rows for a range
+    WHERE (xid >= coalesce(
+                (SELECT xid FROM broker_watermark WHERE reader = 'tally'), 0)
+            AND xid < 9223372036854775807  -- the planner assumes few rows for a range
+            OR xid = ANY ((SELECT skipped FROM broker_watermark WHERE reader = 'tally')::bigint[]))
         AND (%(queue_ids)s::integer[] IS NULL
             OR queue_id = ANY (%(queue_ids)s::integer[]))
 ) AS done

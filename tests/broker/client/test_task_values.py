@@ -6,16 +6,15 @@ import re
 from typing import Any
 
 import pytest
-from django.db import DataError
 
 from broker.client import declare_queue
 from broker.client.dispatch.handlers import Handler
 from broker.client.django_tasks import running
 from broker.client.django_tasks.framework import TaskResultStatus
 from broker.errors.tasks import NotJson
+from broker.errors.units_of_work import BackedOut
 from broker.models import Ready, Returned
 from broker.monitoring import fsck
-from broker.settlement import settle
 from broker.transactions.scope import unit_of_work
 from tests.broker.client import sample_tasks as tasks
 from tests.broker.handling import handle_next
@@ -64,7 +63,7 @@ def test_what_is_no_json_is_neither_called_with_nor_returned(
 def test_a_value_that_the_database_refuses_is_no_lost_lock(settings: Any) -> None:
     settings.TASKS = {"default": {"BACKEND": BACKEND}}
     tasks.noop.enqueue()
-    with pytest.raises(DataError), unit_of_work() as unit:
-        (delivery,) = unit.get("default")
-        settle.accept_returning(delivery.uow, "NaN")
+    with pytest.raises(BackedOut), unit_of_work() as unit:
+        unit.get("default")
+        unit.returned = "NaN"
     assert Ready.objects.get().backout_count == 1

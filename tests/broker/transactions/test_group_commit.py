@@ -14,7 +14,7 @@ from django.db import OperationalError, connection
 from broker import sql
 from broker.errors import LockLost
 from broker.errors.units_of_work import BackedOut
-from broker.models import Claim, Delayed, Queue, Ready
+from broker.models import Claim, Delayed, Queue, Ready, Returned
 from broker.models import UnitOfWork as UnitRow
 from broker.monitoring import fsck
 from broker.queueing.get import Delivery, Next
@@ -27,7 +27,7 @@ from tests.broker.handling import Seen, handler, running
 from tests.console.until import until
 from tests.make import NOON, make_messages, make_queue, make_setting
 
-TOGETHER = "accept, get_each"
+TOGETHER, RETURNING = "accept, get_each", "accept_returning, get_each"
 
 
 @pytest.fixture(autouse=True)
@@ -116,6 +116,46 @@ def test_two_are_accepted_by_one_statement_that_gets_the_next_two(
     assert [one.uow for one in following] == sorted(one.uow for one in following)
     assert len({one.message_id for one in following}) == 2
     assert Claim.objects.count() == 2
+    assert fsck.violations() == []
+
+
+def test_what_tasks_return_is_kept_by_the_same_statement(
+    group: GroupCommit, statements: list[str]
+) -> None:
+    put_many(make_messages(4))
+    returning, other = begun(group)
+    returning.returned = '{"total": 3}'
+    assert returning.id is not None
+    (message_id,) = Claim.objects.get(uow=returning.id).ids
+    statements.clear()
+    for work in (returning, other):
+        work.then = Next("orders", pooled=True)
+
+    assert commit_both(returning, other) == [None, None]
+
+    assert [one for one in statements if "accept" in one] == [RETURNING]
+    assert list(Returned.objects.values_list()) == [(message_id, {"total": 3})]
+    assert len(returning.following) == len(other.following) == 1
+    assert fsck.violations() == []
+
+
+@pytest.mark.parametrize("what", ["lost", "no JSON"])
+def test_what_is_not_accepted_has_returned_nothing(
+    group: GroupCommit, what: str
+) -> None:
+    """Its neighbour has."""
+    put_many(make_messages(2))
+    bad, good = begun(group)
+    assert bad.id is not None
+    bad.returned, good.returned = "1" if what == "lost" else "NaN", "2"
+    if what == "lost":
+        settle.end(bad.id, BackOut("by hand"))
+
+    refused = LockLost if what == "lost" else BackedOut
+    assert commit_both(bad, good) == [refused, None]
+
+    assert [one.value for one in Returned.objects.all()] == [2]
+    assert [one.backout_count for one in Ready.objects.all()] == [1]
     assert fsck.violations() == []
 
 

@@ -1,7 +1,10 @@
-"""The handler of the harness's messages, run by ``broker_dispatch``."""
+"""The handler of the harness's messages, run by ``broker_dispatch``: a function in
+threads, or a coroutine function where many are to run at once.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
@@ -14,6 +17,8 @@ from tests.harness.contract import Told
 QUEUE = "long_horizon_bench"
 PROCESSES = "BACKOUT_HARNESS_PROCESSES"  # environment variable: of the dispatcher
 TOLD = Told.read()
+# From so many sessions of a process on, they are tasks of an event loop.
+MANY = int(os.environ.get("BACKOUT_HARNESS_MANY", "64"))
 COUNT = int(os.environ.get(PROCESSES, "0"))  # 0 in the adapter's own process
 
 
@@ -36,9 +41,27 @@ def sessions() -> int:
     return max(1, TOLD.workers // max(1, COUNT))
 
 
-@consumes(QUEUE, join=False, concurrency=sessions())
 def work(delivery: Delivery, _: UnitOfWork) -> None:
-    job = json.loads(delivery.body)
+    job = began(delivery)
+    if TOLD.work_ms:
+        time.sleep(TOLD.work_ms / 1000)
+    meters.mine().completed(age_us(job))
+
+
+async def work_in_loop(delivery: Delivery, _: UnitOfWork) -> None:
+    job = began(delivery)
+    if TOLD.work_ms:
+        await asyncio.sleep(TOLD.work_ms / 1000)
+    meters.mine().completed(age_us(job))
+
+
+is_many = sessions() >= MANY
+consumes(QUEUE, join=False, concurrency=sessions())(work_in_loop if is_many else work)
+
+
+def began(delivery: Delivery) -> dict[str, int]:
+    """The job of a message, unless it fails now."""
+    job: dict[str, int] = json.loads(delivery.body)
     meter = meters.mine()
     if TOLD.fails == "terminal-always":
         meter.add(meters.DEAD)
@@ -47,9 +70,7 @@ def work(delivery: Delivery, _: UnitOfWork) -> None:
         meter.add(meters.FAILED)
         raise FirstTryError(job["seq"])
     meter.began(age_us(job))
-    if TOLD.work_ms:
-        time.sleep(TOLD.work_ms / 1000)
-    meter.completed(age_us(job))
+    return job
 
 
 class FirstTryError(Exception):
