@@ -1,10 +1,14 @@
-"""Write hot tables anew that are large and nearly empty.
+"""Write hot tables anew that have few live rows and many dead ones, or much free space.
 
-Vacuum makes space in a table free for its new rows, and an index keeps all its pages.
-After an old transaction, a hot table may so have hundreds of megabytes for a few rows.
-``VACUUM FULL`` writes these rows, and their indexes, into new files. Nobody can use the
-table meanwhile, so it waits for its lock only briefly, and is given up if it takes
-long.
+While a transaction stays open anywhere in the database, vacuum cannot remove what died
+after its begin. Each get then walks over more dead entries, above all of messages that
+came back or were delayed. After its end, the tables and their indexes stay as large as
+they have become. So the live rows are copied out, the table is truncated, and the rows
+are copied in, in one transaction, which takes milliseconds. It waits for its lock only
+briefly, as all others wait behind it.
+
+A transaction with a snapshot from before (``REPEATABLE READ``) finds the table empty,
+unless it has used the table before: then it has a lock, and is not disturbed.
 """
 
 from __future__ import annotations
@@ -21,41 +25,67 @@ from broker.sql import vacuum
 
 logger = logging.getLogger(__name__)
 
-EVERY_S = 10.0  # longest pause until the next try; each may stop others for a moment
-LIMITS = "SET lock_timeout = '100ms'; SET statement_timeout = '2s'"
+AGAIN_S = 10.0  # until the next try, if a lock was not to be had
+LIMITS = "SET LOCAL lock_timeout = '100ms'; SET LOCAL statement_timeout = '2s'"
 NAME = "compaction"
 
 
 class Tries:
-    """When this process last tried."""
+    """When this process may try again."""
 
-    last_s = -EVERY_S
+    next_s = 0.0
 
 
 def compact(now_s: float | None = None) -> list[str]:
-    """Write all such tables anew, at most once in ``EVERY_S``; return their names.
+    """Write all such tables anew; return the names of those that are.
 
     Args:
         now_s: the current time, for tests; this machine's clock when not given.
     """
     at_s = time.monotonic() if now_s is None else now_s
-    if connection.in_atomic_block or at_s - Tries.last_s < EVERY_S:
+    if connection.in_atomic_block or at_s < Tries.next_s:
         return []
-    tables = vacuum.oversized()
+    tables = vacuum.compactable()
     if not tables:
         return []
-    Tries.last_s = at_s
     with closing(processes.connect(NAME)) as session:
-        session.execute(LIMITS)
-        return [table for table in tables if is_compacted(session, table)]
+        done = [table for table in tables if is_compacted(session, table)]
+    if len(done) < len(tables):
+        Tries.next_s = at_s + AGAIN_S
+    return done
 
 
 def is_compacted(session: psycopg.Connection, table: str) -> bool:
-    assert table in vacuum.HOT
+    """Write a table anew; False: it is in use."""
+    began = time.monotonic()
     try:
-        session.execute(f"VACUUM (FULL) {table}")
+        with session.transaction():
+            session.execute(LIMITS)
+            count = rewrite(session, table)
     except (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled) as error:
         logger.info("%s is compacted later: %s", table, error)
         return False
-    logger.info("%s is compacted.", table)
+    took_ms = (time.monotonic() - began) * 1000
+    logger.info("%s is compacted: %d rows, %.0f ms.", table, count, took_ms)
     return True
+
+
+def rewrite(session: psycopg.Connection, table: str) -> int:
+    """Truncate a table and put its rows back; return their number.
+
+    Raises:
+        RuntimeError: it is another one than before; the caller must roll back.
+    """
+    assert table in vacuum.HOT
+    session.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE".encode())
+    with session.cursor() as cursor:
+        with cursor.copy(f"COPY {table} TO STDOUT (FORMAT binary)".encode()) as out:
+            blocks = [bytes(block) for block in out]
+        count = cursor.rowcount
+        cursor.execute(f"TRUNCATE {table}".encode())
+        with cursor.copy(f"COPY {table} FROM STDIN (FORMAT binary)".encode()) as back:
+            for block in blocks:
+                back.write(block)
+        if cursor.rowcount != count:
+            raise RuntimeError(f"{table}: {count} rows became {cursor.rowcount}")
+    return count

@@ -116,8 +116,8 @@ def forget_answers() -> None:
 
 
 def vacuum_bloated() -> None:
-    """Vacuum hot tables that are mostly dead rows, and write anew those that are large
-    and nearly empty. Runs for one second.
+    """Vacuum hot tables that are mostly dead rows, and write those anew that vacuum
+    cannot make small. Runs for one second.
 
     A bloated table is vacuumed at each further check of this call: it fills again as
     fast, and empty index pages are reused only after the second vacuum.
@@ -132,7 +132,7 @@ def vacuum_bloated() -> None:
 
 
 def is_any_bloated() -> bool:
-    return bool(vacuum.bloated() or vacuum.oversized())
+    return bool(vacuum.bloated() or vacuum.compactable())
 
 
 def tend_partitions() -> None:

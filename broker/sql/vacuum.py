@@ -23,6 +23,8 @@ HOT = ("broker_ready", "broker_delayed", "broker_claim", "broker_unit_of_work")
 FEW = 500  # number of dead rows that is always tolerated
 PAGES = 16  # growth in pages that is always tolerated
 REST = 50  # rest after a vacuum that was of no use, in times of its length
+MANY_DEAD = 20_000  # number of dead rows at which a table is written anew
+MOST_LIVE = 10_000  # number of live rows up to which it is
 ALLOWED_BYTES = 16 * 2**20  # size of a table that is always tolerated
 ROW_BYTES = 8192  # size that is tolerated for each live row
 
@@ -34,14 +36,15 @@ def bloated() -> list[str]:
     return sql.fetch("bloated", str, tables=list(HOT), few=FEW, pages=PAGES)
 
 
-def oversized() -> list[str]:
-    """The hot tables that are large and nearly empty. Few rows live in them, so that
-    it takes no time to write these anew."""
+def compactable() -> list[str]:
+    """The hot tables that are to be written anew (``housekeeping.compaction``)."""
     return sql.fetch(
-        "oversized",
+        "compactable",
         str,
         tables=list(HOT),
         few=FEW,
+        many_dead=MANY_DEAD,
+        most_live=MOST_LIVE,
         allowed=ALLOWED_BYTES,
         row_bytes=ROW_BYTES,
     )

@@ -96,6 +96,8 @@ SWITCHES = {
     "few": 1000,
     "most_skipped": 100,
     "allowed": 2**24,
+    "many_dead": 1000,
+    "most_live": 1000,
     "row_bytes": 8192,
     "pages": 16,
     "lease_for": timedelta(minutes=1),

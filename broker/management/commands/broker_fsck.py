@@ -10,6 +10,7 @@ from django.db import connection, transaction
 
 from broker.checks import BROKER
 from broker.monitoring import fsck
+from broker.sql.vacuum import HOT
 
 
 class Command(BaseCommand):
@@ -30,6 +31,8 @@ class Command(BaseCommand):
                     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
                 )
                 cursor.execute("SET LOCAL statement_timeout = '10min'")
+                # A table that was written anew after the snapshot would be empty in it.
+                cursor.execute(f"LOCK TABLE {', '.join(HOT)} IN ACCESS SHARE MODE")
             found, sums = fsck.violations(), fsck.sums()
         if json:
             self.write_json(found, sums)
