@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests import defects_of_failures as failures
 from tests.defects_of_asynchronous_code import ASYNCHRONOUS
-from tests.defects_of_failures import FAILURES, GROUPS, JOURNAL, LOOKOUT, POISON, TASKS
 
 MACHINE = "tests/broker/test_queue_machine.py"
 IBM = "tests/broker/test_ibm_machine.py"
@@ -345,6 +345,6 @@ MUTANTS = [
         "if row == (None,):",
         AHEAD,
     ),
-    *(Mutant(*one) for one in FAILURES + GROUPS + JOURNAL + LOOKOUT + POISON + TASKS),
+    *(Mutant(*one) for one in failures.ALL),
     *(Mutant(*one) for one in ASYNCHRONOUS),
 ]

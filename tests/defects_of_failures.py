@@ -278,3 +278,38 @@ JOURNAL = [
         OF_JOURNAL,
     ),
 ]
+
+OF_TABLES = "tests/broker/test_compaction.py"
+COMPACTION = "broker/housekeeping/compaction.py"
+TABLES = [
+    (
+        "a table that is written anew without what comes meanwhile",
+        COMPACTION,
+        "IN ACCESS EXCLUSIVE MODE",
+        "IN ACCESS SHARE MODE",
+        OF_TABLES,
+    ),
+    (
+        "a table that is written anew and loses rows",
+        COMPACTION,
+        "if cursor.rowcount != count:",
+        "if cursor.rowcount > count:",
+        OF_TABLES,
+    ),
+    (
+        "a check to which a table that is written anew looks empty",
+        "broker/management/commands/broker_fsck.py",
+        "cursor.execute(f\"LOCK TABLE {', '.join(HOT)} IN ACCESS SHARE MODE\")",
+        "cursor.execute('SELECT 1')",
+        OF_TABLES,
+    ),
+    (
+        "a table that everybody waits for behind an old transaction",
+        "broker/sql/maintenance/compactable.sql",
+        "statement_timestamp() - interval",
+        "statement_timestamp() - 9000 * interval",
+        OF_TABLES,
+    ),
+]
+
+ALL = FAILURES + GROUPS + JOURNAL + LOOKOUT + POISON + TABLES + TASKS
