@@ -1,14 +1,14 @@
-"""Write hot tables anew that have few live rows and many dead ones, or much free space.
+"""Rewrite hot tables that have few live rows and many dead ones, or much free space.
 
-While a transaction stays open anywhere in the database, vacuum cannot remove what died
-after its begin. Each get then walks over more dead entries, above all of messages that
-came back or were delayed. After its end, the tables and their indexes stay as large as
-they have become. So the live rows are copied out, the table is truncated, and the rows
-are copied in, in one transaction, which takes milliseconds. It waits for its lock only
-briefly, as all others wait behind it.
+While a transaction stays open in the database, vacuum cannot remove rows that were
+deleted after its begin. Each get then reads over more of them, above all those of
+messages that came back or were delayed. After the end of that transaction, the tables
+and their indexes keep their size. So the live rows are copied out, the table is
+truncated, and the rows are copied in, in one transaction of some milliseconds. It waits
+for its lock only briefly, because other sessions wait behind it.
 
-A transaction with a snapshot from before (``REPEATABLE READ``) finds the table empty,
-unless it has used the table before: then it has a lock, and is not disturbed.
+A transaction with an older snapshot (``REPEATABLE READ``) then finds the table empty,
+unless it has used the table before: its lock prevents the rewriting.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from broker.sql import vacuum
 
 logger = logging.getLogger(__name__)
 
-AGAIN_S = 10.0  # until the next try, if a lock was not to be had
+AGAIN_S = 10.0  # until the next try, if a table was in use
 LIMITS = "SET LOCAL lock_timeout = '100ms'; SET LOCAL statement_timeout = '2s'"
 NAME = "compaction"
 
@@ -37,7 +37,7 @@ class Tries:
 
 
 def compact(now_s: float | None = None) -> list[str]:
-    """Write all such tables anew; return the names of those that are.
+    """Rewrite all such tables; return the names of those that were rewritten.
 
     Args:
         now_s: the current time, for tests; this machine's clock when not given.
@@ -56,7 +56,7 @@ def compact(now_s: float | None = None) -> list[str]:
 
 
 def is_compacted(session: psycopg.Connection, table: str) -> bool:
-    """Write a table anew; False: it is in use."""
+    """Rewrite a table; False: it is in use."""
     began = time.monotonic()
     try:
         with session.transaction():
@@ -74,7 +74,7 @@ def rewrite(session: psycopg.Connection, table: str) -> int:
     """Truncate a table and put its rows back; return their number.
 
     Raises:
-        RuntimeError: it is another one than before; the caller must roll back.
+        RuntimeError: the number has changed; the caller must roll back.
     """
     assert table in vacuum.HOT
     session.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE".encode())

@@ -116,8 +116,8 @@ def forget_answers() -> None:
 
 
 def vacuum_bloated() -> None:
-    """Vacuum hot tables that are mostly dead rows, and write those anew that vacuum
-    cannot make small. Runs for one second.
+    """Vacuum hot tables that are mostly dead rows, and rewrite those that vacuum cannot
+    make small. Runs for one second.
 
     A bloated table is vacuumed at each further check of this call: it fills again as
     fast, and empty index pages are reused only after the second vacuum.

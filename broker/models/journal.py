@@ -108,11 +108,14 @@ class Held(models.Model):
 
 
 class Watermark(models.Model):
-    """Position of a reader of the journal: it has read all events below ``xid``; the
-    tally not those of transactions that it has skipped, as they were open for long."""
+    """Position of a reader of the journal: it has read all events below ``xid``.
+
+    The tally has not read those of the transactions in ``skipped``, which stay open.
+    """
 
     reader = models.CharField(max_length=32, primary_key=True)
     xid = models.BigIntegerField(default=0, db_default=0)
     skipped = ArrayField(models.BigIntegerField(), default=list, db_default=[])
-    # The end of the last fold's snapshot: what was open then is open for long now.
+    # The end of the last fold's snapshot. A transaction below it that is still open at
+    # the next fold is skipped.
     seen = models.BigIntegerField(default=0, db_default=0)

@@ -5,9 +5,9 @@ repeatedly leaves a dead row each time. Autovacuum checks once in its naptime, u
 minute. By then there are many times more dead rows than live ones, above all in an
 index ordered by time, and gets must read over them.
 
-While a transaction stays open, nothing that died after its begin can be removed, and a
-vacuum only reads a table that grows. So a table that a vacuum has left bloated is left
-alone for ``REST`` times as long as the vacuum took.
+While a transaction stays open, vacuum cannot remove rows that were deleted after its
+begin, and only reads a table that grows. So if a table is bloated after its vacuum, it
+is not vacuumed again for ``REST`` times as long as that took.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from broker import sql
 HOT = ("broker_ready", "broker_delayed", "broker_claim", "broker_unit_of_work")
 FEW = 500  # number of dead rows that is always tolerated
 PAGES = 16  # growth in pages that is always tolerated
-REST = 50  # rest after a vacuum that was of no use, in times of its length
-MANY_DEAD = 20_000  # number of dead rows at which a table is written anew
+REST = 50  # pause after a vacuum that removed too little, in times of its length
+MANY_DEAD = 20_000  # number of dead rows at which a table is rewritten
 MOST_LIVE = 10_000  # number of live rows up to which it is
 ALLOWED_BYTES = 16 * 2**20  # size of a table that is always tolerated
 ROW_BYTES = 8192  # size that is tolerated for each live row
@@ -37,7 +37,7 @@ def bloated() -> list[str]:
 
 
 def compactable() -> list[str]:
-    """The hot tables that are to be written anew (``housekeeping.compaction``)."""
+    """The hot tables that are to be rewritten (``housekeeping.compaction``)."""
     return sql.fetch(
         "compactable",
         str,

@@ -9,7 +9,9 @@ from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import ParamSpec, TypeVar
 
+import pytest
 from django.db import connection, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from broker.amqp.clients.registry_rows import living
 from broker.models import Owner
@@ -65,6 +67,18 @@ class Elsewhere:
         if self.transaction is not None:
             self.roll_back()
         self.connection.close()
+
+
+def in_transaction_elsewhere(monkeypatch: pytest.MonkeyPatch) -> BaseDatabaseWrapper:
+    """A connection to another database, named ``other``, that is in a transaction."""
+    other = connections.create_connection("default")
+    other.alias = "other"
+    other.in_atomic_block = True
+    monkeypatch.setitem(connections.settings, "other", {})
+    monkeypatch.setattr(
+        vars(connections)["_connections"], "other", other, raising=False
+    )
+    return other
 
 
 class Background:

@@ -31,7 +31,7 @@ class Command(BaseCommand):
                     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
                 )
                 cursor.execute("SET LOCAL statement_timeout = '10min'")
-                # A table that was written anew after the snapshot would be empty in it.
+                # A table that is rewritten after the snapshot would be empty in it.
                 cursor.execute(f"LOCK TABLE {', '.join(HOT)} IN ACCESS SHARE MODE")
             found, sums = fsck.violations(), fsck.sums()
         if json:

@@ -1,8 +1,8 @@
 -- Find hot tables with few live rows that hold many dead ones after a vacuum, as an old
 -- transaction keeps them, or that take much more space than their rows need.
 --
--- A table that another transaction has had in use for longer than its lock could be waited
--- for is left out.
+-- A table is left out if another transaction has used it for a tenth of a second: waiting for
+-- its lock would be in vain.
 --
 -- Locks    none.
 -- Index    none: the statistics of the server.

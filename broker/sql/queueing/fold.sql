@@ -1,8 +1,9 @@
 -- Add the next window of the journal to the tally, and to the times from get to accept.
 --
--- A window ends at the oldest transaction that is open since after the last fold: all events
--- below are final, but those of older transactions that are open still. These are skipped,
--- by their ids, and added once they have ended. So one that stays open holds nothing up.
+-- A window ends at the oldest open transaction that has begun after the last fold. All events
+-- below are final, except those of older transactions that are still open. The watermark has
+-- the ids of these, and their events are added once they have ended. So a transaction that
+-- stays open does not hold up the tally.
 --
 -- Locks    the watermark; if another process holds it, nothing is added.
 -- Index    broker_event_xid
@@ -18,8 +19,8 @@ snapshot AS MATERIALIZED (
         SELECT open::text::bigint FROM pg_snapshot_xip(pg_current_snapshot()) AS open
         UNION SELECT xid FROM own WHERE xid IS NOT NULL) AS open
 ),
--- If another fold has ended since the snapshot of this one, this one begins at its end, which
--- is above all that it has skipped; and there is nothing to do if that is above the snapshot.
+-- Another fold may have ended after this one took its snapshot. Then this one begins where that
+-- one has ended, and does nothing if that is not below the end of its own snapshot.
 old AS MATERIALIZED (
     SELECT xid, xid <> ALL (open) AS has_ended
     FROM pending, snapshot, unnest(skipped) AS xid

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.db import connections, transaction
+from django.db import transaction
 
 from broker.client.asynchronous import puts, threads
 from broker.client.django_tasks.framework import task_enqueued
@@ -16,6 +16,7 @@ from broker.errors.tasks import OtherTransaction
 from broker.models import Message, Ready
 from broker.transactions import merged_puts
 from tests.broker.client import sample_tasks as tasks
+from tests.broker.elsewhere import in_transaction_elsewhere
 
 BACKEND = "broker.client.django_tasks.BackoutBackend"
 MANY = 200
@@ -70,13 +71,7 @@ def test_within_a_transaction_it_is_part_of_it() -> None:
 def test_a_transaction_of_another_database_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    other = connections.create_connection("default")
-    other.alias = "other"
-    other.in_atomic_block = True
-    monkeypatch.setitem(connections.settings, "other", {})
-    monkeypatch.setattr(
-        vars(connections)["_connections"], "other", other, raising=False
-    )
+    other = in_transaction_elsewhere(monkeypatch)
     with pytest.raises(OtherTransaction, match="'other'"):
         async_to_sync(tasks.noop.aenqueue)()
     other.in_atomic_block = False

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 from django.core.management import call_command
-from django.db import connections, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from broker.client import declare_queue
@@ -37,6 +37,7 @@ from broker.settlement.discards import forget
 from console.runtime.directories import BASE_DIR
 from tests.amqp.launching import database_url
 from tests.broker.client import sample_tasks as tasks
+from tests.broker.elsewhere import in_transaction_elsewhere
 from tests.broker.handling import handle_next, session
 from tests.broker.repairing import edited
 from tests.console.until import until
@@ -141,13 +142,7 @@ def test_a_task_is_part_of_the_caller_s_transaction() -> None:
 def test_a_transaction_of_another_database_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    other = connections.create_connection("default")
-    other.alias = "other"
-    other.in_atomic_block = True
-    monkeypatch.setitem(connections.settings, "other", {})
-    monkeypatch.setattr(
-        vars(connections)["_connections"], "other", other, raising=False
-    )
+    in_transaction_elsewhere(monkeypatch)
     with pytest.raises(OtherTransaction, match="'other'"):
         tasks.noop.enqueue()
     with transaction.atomic():
